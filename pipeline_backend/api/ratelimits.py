@@ -1,0 +1,103 @@
+"""Rate limits: counted by django-ratelimit in Redis, in this process when Redis is away (decision 7)."""
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import caches
+from django.core.cache.backends.base import BaseCache
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+from redis.exceptions import RedisError
+from rest_framework.response import Response
+
+from pipeline_backend.api.exceptions import TooManyRequests
+
+logger = logging.getLogger(__name__)
+
+WINDOW_SECONDS = 60
+AWAY_SECONDS = 5
+LOG_EVERY_SECONDS = 60
+
+
+class SteadyCache(BaseCache):
+    """Redis, or this process's memory for a few seconds after Redis failed.
+
+    django-ratelimit lets a cache's exceptions through whatever its fail-open setting says, so its cache must not raise.
+    """
+
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        self.away_until = 0.0
+        self.logged_at = float("-inf")
+
+    def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
+        """Store unless there."""
+        return self.ask("add", key, value, timeout)
+
+    def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
+        """What is stored."""
+        return self.ask("get", key, default)
+
+    def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
+        """Count; atomic in both stores."""
+        return self.ask("incr", key, delta)
+
+    def ask(self, verb: str, *args: Any) -> Any:
+        """Redis first, unless it failed just now."""
+        if time.monotonic() >= self.away_until:
+            try:
+                return getattr(caches["default"], verb)(*args)
+            except (RedisError, OSError) as error:
+                self.note_away(error)
+        return getattr(caches["memory"], verb)(*args)
+
+    def note_away(self, error: Exception) -> None:
+        """Leave Redis alone for a while, and say so once a minute."""
+        now = time.monotonic()
+        self.away_until = now + AWAY_SECONDS
+        if now - self.logged_at >= LOG_EVERY_SECONDS:
+            self.logged_at = now
+            logger.warning("Redis is away (%s); rate limits are counted in this process", type(error).__name__)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """One limit as it stands after this request: requests allowed and left, seconds until it starts anew."""
+
+    limit: int
+    left: int
+    reset: int
+    is_over: bool
+
+    def refuse_if_over(self) -> None:
+        """429 past the limit."""
+        if self.is_over:
+            raise TooManyRequests(wait=self.reset)
+
+    def write(self, response: Response) -> None:
+        """The IETF draft's two fields."""
+        response["RateLimit-Policy"] = f'"default";q={self.limit};w={WINDOW_SECONDS}'
+        response["RateLimit"] = f'"default";r={self.left};t={self.reset}'
+
+
+def charge(request: HttpRequest, *, group: str, whom: str, limit: int) -> Usage:
+    """Count one request against `whom`."""
+    counted = get_usage(request, group=group, key=lambda *_: whom, rate=f"{limit}/{WINDOW_SECONDS}s", increment=True)
+    left = max(0, limit - counted["count"])
+    return Usage(limit=limit, left=left, reset=max(1, counted["time_left"]), is_over=counted["should_limit"])
+
+
+def charge_failed_key(request: HttpRequest) -> None:
+    """Count a failed authentication against the client's address (429 past the limit)."""
+    charge(request, group="failed-keys", whom=client_address(request), limit=settings.FAILED_KEYS_PER_MINUTE).refuse_if_over()
+
+
+def client_address(request: HttpRequest) -> str:
+    """Where the request came from; the proxy's word counts only if the operator says there is one."""
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    if settings.SECURE_PROXY_SSL_HEADER and forwarded:
+        return forwarded.rsplit(",", 1)[-1].strip()
+    return request.META.get("REMOTE_ADDR") or "unknown"

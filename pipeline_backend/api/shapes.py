@@ -1,0 +1,224 @@
+"""Shapes: what the interface shows of an object, said once.
+
+A shape is read from the database as finished JSON by one fixed statement (`of`, `one`), and describes itself to the
+OpenAPI document (`schema`). List, detail, event bodies and documentation all come from the same few lines, so they
+cannot drift apart. A new field is one line.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import orjson
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import connection, models
+from django.db.models import Case, Expression, F, Func, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.functions import Cast
+
+Json = orjson.Fragment
+Schema = dict[str, Any]
+Resolve = Callable[[type["Shape"]], Schema]
+
+
+class Literal(Value):
+    """A word of ours that goes into the SQL as it is, so that the statement stays without parameters."""
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+        """The quoted word."""
+        escaped = str(self.value).replace("'", "''").replace("%", "%%")
+        return f"'{escaped}'", []
+
+
+class Field:
+    """One member of a shape: where it is read, and what it is."""
+
+    kind: ClassVar[Schema] = {"type": "string"}
+
+    def __init__(self, path: str = "", *, null: bool = False, help: str = "") -> None:
+        self.path = path
+        self.null = null
+        self.help = help
+
+    def expression(self, name: str, prefix: str) -> Expression | F:
+        """What to select."""
+        return F(prefix + (self.path or name))
+
+    def schema(self, resolve: Resolve) -> Schema:
+        """The member in the OpenAPI document."""
+        schema = dict(self.kind)
+        if self.null:
+            schema["nullable"] = True
+        return schema | ({"description": self.help} if self.help else {})
+
+
+class Text(Field):
+    """A string."""
+
+
+class Uuid(Field):
+    """A UUID."""
+
+    kind = {"type": "string", "format": "uuid"}
+
+
+class Flag(Field):
+    """A boolean."""
+
+    kind = {"type": "boolean"}
+
+
+class Integer(Field):
+    """A whole number."""
+
+    kind = {"type": "integer"}
+
+
+class Number(Field):
+    """A number."""
+
+    kind = {"type": "number"}
+
+
+class Anything(Field):
+    """A JSON value whose type another member tells."""
+
+    kind: ClassVar[Schema] = {}
+
+
+class Choice(Field):
+    """A member of an enumeration."""
+
+    def __init__(self, choices: type[models.TextChoices], path: str = "", *, null: bool = False, help: str = "") -> None:
+        super().__init__(path, null=null, help=help)
+        self.choices = choices
+
+    def schema(self, resolve: Resolve) -> Schema:
+        """With the values it can have."""
+        return super().schema(resolve) | {"enum": [*self.choices.values, *([None] if self.null else [])]}
+
+
+class Moment(Field):
+    """A timestamp in UTC with milliseconds and a Z, formatted by the database."""
+
+    kind = {"type": "string", "format": "date-time", "example": "2027-01-05T10:00:00.000Z"}
+
+    def expression(self, name: str, prefix: str) -> Expression:
+        """The formatted text."""
+        return Func(
+            super().expression(name, prefix),
+            template="""to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
+            output_field=models.TextField(),
+        )
+
+
+class Nested(Field):
+    """Another shape, over a foreign key; with `null` it is null where there is no such row."""
+
+    def __init__(self, shape: type["Shape"], path: str = "", *, null: bool = False, help: str = "") -> None:
+        super().__init__(path, null=null, help=help)
+        self.shape = shape
+
+    def expression(self, name: str, prefix: str) -> Expression:
+        """The inner object."""
+        path = prefix + (self.path or name)
+        inner = self.shape.expression(f"{path}__")
+        if not self.null:
+            return inner
+        return Case(When(**{f"{path}__isnull": False}, then=inner), output_field=models.JSONField())
+
+    def schema(self, resolve: Resolve) -> Schema:
+        """A reference to the inner shape."""
+        if not self.null and not self.help:
+            return resolve(self.shape)
+        return {"allOf": [resolve(self.shape)]} | ({"nullable": True} if self.null else {}) | ({"description": self.help} if self.help else {})
+
+
+class Related(Field):
+    """Rows that point here: all of them in order, the first `limit`, or (`single`) the first one or null.
+
+    `rows` makes the queryset from a reference to the outer row.
+    """
+
+    def __init__(
+        self,
+        shape: type["Shape"],
+        rows: Callable[[Callable[[str], OuterRef]], QuerySet[Any]],
+        *,
+        limit: int | None = None,
+        single: bool = False,
+        help: str = "",
+    ) -> None:
+        super().__init__(null=single, help=help)
+        self.shape = shape
+        self.rows = rows
+        self.limit = limit
+        self.single = single
+
+    def expression(self, name: str, prefix: str) -> Expression:
+        """A subselect of the inner objects."""
+        rows = self.rows(lambda path: OuterRef(prefix + path)).values_list(self.shape.expression())
+        if self.single:
+            return Subquery(rows[:1], output_field=models.JSONField())
+        array = ArraySubquery(rows[: self.limit] if self.limit else rows)
+        return Func(array, function="to_json", output_field=models.JSONField())
+
+    def schema(self, resolve: Resolve) -> Schema:
+        """One inner shape or null, or an array of them."""
+        inner = resolve(self.shape)
+        schema: Schema = {"allOf": [inner], "nullable": True} if self.single else {"type": "array", "items": inner}
+        if self.limit:
+            schema["maxItems"] = self.limit
+        return schema | ({"description": self.help} if self.help else {})
+
+
+class Shape:
+    """Base of all shapes. Members are class attributes in the order shown; `without` drops inherited ones."""
+
+    model: ClassVar[type[models.Model]]
+    without: ClassVar[Sequence[str]] = ()
+    members: ClassVar[dict[str, Field]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        inherited = {name: field for name, field in cls.members.items() if name not in cls.without}
+        cls.members = {**inherited, **own}
+
+    @classmethod
+    def expression(cls, prefix: str = "") -> Expression:
+        """The object, built by the database."""
+        pairs = [part for name, field in cls.members.items() for part in (Literal(name), field.expression(name, prefix))]
+        return Func(*pairs, function="json_build_object", output_field=models.JSONField())
+
+    @classmethod
+    def schema(cls, resolve: Resolve) -> Schema:
+        """The object in the OpenAPI document."""
+        properties = {name: field.schema(resolve) for name, field in cls.members.items()}
+        schema = {"type": "object", "properties": properties, "required": list(properties)}
+        return schema | ({"description": (cls.__doc__ or "").strip()} if cls.__doc__ else {})
+
+    @classmethod
+    def of(cls, organization: Any, ids: Iterable[uuid.UUID]) -> list[Json]:
+        """The organization's objects with these ids, in the order of the ids; unknown ones are left out."""
+        wanted = list(ids)
+        if not wanted:
+            return []
+        statement, fixed = cls.statement()
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [*fixed, organization.pk, wanted])
+            rows = dict(cursor.fetchall())
+        return [Json(rows[one]) for one in wanted if one in rows]
+
+    @classmethod
+    def one(cls, organization: Any, id: uuid.UUID) -> Json | None:
+        """The organization's object with this id, or None."""
+        return next(iter(cls.of(organization, [id])), None)
+
+    @classmethod
+    @cache
+    def statement(cls) -> tuple[str, tuple[Any, ...]]:
+        """The fixed statement: compiling it anew costs more than running it."""
+        rows = cls.model._base_manager.order_by().values_list("pk", Cast(cls.expression(), models.TextField()))
+        sql, fixed = rows.query.sql_with_params()
+        table = connection.ops.quote_name(cls.model._meta.db_table)
+        return f"{sql} WHERE {table}.organization_id = %s AND {table}.id = ANY(%s)", fixed

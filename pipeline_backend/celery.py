@@ -1,0 +1,47 @@
+"""The Celery app and the beat table. Messages carry ids; results are not kept; the rows are the truth."""
+
+import os
+
+from celery import Celery
+from celery.signals import setup_logging
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
+
+from django.conf import settings  # the variable first
+
+SWEEP_SECONDS = 2
+
+app = Celery("pipeline_backend")
+app.conf.update(
+    broker_url=settings.REDIS_URL,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={
+        "visibility_timeout": 300,
+        "socket_connect_timeout": settings.REDIS_SOCKET_SECONDS,
+        "socket_timeout": 5,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+    },
+    task_publish_retry=False,
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    task_serializer="json",
+    accept_content=["json"],
+    worker_prefetch_multiplier=1,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    timezone="UTC",
+    beat_schedule={
+        name: {"task": name, "schedule": SWEEP_SECONDS, "options": {"expires": 10 * SWEEP_SECONDS}} for name in ("webhooks.sweep", "notifications.sweep")
+    },
+)
+app.autodiscover_tasks(["webhooks", "notifications"])
+
+
+@setup_logging.connect
+def keep_our_logging(**_: object) -> None:
+    """Celery would replace the log's form by its own."""
+    from logging.config import dictConfig  # noqa: PLC0415  # only in workers
+
+    dictConfig(settings.LOGGING)

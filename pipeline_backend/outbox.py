@@ -1,0 +1,213 @@
+"""The outbox: jobs are rows, written in the transaction of what causes them; Celery only rings.
+
+A worker claims due rows in a short transaction and lets go of the database before it touches the network. A claim
+is a fresh token and a time by which the row is due again, so a worker that dies or hangs loses its rows to another
+by itself. Every later write is conditional on the token: who has lost the lease changes nothing. Time is the
+database's.
+"""
+
+import logging
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any, ClassVar
+
+from celery import current_app
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
+
+from pipeline_backend.moments import MomentField
+
+logger = logging.getLogger(__name__)
+
+MINUTE, HOUR = 60, 3600
+SCHEDULE_SECONDS = [0, 5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
+JITTER = 0.2
+MAX_CLAIMS = 5
+BATCH = 20
+TURN_SECONDS = 20
+SILENT_SECONDS = 5
+
+
+class State(models.TextChoices):
+    """What can become of a job."""
+
+    PENDING = "PENDING", "Pending"
+    DONE = "DONE", "Delivered"
+    DEAD = "DEAD", "Dead"
+    CANCELED = "CANCELED", "Canceled"
+
+
+class Job(models.Model):
+    """Columns of a queued job. `next_attempt_at` is when it may be claimed; while leased, when the lease ends."""
+
+    state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING, editable=False)
+    attempts = models.PositiveIntegerField(default=0, editable=False)
+    claims = models.PositiveIntegerField(default=0, editable=False)
+    next_attempt_at = MomentField(null=True, db_default=Now(), editable=False)
+    lease_token = models.UUIDField(null=True, editable=False)
+    last_error = models.CharField(max_length=40, blank=True, editable=False)
+    finished_at = MomentField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one attempt went: an error class (empty for success), a wish of the receiver, or that no retry can help."""
+
+    error: str = ""
+    retry_after: float | None = None
+    is_final: bool = False
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One kind of job: its model, what its jobs are grouped by (a receiver), and how a group's jobs are delivered.
+
+    `session` opens whatever a group's deliveries share and gives a function from job to result;
+    `open` says which groups are served at all; `record` notes a result in the transaction of the job's new state (its last argument: whether the lease was ours).
+    """
+
+    model: type[Any]
+    group: str
+    group_model: type[Any]
+    session: Callable[[Any], AbstractContextManager[Callable[[Any], Any]]]
+    record: Callable[[Any, Any, bool], None]
+    open: Q = Q()
+    related: tuple[str, ...] = ()
+    slots: int = 2
+
+    def due(self) -> Iterator[Any]:
+        """The groups that have something to do now."""
+        rows = self.model.unscoped.filter(state=State.PENDING, next_attempt_at__lte=Now())
+        groups = rows.order_by().values(self.group)
+        return self.group_model._base_manager.filter(self.open, pk__in=groups).values_list("pk", flat=True).iterator()
+
+    def drain(self, group_id: Any) -> bool:
+        """Deliver what is due for one group, for at most a turn; True if there may be more."""
+        until = time.monotonic() + TURN_SECONDS
+        group = self.group_model._base_manager.filter(self.open, pk=group_id).first()
+        if group is None:
+            return False
+        with self.session(group) as deliver:
+            while time.monotonic() < until:
+                claimed_at = time.monotonic()
+                jobs = self.claim(group_id)
+                if not jobs:
+                    return False
+                self.work_off(jobs, deliver, claimed_at)
+        return True
+
+    def work_off(self, jobs: list[Any], deliver: Callable[[Any], Result], claimed_at: float) -> None:
+        """Deliver the jobs one after another while the lease surely lasts; give the rest back."""
+        last_start = claimed_at + settings.DELIVERY_LEASE_SECONDS - 2 * settings.DELIVERY_DEADLINE_SECONDS
+        for index, job in enumerate(jobs):
+            if index and time.monotonic() > last_start:
+                release(self.model, jobs[index:])
+                return
+            if not self.settle(job, deliver(job)):
+                return
+
+    @transaction.atomic
+    def claim(self, group_id: Any) -> list[Any]:
+        """Lease the group's oldest due jobs, unless all its slots are taken."""
+        group = self.group_model._base_manager.select_for_update(skip_locked=True, no_key=True).filter(self.open, pk=group_id)
+        if not group.values_list("pk").first():
+            return []
+        mine = self.model.unscoped.filter(Q(**{f"{self.group}_id": group_id}), state=State.PENDING)
+        busy = mine.filter(lease_token__isnull=False, next_attempt_at__gt=Now()).values("lease_token").distinct()
+        if busy.count() >= self.slots:
+            return []
+        due = mine.filter(next_attempt_at__lte=Now()).order_by("next_attempt_at", "pk")
+        rows = list(due.select_related(*self.related).select_for_update(skip_locked=True, of=("self",))[:BATCH])
+        park([row for row in rows if row.claims >= MAX_CLAIMS], self.model)
+        return lease([row for row in rows if row.claims < MAX_CLAIMS], self.model)
+
+    @transaction.atomic
+    def settle(self, job: Any, result: Result) -> bool:
+        """Write what came of the attempt: done, due again, or dead. False if the lease was taken away meanwhile."""
+        changes = outcome(job, result)
+        is_ours = leased(self.model, [job]).update(**changes) == 1
+        if not is_ours:
+            logger.warning("the lease of %s was lost before its result was written", job.pk)
+        self.record(job, result, is_ours)
+        return is_ours
+
+
+def lease(rows: list[Any], model: type[Any]) -> list[Any]:
+    """Put a fresh token and an end on the rows."""
+    token = uuid.uuid4()
+    end = Now() + timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
+    chosen = model.unscoped.filter(pk__in=[row.pk for row in rows])
+    if rows:
+        chosen.update(lease_token=token, next_attempt_at=end, claims=F("claims") + 1)
+    for row in rows:
+        row.lease_token = token
+    return rows
+
+
+def park(rows: list[Any], model: type[Any]) -> None:
+    """Rows that were claimed again and again without a result kill their workers: leave them for people to see."""
+    if rows:
+        poison = model.unscoped.filter(pk__in=[row.pk for row in rows])
+        poison.update(state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now())
+
+
+def leased(model: type[Any], jobs: list[Any]) -> Any:
+    """The rows, as far as their lease is still ours."""
+    return model.unscoped.filter(pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING)
+
+
+def release(model: type[Any], jobs: list[Any]) -> None:
+    """Give leased jobs back untried."""
+    leased(model, jobs).update(lease_token=None, next_attempt_at=Now(), claims=F("claims") - 1)
+
+
+def outcome(job: Any, result: Result) -> dict[str, Any]:
+    """The columns after an attempt."""
+    attempts = job.attempts + 1
+    ended: dict[str, Any] = {"attempts": attempts, "claims": 0, "lease_token": None, "last_error": result.error}
+    if not result.error:
+        return ended | {"state": State.DONE, "next_attempt_at": None, "finished_at": Now()}
+    if result.is_final or attempts >= len(SCHEDULE_SECONDS):
+        return ended | {"state": State.DEAD, "next_attempt_at": None, "finished_at": Now()}
+    return ended | {"next_attempt_at": Now() + timedelta(seconds=gap(attempts, result.retry_after))}
+
+
+def gap(attempts: int, retry_after: float | None) -> float:
+    """Seconds until the next attempt: the plan ±20 %, or the receiver's wish up to twice the plan."""
+    planned = SCHEDULE_SECONDS[attempts]
+    spread = planned * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  # spreads load, guards nothing
+    return min(max(spread, retry_after or 0), 2 * planned)
+
+
+class Doorbell:
+    """Tells a worker that there is something to do. Losing a ring costs latency; the sweep finds the row."""
+
+    silent_until: ClassVar[float] = 0.0
+
+    @classmethod
+    def ring(cls, task: str, group_id: Any) -> None:
+        """After the commit, if there is one; `task` is a task's name."""
+        transaction.on_commit(partial(cls.publish, task, str(group_id)))
+
+    @classmethod
+    def publish(cls, task: str, group_id: str) -> None:
+        """One message; a broker that is away is left alone for a few seconds, so that it delays few requests."""
+        if time.monotonic() < cls.silent_until:
+            return
+        try:
+            current_app.send_task(task, (group_id,), retry=False)
+        except (OperationalError, OSError) as error:
+            cls.silent_until = time.monotonic() + SILENT_SECONDS
+            logger.warning("the broker is away (%s); the sweep will find the work", type(error).__name__)

@@ -1,0 +1,32 @@
+"""The whole address map."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+
+from pipeline_backend.api.viewsets import UnknownRoute
+from pipeline_backend.errors import handler400, handler403, handler404, handler500
+from pipeline_backend.health import healthz
+
+PUBLIC = {"authentication_classes": [], "permission_classes": []}
+
+api = [
+    path("schema", SpectacularJSONAPIView.as_view(**PUBLIC), name="schema"),
+    path("docs", SpectacularSwaggerView.as_view(url_name="schema", **PUBLIC), name="docs"),
+    path("", include("appointments.urls")),
+    path("", include("optins.urls")),
+    path("", include("leads.urls")),
+    path("", include("statuses.urls")),
+    path("", include("webhooks.urls")),
+    re_path("", UnknownRoute.as_view(schema=None)),
+]
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("healthz", healthz, name="healthz"),
+    path("api/", include(api)),
+    path("admin/", admin.site.urls),
+]
+
+__all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
