@@ -1,0 +1,91 @@
+"""Opt-ins: form submissions, with their answers and traffic (interface 2.8)."""
+
+from django.db import models
+from django.db.models import UniqueConstraint
+from uuid_utils.compat import uuid7
+
+from leads.models import Lead
+from organizations.tenancy import TenantModel
+
+
+class OptInSource(models.TextChoices):
+    """Where an opt-in came in (interface 2.9)."""
+
+    SCHEDULER_A = "SCHEDULER_A", "Scheduler A"
+    SCHEDULER_B = "SCHEDULER_B", "Scheduler B"
+    SCHEDULER_C = "SCHEDULER_C", "Scheduler C"
+    MANUAL = "MANUAL", "Manual"
+    FORMBUILDER_A = "FORMBUILDER_A", "Form builder A"
+    WEBINAR = "WEBINAR", "Webinar"
+    NEWSLETTER = "NEWSLETTER", "Newsletter"
+    LANDING_PAGE = "LANDING_PAGE", "Landing page"
+    OTHER = "OTHER", "Other"
+
+
+ACCEPTED_ON_SUBMIT = [
+    OptInSource.SCHEDULER_A.value,
+    OptInSource.MANUAL.value,
+    OptInSource.FORMBUILDER_A.value,
+    OptInSource.WEBINAR.value,
+    OptInSource.NEWSLETTER.value,
+    OptInSource.LANDING_PAGE.value,
+    OptInSource.OTHER.value,
+]
+UTM = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+TRAFFIC = [*UTM, "referrer", "landing_page"]
+
+
+class Traffic(models.Model):
+    """The campaign parameters of a visit."""
+
+    utm_source = models.CharField(max_length=255, null=True, blank=True)  # the interface shows null
+    utm_medium = models.CharField(max_length=255, null=True, blank=True)
+    utm_campaign = models.CharField(max_length=255, null=True, blank=True)
+    utm_content = models.CharField(max_length=255, null=True, blank=True)
+    utm_term = models.CharField(max_length=255, null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class OptIn(TenantModel, Traffic):
+    """One submission."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins")
+    source = models.CharField(max_length=20, choices=OptInSource.choices)
+    provider_form_id = models.CharField(max_length=255, null=True, blank=True)
+    provider_form_name = models.CharField(max_length=255, null=True, blank=True)
+    external_reference = models.CharField(max_length=255, null=True, blank=True)
+    referrer = models.CharField(max_length=2048, null=True, blank=True)
+    landing_page = models.CharField(max_length=2048, null=True, blank=True)
+
+    class Meta(TenantModel.Meta):
+        verbose_name = "opt-in"
+        ordering = ["-created_at", "-id"]
+        constraints = [UniqueConstraint("organization", "source", "external_reference", name="one_opt_in_per_reference_and_source")]
+        indexes = [
+            models.Index(fields=["organization", "-created_at", "-id"], name="opt_in_newest"),
+            models.Index(fields=["organization", "source", "-created_at", "-id"], name="opt_in_source"),
+            models.Index(fields=["lead", "-created_at", "-id"], name="opt_in_of_lead"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_source_display()}, {self.created_at:%d %b %Y}"
+
+
+class QuestionAnswer(TenantModel):
+    """A question of the form and what was answered; null if it was skipped."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers")
+    question = models.TextField(max_length=10_000)
+    answer = models.TextField(max_length=10_000, null=True, blank=True)
+    position = models.PositiveIntegerField()
+
+    class Meta(TenantModel.Meta):
+        ordering = ["position"]
+        constraints = [UniqueConstraint("opt_in", "position", name="one_answer_per_position")]
+
+    def __str__(self) -> str:
+        return self.question

@@ -1,0 +1,82 @@
+"""`x-api-key` → `request.auth`: the key's organization, scopes and rate limit (interface 5)."""
+
+import hmac
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from organizations.actors import Actor, key_actor
+from organizations.keys import KeyText, parse_key
+from organizations.models import ApiKey, Organization, Scope
+from organizations.services import note_use
+from pipeline_backend.api.ratelimits import Usage, charge
+from pipeline_backend.moments import now
+
+REFUSED = "Invalid or revoked API key"
+NOTE_USE_EVERY = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a valid key opens."""
+
+    key: ApiKey
+
+    @property
+    def organization(self) -> Organization:
+        """Whose data."""
+        return self.key.organization
+
+    @property
+    def actor(self) -> Actor:
+        """Who is said to have done it."""
+        return key_actor(self.key)
+
+    def charge(self, request: HttpRequest) -> Usage:
+        """Count this request against the organization."""
+        limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
+        return charge(request, group="organization", whom=str(self.organization.pk), limit=limit)
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """Every way of being no key gets the same answer."""
+
+    def authenticate(self, request: Request) -> tuple[None, Access]:
+        """The access that the header's key gives, or 401."""
+        given = parse_key(request.headers.get("x-api-key", ""))
+        key = find(given) if given else None
+        if key is None:
+            raise AuthenticationFailed(REFUSED)
+        if key.last_used_at is None or key.last_used_at < now() - NOTE_USE_EVERY:
+            note_use(key)
+        return None, Access(key)
+
+    def authenticate_header(self, request: Request) -> str:
+        """Keeps DRF at 401 (without it, 403)."""
+        return "ApiKey"
+
+
+def find(given: KeyText) -> ApiKey | None:
+    """The live key of an active organization, its secret compared in constant time."""
+    key = ApiKey.unscoped.select_related("organization").filter(key_id=given.key_id).first()
+    known = bytes(key.secret_hash) if key else bytes(32)
+    is_same = hmac.compare_digest(known, given.secret_hash)
+    return key if key and is_same and key.is_live and key.organization.is_active else None
+
+
+class HasScope(BasePermission):
+    """Reading needs `read`, anything else `write` (decision 12)."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """True, or a 403 that names the scope."""
+        needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
+        if needed not in request.auth.key.scopes:
+            raise PermissionDenied(f"This API key lacks the scope {needed}")
+        return True

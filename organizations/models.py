@@ -1,0 +1,165 @@
+"""Who: organizations, people, their memberships, and API keys."""
+
+import secrets
+import string
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+from django.db.models.functions import Lower
+from uuid_utils.compat import uuid7
+
+from organizations.tenancy import TenantModel
+from pipeline_backend.moments import MomentField, now
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+def random_base62(length: int) -> str:
+    """So many characters from the system's secure source."""
+    return "".join(secrets.choice(BASE62) for _ in range(length))
+
+
+def new_user_id() -> str:
+    """A user's public id."""
+    return f"user_{random_base62(24)}"
+
+
+class Organization(models.Model):
+    """A tenant: everything else belongs to exactly one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=255)
+    is_active = models.BooleanField(default=True, help_text="Keys and members of an inactive organization are refused.")
+    default_country = models.CharField(max_length=2, default="US", help_text="ISO country in which phone numbers without + are read.")
+    rate_limit_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Requests a minute over all its keys; empty for the server's default."
+    )
+    created_at = MomentField(default=now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes people; e-mail is the login."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """A person who can be a member."""
+        user = self.model(email=self.normalize_email(email.strip()), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """An operator: sees every organization."""
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """By e-mail in any letter case."""
+        return self.get(email__iexact=username)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person: signs in by e-mail; what they may do comes from their memberships."""
+
+    id = models.CharField(primary_key=True, max_length=64, default=new_user_id, editable=False)
+    email = models.EmailField(unique=True)
+    first_name = models.CharField(max_length=255, blank=True)
+    last_name = models.CharField(max_length=255, blank=True)
+    profile_image_url = models.URLField(max_length=2048, null=True, blank=True)  # the interface shows null
+    time_zone = models.CharField(max_length=64, default="UTC", help_text="IANA name; times in mails are shown in it.")
+    is_staff = models.BooleanField(default=False, help_text="May sign in to this admin.")
+    is_active = models.BooleanField(default=True)
+    date_joined = MomentField(default=now, editable=False)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        ordering = ["email"]
+        constraints = [UniqueConstraint(Lower("email"), name="one_user_per_email")]
+
+    def __str__(self) -> str:
+        return self.get_full_name()
+
+    def get_full_name(self) -> str:
+        """First and last name, or the e-mail."""
+        return f"{self.first_name} {self.last_name}".strip() or self.email
+
+
+class Role(models.TextChoices):
+    """What a member is in the organization."""
+
+    OWNER = "OWNER", "Owner"
+    MANAGER = "MANAGER", "Manager"
+    SALES_OPS = "SALES_OPS", "Sales-ops"
+    CLOSER = "CLOSER", "Closer"
+    SETTER = "SETTER", "Setter"
+
+
+class Membership(TenantModel):
+    """A person in an organization; hosts, setters and triagers are members."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=20, choices=Role.choices, default=Role.CLOSER)
+    is_active = models.BooleanField(default=True)
+    wants_mail = models.BooleanField("wants notifications", default=True, help_text="E-mails about booked, moved and canceled calls.")
+
+    class Meta(TenantModel.Meta):
+        ordering = ["user__first_name", "user__last_name", "id"]
+        constraints = [UniqueConstraint("organization", "user", name="one_membership_per_user")]
+
+    def __str__(self) -> str:
+        return self.user.get_full_name()
+
+
+class Scope(models.TextChoices):
+    """What a key may do."""
+
+    READ = "read", "Read"
+    WRITE = "write", "Write"
+
+
+def both_scopes() -> list[str]:
+    """A key's scopes unless said otherwise."""
+    return list(Scope.values)
+
+
+class ApiKey(TenantModel):
+    """A key as the database knows it: its id and the SHA-256 of its secret (decision 10)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    key_id = models.CharField(max_length=12, unique=True, editable=False)
+    secret_hash = models.BinaryField(max_length=32, editable=False)
+    name = models.CharField(max_length=255)
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices), default=both_scopes)
+    created_by = models.ForeignKey(User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+")
+    expires_at = MomentField(null=True, blank=True)
+    revoked_at = MomentField(null=True, editable=False)
+    last_used_at = MomentField(null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        verbose_name = "API key"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} (pb_{self.key_id}_…)"
+
+    @property
+    def is_live(self) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now())
+
+
+LIVE_KEY = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=models.functions.Now()))

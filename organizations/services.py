@@ -1,0 +1,94 @@
+"""What is done to members and keys."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from organizations.keys import new_key
+from organizations.models import ApiKey, Membership, Organization, Role, Scope, User
+from pipeline_backend.api.exceptions import Conflict, Invalid
+from pipeline_backend.moments import now
+
+OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+
+
+class LastOwner(Conflict):
+    """An organization must always have someone who can manage it."""
+
+    message = "{name} is the last active owner; make someone else an owner first"
+
+
+def issue_key(
+    *, organization: Organization, name: str, scopes: list[str] | None = None, expires_at: datetime | None = None, created_by: User | None = None
+) -> tuple[ApiKey, str]:
+    """A new key and its full text, which nobody can read again (decision 11)."""
+    text = new_key()
+    key = ApiKey.objects.create(
+        organization=organization,
+        key_id=text.key_id,
+        secret_hash=text.secret_hash,
+        name=name,
+        scopes=list(Scope.values) if scopes is None else scopes,
+        expires_at=expires_at,
+        created_by=created_by,
+    )
+    return key, text.text
+
+
+@transaction.atomic
+def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> tuple[ApiKey, str]:
+    """A second key like this one; this one ends after the overlap (now, 1h, 24h, 7d)."""
+    key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
+    if not key.is_live:
+        raise Conflict
+    end = now() + OVERLAPS[overlap]
+    key.expires_at = min(filter(None, [key.expires_at, end]))
+    key.save(update_fields=["expires_at"])
+    return issue_key(organization=key.organization, name=key.name, scopes=key.scopes, created_by=created_by)
+
+
+def revoke_key(*, key: ApiKey) -> None:
+    """Refuse the key from the next request on; safe to repeat."""
+    ApiKey.objects.of(key.organization).filter(pk=key.pk, revoked_at=None).update(revoked_at=now())
+
+
+def note_use(key: ApiKey) -> None:
+    """Remember that the key is used; of simultaneous requests one writes, and none waits for it."""
+    before = Q(last_used_at=key.last_used_at)
+    ApiKey.objects.of(key.organization).filter(before, pk=key.pk).update(last_used_at=now())
+
+
+@transaction.atomic
+def add_member(*, organization: Organization, user: User, role: str = Role.CLOSER) -> Membership:
+    """Make someone a member who can sign in; one who was, is again."""
+    member, _ = Membership.unscoped.update_or_create(organization=organization, user=user, defaults={"role": role, "is_active": True})
+    if not user.is_staff:
+        user.is_staff = True
+        user.save(update_fields=["is_staff"])
+    return member
+
+
+@transaction.atomic
+def change_member(*, member: Membership, role: str, is_active: bool, wants_mail: bool) -> Membership:
+    """Change what a member is; the last active owner stays one."""
+    owners = list(Membership.objects.of(member.organization).select_for_update().filter(role=Role.OWNER, is_active=True).order_by("pk"))
+    if [owner.pk for owner in owners] == [member.pk] and (role != Role.OWNER or not is_active):
+        raise LastOwner(name=member)
+    member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
+    member.save(update_fields=["role", "is_active", "wants_mail"])
+    return member
+
+
+def active_members(organization: Organization, emails: dict[str, str]) -> dict[str, Membership]:
+    """The active member behind each e-mail: `{field: e-mail}` to `{field: member}`, or 400 naming the fields."""
+    if not emails:
+        return {}
+    members = Membership.objects.of(organization).filter(is_active=True, user__is_active=True).select_related("user")
+    folded = {email.lower() for email in emails.values()}
+    known = {member.folded: member for member in members.annotate(folded=Lower("user__email")).filter(folded__in=folded)}
+    unknown = [field for field, email in emails.items() if email.lower() not in known]
+    if unknown:
+        raise Invalid({field: ["must belong to an active member of the organization"] for field in unknown})
+    return {field: known[email.lower()] for field, email in emails.items()}

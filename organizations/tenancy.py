@@ -1,0 +1,47 @@
+"""The tenant guard: `Model.objects.of(organization)`, or an error.
+
+Reading across organizations is possible only through `unscoped`, a word that a test looks for.
+"""
+
+from typing import Any
+
+from django.db import models
+
+from pipeline_backend.moments import MomentField, now
+
+
+class UnscopedQuery(RuntimeError):
+    """A query that did not say whose rows it wants."""
+
+
+class TenantQuerySet(models.QuerySet[Any]):
+    """Base of the models' querysets."""
+
+
+def tenant_managers(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> tuple[Any, Any]:
+    """A guarded `objects` for our code, and a plain `unscoped` for Django's own machinery."""
+
+    class Guarded(models.Manager.from_queryset(queryset)):  # type: ignore[misc]
+        def of(self, organization: Any) -> Any:
+            return super().get_queryset().filter(organization=organization)
+
+        def create(self, *, organization: Any, **fields: Any) -> Any:
+            return self.of(organization).create(organization=organization, **fields)
+
+        def get_queryset(self) -> Any:
+            raise UnscopedQuery(f"{self.model.__name__}.objects.of(organization) first")
+
+    return Guarded(), queryset.as_manager()
+
+
+class TenantModel(models.Model):
+    """A row that belongs to one organization."""
+
+    organization = models.ForeignKey("organizations.Organization", on_delete=models.PROTECT, related_name="+")
+    created_at = MomentField(default=now, editable=False)
+
+    objects, unscoped = tenant_managers()
+
+    class Meta:
+        abstract = True
+        default_manager_name = base_manager_name = "unscoped"

@@ -1,0 +1,103 @@
+"""Sales statuses: what a lead or an appointment can be, per organization (interface 2.9, 2.10)."""
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+from uuid_utils.compat import uuid7
+
+from organizations.actors import Acted
+from organizations.tenancy import TenantModel, TenantQuerySet, tenant_managers
+from pipeline_backend.moments import MomentField, now
+
+
+class Role(models.TextChoices):
+    """What a status means, whatever an organization calls it."""
+
+    NEW_LEAD = "NEW_LEAD", "New lead"
+    APPOINTMENT_BOOKED = "APPOINTMENT_BOOKED", "Appointment booked"
+    NO_SHOW = "NO_SHOW", "No-show"
+    RESCHEDULED = "RESCHEDULED", "Rescheduled"
+    CANCELED = "CANCELED", "Canceled"
+    PARTIAL_PAYMENT = "PARTIAL_PAYMENT", "Partial payment"
+    WON = "WON", "Won"
+    UNQUALIFIED = "UNQUALIFIED", "Unqualified"
+    FOLLOW_UP = "FOLLOW_UP", "Follow-up"
+    LOST = "LOST", "Lost"
+
+
+class Type(models.TextChoices):
+    """The boards a status stands on."""
+
+    LEAD = "LEAD", "Lead board"
+    APPOINTMENT = "APPOINTMENT", "Appointment board"
+    BOTH = "BOTH", "Both boards"
+
+
+class Board(models.TextChoices):
+    """The two boards."""
+
+    LEAD = "LEAD", "Lead board"
+    APPOINTMENT = "APPOINTMENT", "Appointment board"
+
+
+AUTOMATIC = [Role.NEW_LEAD, Role.APPOINTMENT_BOOKED, Role.CANCELED]
+PAID = [Role.WON, Role.PARTIAL_PAYMENT]
+
+hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
+
+
+class StatusQuerySet(TenantQuerySet):
+    """Reads of statuses."""
+
+    def on(self, board: str) -> "StatusQuerySet":
+        """Those that stand on the board."""
+        return self.filter(type__in=[board, Type.BOTH])
+
+
+class Status(TenantModel):
+    """One status of an organization."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=255)
+    role = models.CharField(max_length=20, choices=Role.choices)
+    type = models.CharField("board", max_length=12, choices=Type.choices, default=Type.BOTH)
+    description = models.TextField(max_length=10_000, blank=True)
+    text_color = models.CharField(max_length=7, default="#111827", validators=[hex_color])
+    bg_color = models.CharField("background color", max_length=7, default="#e5e7eb", validators=[hex_color])
+    is_lead_default = models.BooleanField("default for leads", default=False, help_text="What automatic moves of leads to this role use.")
+    is_appointment_default = models.BooleanField("default for appointments", default=False, help_text="What automatic moves of appointments to this role use.")
+    updated_at = MomentField(default=now, editable=False)
+
+    objects, unscoped = tenant_managers(StatusQuerySet)
+
+    class Meta(TenantModel.Meta):
+        verbose_name_plural = "statuses"
+        ordering = ["name", "id"]
+        constraints = [
+            UniqueConstraint(fields=["organization", "role"], condition=Q(is_lead_default=True), name="one_lead_default_per_role"),
+            UniqueConstraint(fields=["organization", "role"], condition=Q(is_appointment_default=True), name="one_appointment_default_per_role"),
+            models.CheckConstraint(condition=Q(is_lead_default=False) | ~Q(type="APPOINTMENT"), name="lead_default_is_on_the_lead_board"),
+            models.CheckConstraint(condition=Q(is_appointment_default=False) | ~Q(type="LEAD"), name="appointment_default_is_on_its_board"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def is_on(self, board: str) -> bool:
+        """True if it stands on the board."""
+        return self.type in (board, Type.BOTH)
+
+
+class StatusChange(TenantModel, Acted):
+    """Base of the histories: who moved what, when, from and to (decision 21)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+")
+    to_status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+")
+
+    class Meta(TenantModel.Meta):
+        abstract = True
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.from_status or 'new'} → {self.to_status}"

@@ -1,0 +1,51 @@
+"""The events feed's parameters (decision 35)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pipeline_backend.api.exceptions import Invalid
+from pipeline_backend.api.fields import parse_uuid
+from pipeline_backend.api.pagination import MAX_LIMIT, read_numbers
+from webhooks.catalogue import event_types
+
+DEFAULT_LIMIT = 100
+
+
+@dataclass(frozen=True)
+class FeedQuery:
+    """Which events are wanted."""
+
+    after: UUID | None
+    types: list[str]
+    limit: int
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "FeedQuery":
+        """Read the parameters, or 400 naming the bad one."""
+        numbers = read_numbers(query, {"limit": ("limit", DEFAULT_LIMIT, MAX_LIMIT)})
+        return cls(after=read_after(query.get("after", "")), types=read_types(query.get("type", "")), **numbers)
+
+    @staticmethod
+    def parameters() -> Iterator[tuple[str, dict[str, Any], str]]:
+        """Name, schema and help of each."""
+        yield "after", {"type": "string", "format": "uuid"}, "The id of the last event that you have; without it, from the first on."
+        yield "type", {"type": "string"}, f"Comma-separated: any of {', '.join(event_types())}."
+        yield "limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}, "Events in one answer."
+
+
+def read_after(text: str) -> UUID | None:
+    """An event's id."""
+    try:
+        return parse_uuid(text) if text else None
+    except ValueError as error:
+        raise Invalid({"after": [str(error)]}) from None
+
+
+def read_types(text: str) -> list[str]:
+    """Event types; none: all."""
+    types = text.split(",", 50) if text else []
+    if not set(types) <= set(event_types()):
+        raise Invalid({"type": [f"must be one of: {', '.join(event_types())}"]})
+    return types

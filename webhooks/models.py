@@ -1,0 +1,133 @@
+"""Events, and where they go: endpoints, deliveries, attempts (interface 6, decisions 30 to 33)."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Func, Q, UniqueConstraint
+from uuid_utils.compat import uuid7
+
+from organizations.actors import Acted
+from organizations.tenancy import TenantModel, TenantQuerySet, tenant_managers
+from pipeline_backend.encryption import EncryptedField
+from pipeline_backend.moments import MomentField, now
+from pipeline_backend.outbox import Job, State
+
+
+class CurrentTransaction(Func):
+    """The number of the transaction that writes the row."""
+
+    template = "(pg_current_xact_id()::text::bigint)"
+    output_field = models.BigIntegerField()
+
+
+class OldestRunning(Func):
+    """Every transaction below this number has ended: nothing can still appear before it."""
+
+    template = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint)"
+    output_field = models.BigIntegerField()
+
+
+class EventQuerySet(TenantQuerySet):
+    """Reads of events."""
+
+    def settled(self) -> "EventQuerySet":
+        """Events before which none can appear any more, oldest first.
+
+        Ids are made before the commit, so of two simultaneous events the later id may become visible first. A reader
+        who remembers the last id it saw would then miss the other. In this order it cannot.
+        """
+        return self.filter(transaction__lt=OldestRunning()).order_by("transaction", "id")
+
+    def after(self, event: "Event") -> "EventQuerySet":
+        """Those behind the event in that order."""
+        return self.filter(Q(transaction__gt=event.transaction) | Q(transaction=event.transaction, id__gt=event.id))
+
+
+class Event(TenantModel, Acted):
+    """Something that happened, with the exact bytes that every receiver gets."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    type = models.CharField(max_length=60, editable=False)
+    subject_id = models.UUIDField(null=True, editable=False)
+    body = models.TextField(editable=False)
+    request_id = models.CharField(max_length=128, editable=False)
+    transaction = models.BigIntegerField(db_default=CurrentTransaction(), editable=False)
+
+    objects, unscoped = tenant_managers(EventQuerySet)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["organization", "transaction", "id"], name="event_feed"),
+            models.Index(fields=["organization", "subject_id"], name="event_subject"),
+            models.Index(fields=["organization", "-created_at", "-id"], name="event_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"
+
+
+class Endpoint(TenantModel):
+    """A receiver of an organization's events."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    url = models.CharField("URL", max_length=2048)
+    description = models.CharField(max_length=255, blank=True)
+    event_types = ArrayField(models.CharField(max_length=60), default=list, blank=True, help_text="None chosen: all of them.")
+    is_active = models.BooleanField(default=True)
+    disabled_reason = models.CharField(max_length=255, blank=True, editable=False)
+    secret = EncryptedField(editable=False)
+    previous_secret = EncryptedField(null=True, editable=False)
+    previous_secret_until = MomentField(null=True, editable=False)
+    failing_since = MomentField(null=True, editable=False)
+    failures = models.PositiveIntegerField("failures in a row", default=0, editable=False)
+    last_success_at = MomentField(null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.description or self.url
+
+    def signing_secrets(self) -> list[str]:
+        """The current secret, and the one before while it still signs."""
+        is_overlapping = self.previous_secret and self.previous_secret_until and self.previous_secret_until > now()
+        return [self.secret, *([self.previous_secret] if is_overlapping else [])]
+
+
+class Delivery(TenantModel, Job):
+    """One event on its way to one endpoint."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries")
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries")
+
+    class Meta(TenantModel.Meta):
+        verbose_name_plural = "deliveries"
+        ordering = ["-created_at", "-id"]
+        constraints = [UniqueConstraint("event", "endpoint", name="one_delivery_per_event_and_endpoint")]
+        indexes = [
+            models.Index(fields=["endpoint", "next_attempt_at"], condition=Q(state=State.PENDING), name="delivery_due"),
+            models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event.type} to {self.endpoint}"
+
+
+class Attempt(TenantModel):
+    """One try of a delivery."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tries")
+    duration_ms = models.PositiveIntegerField("duration (ms)")
+    status_code = models.PositiveIntegerField(null=True)
+    error = models.CharField(max_length=40, blank=True)
+    response = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
+    is_stale = models.BooleanField(default=False, help_text="Another worker had taken over; this result changed nothing.")
+
+    class Meta(TenantModel.Meta):
+        ordering = ["created_at", "id"]
+        indexes = [models.Index(fields=["delivery", "created_at"], name="attempt_of_delivery")]
+
+    def __str__(self) -> str:
+        return self.error or str(self.status_code)

@@ -1,0 +1,229 @@
+"""Sending one signed request, and what its answer means (decision 32).
+
+The deadline is a true total over name, connection, TLS, headers and body: each wait gets what is left of it. A
+connection is kept open for one endpoint's next delivery and never shared with another endpoint. Redirects, cookies,
+compressed answers and proxies from the environment do not exist here.
+"""
+
+import contextlib
+import http.client
+import io
+import socket
+import ssl
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswer
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+
+from pipeline_backend.moments import now
+from pipeline_backend.outbox import Result
+from webhooks.addresses import BlockedAddress, Target, allowed, parse_target
+
+READ_AT_MOST = 64 * 1024
+KEEP = 4 * 1024
+GONE = 410
+WAITS = {429, 502, 503, 504}
+_resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
+
+
+@dataclass(frozen=True)
+class Sent(Result):
+    """A result with what staff want to see of it."""
+
+    status_code: int | None = None
+    response: str = ""
+    duration_ms: int = 0
+
+
+@dataclass
+class Deadline:
+    """A point on the monotonic clock."""
+
+    at: float
+
+    def left(self) -> float:
+        """Seconds left; TimeoutError when there are none."""
+        left = self.at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+class Wire(io.RawIOBase):
+    """A socket, for http.client, whose every wait ends at the deadline."""
+
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+        super().__init__()
+        self.sock = sock
+        self.deadline = deadline
+
+    def readable(self) -> bool:
+        """For io."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """What has come."""
+        self.sock.settimeout(self.deadline.left())
+        return self.sock.recv_into(buffer)
+
+    def sendall(self, data: Any) -> None:
+        """All of it."""
+        self.sock.settimeout(self.deadline.left())
+        self.sock.sendall(data)
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """A fresh reader for each answer."""
+        return io.BufferedReader(Wire(self.sock, self.deadline))
+
+
+@dataclass
+class Line:
+    """A connection to one endpoint, opened when needed and kept while it can be."""
+
+    url: str
+    sock: socket.socket | None = None
+    is_used: bool = field(default=False)
+
+    def post(self, body: bytes, headers: dict[str, str]) -> Sent:
+        """Send, and say how it went; never raises for anything a receiver does."""
+        started = time.monotonic()
+        deadline = Deadline(started + settings.DELIVERY_DEADLINE_SECONDS)
+        try:
+            answer = self.exchange(body, headers, deadline)
+        except Exception as error:
+            self.hang_up()
+            answer = Sent(error=error_class(error))
+        duration = round((time.monotonic() - started) * 1000)
+        return Sent(**{**vars(answer), "duration_ms": duration})
+
+    def exchange(self, body: bytes, headers: dict[str, str], deadline: Deadline) -> Sent:
+        """On the open connection; on a new one if the receiver has closed it between two deliveries."""
+        target = parse_target(self.url)
+        if self.sock and self.is_used:
+            with contextlib.suppress(ConnectionError, http.client.RemoteDisconnected, http.client.BadStatusLine):
+                return self.ask(target, body, headers, deadline)
+            self.hang_up()
+        self.sock = self.sock or dial(target, deadline)
+        return self.ask(target, body, headers, deadline)
+
+    def ask(self, target: Target, body: bytes, headers: dict[str, str], deadline: Deadline) -> Sent:
+        """One request and its answer."""
+        assert self.sock is not None
+        connection = http.client.HTTPConnection(target.host)
+        connection.sock = Wire(self.sock, deadline)  # type: ignore[assignment]
+        connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in (common_headers(target, body) | headers).items():
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        response = connection.getresponse()
+        text, is_whole = read_some(response)
+        self.is_used = True
+        if response.will_close or not is_whole:
+            self.hang_up()
+        return judge(response, text)
+
+    def hang_up(self) -> None:
+        """Close the connection, if one is open."""
+        if self.sock:
+            with contextlib.suppress(OSError):
+                self.sock.close()
+        self.sock, self.is_used = None, False
+
+
+def common_headers(target: Target, body: bytes) -> dict[str, str]:
+    """What every delivery carries besides its signature."""
+    return {
+        "Host": target.host_header,
+        "User-Agent": "PipelineBackend-Webhooks/1",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Accept-Encoding": "identity",
+    }
+
+
+def dial(target: Target, deadline: Deadline) -> socket.socket:
+    """A connection to one of the checked addresses, with TLS for https."""
+    sock = connect(allowed(resolve(target, deadline)), target.port, deadline)
+    if not target.is_tls:
+        return sock
+    try:
+        sock.settimeout(deadline.left())
+        return tls().wrap_socket(sock, server_hostname=target.host)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def resolve(target: Target, deadline: Deadline) -> list[str]:
+    """Every address of the host; the resolver itself knows no deadline, so it is asked from another thread."""
+    asked = _resolvers.submit(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
+    try:
+        return list(dict.fromkeys(str(entry[4][0]) for entry in asked.result(deadline.left())))
+    except NoAnswer:
+        raise TimeoutError from None
+
+
+def connect(addresses: list[str], port: int, deadline: Deadline) -> socket.socket:
+    """The first that answers."""
+    for address in addresses[:-1]:
+        with contextlib.suppress(OSError):
+            return socket.create_connection((address, port), timeout=deadline.left() / 2)
+    return socket.create_connection((addresses[-1], port), timeout=deadline.left())
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Verified TLS, 1.2 or newer."""
+    return ssl.create_default_context()
+
+
+def read_some(response: http.client.HTTPResponse) -> tuple[str, bool]:
+    """The start of the body as text, and whether that was all; a body that breaks off changes nothing."""
+    body = b""
+    with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
+        while len(body) < READ_AT_MOST and (part := response.read1(READ_AT_MOST - len(body))):
+            body += part
+    return body[:KEEP].decode("utf-8", "backslashreplace").replace("\x00", "\\x00"), response.isclosed()
+
+
+def judge(response: http.client.HTTPResponse, text: str) -> Sent:
+    """2xx is success, 410 is final, everything else is worth another try."""
+    code = response.status
+    if 200 <= code < 300:
+        return Sent(status_code=code, response=text)
+    error = "redirect" if 300 <= code < 400 else f"http_{code}"
+    wait = wish(response.getheader("Retry-After", "")) if code in WAITS else None
+    return Sent(error=error, status_code=code, response=text, retry_after=wait, is_final=code == GONE)
+
+
+def wish(header: str) -> float | None:
+    """`Retry-After` in seconds: a number or a date; nothing for anything else."""
+    if header.isascii() and header.isdecimal() and len(header) < 10:
+        return float(header)
+    try:
+        return max(0.0, (parsedate_to_datetime(header) - now()).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
+    (BlockedAddress, "blocked_address"),
+    (TimeoutError, "timeout"),
+    (ssl.SSLError, "tls_error"),
+    (socket.gaierror, "dns_error"),
+    (ConnectionRefusedError, "connection_refused"),
+    (ConnectionError, "connection_reset"),
+    (http.client.HTTPException, "bad_response"),
+    (UnicodeError, "dns_error"),
+    (OSError, "connection_error"),
+]
+
+
+def error_class(error: BaseException) -> str:
+    """One word for staff: what went wrong, without addresses."""
+    return next((name for kind, name in ERROR_CLASSES if isinstance(error, kind)), "bad_response")

@@ -1,0 +1,174 @@
+"""Recording events, and what is done to endpoints and deliveries."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.db.models.functions import Now
+
+from organizations.actors import Actor, columns
+from organizations.models import Organization
+from pipeline_backend.api import requestid
+from pipeline_backend.api.exceptions import Conflict, Invalid
+from pipeline_backend.moments import now, show
+from pipeline_backend.outbox import Doorbell, State
+from webhooks.addresses import BlockedAddress, check_when_saved
+from webhooks.catalogue import EventType, event_types
+from webhooks.events import TEST
+from webhooks.models import Delivery, Endpoint, Event
+from webhooks.signing import new_secret
+
+ROTATION_OVERLAP = timedelta(hours=24)
+DRAIN = "webhooks.drain"
+
+
+class NotReplayable(Conflict):
+    """The delivery is on its way already."""
+
+    message = "This delivery is still on its way; only finished ones can be replayed"
+
+
+def record(event_type: EventType, subject: Any, *, actor: Actor, previous: dict[str, Any] | None = None) -> Event:
+    """Write an event and a delivery for each endpoint that wants it, in the transaction of the change (decision 30).
+
+    `previous` holds the old values of the fields that changed. Call it last: the body is the object as it is now.
+    """
+    data = event_type.shape.one(subject.organization, subject.pk)
+    return write(event_type, subject.organization, data, actor=actor, subject_id=subject.pk, previous=previous)
+
+
+def write(
+    event_type: EventType,
+    organization: Organization,
+    data: Any,
+    *,
+    actor: Actor,
+    subject_id: uuid.UUID | None = None,
+    previous: dict[str, Any] | None = None,
+    only: Endpoint | None = None,
+) -> Event:
+    """The event's row and its deliveries' rows; the body's bytes are made here, once."""
+    moment = now()
+    body: dict[str, Any] = {"type": event_type.name, "timestamp": show(moment), "organization_id": organization.pk, "data": data}
+    if previous is not None:
+        body["previous"] = previous
+    event: Event = Event.objects.create(
+        organization=organization,
+        type=event_type.name,
+        subject_id=subject_id,
+        body=orjson.dumps(body).decode(),
+        request_id=requestid.current(),
+        created_at=moment,
+        **columns(actor),
+    )
+    send_to([only] if only else interested(organization, event_type), event)
+    return event
+
+
+def interested(organization: Organization, event_type: EventType) -> list[Endpoint]:
+    """The active endpoints that want events of this type."""
+    active = Endpoint.objects.of(organization).filter(is_active=True)
+    return [endpoint for endpoint in active if not endpoint.event_types or event_type.name in endpoint.event_types]
+
+
+def send_to(endpoints: list[Endpoint], event: Event) -> None:
+    """A delivery for each, and a ring after the commit."""
+    deliveries = [Delivery(organization_id=event.organization_id, event=event, endpoint=endpoint) for endpoint in endpoints]
+    Delivery.unscoped.bulk_create(deliveries)
+    for endpoint in endpoints:
+        Doorbell.ring(DRAIN, endpoint.pk)
+
+
+def feed(*, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """The organization's events, oldest first, and whether there are more (decision 35)."""
+    events = Event.objects.of(organization).settled()
+    if after:
+        last = Event.objects.of(organization).filter(pk=after).first()
+        if last is None:
+            raise Invalid({"after": ["is not known in the organization"]})
+        events = events.after(last)
+    if types:
+        events = events.filter(type__in=types)
+    rows = list(events.values_list("id", "body")[: limit + 1])
+    return [{"id": id, **orjson.loads(body)} for id, body in rows[:limit]], len(rows) > limit
+
+
+@transaction.atomic
+def add_endpoint(*, organization: Organization, url: str, description: str = "", types: list[str] | None = None) -> tuple[Endpoint, str]:
+    """Register a receiver; the secret is in the answer and nowhere else to be read (decision 33)."""
+    check_endpoint(url, types or [])
+    secret = new_secret()
+    endpoint = Endpoint.objects.create(organization=organization, url=url, description=description, event_types=types or [], secret=secret)
+    return endpoint, secret
+
+
+@transaction.atomic
+def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: list[str], is_active: bool) -> Endpoint:
+    """Change a receiver. Disabling stops what is under way after the request in flight; enabling clears its failures."""
+    check_endpoint(url, types)
+    stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
+    stored.url, stored.description, stored.event_types = url, description, types
+    if is_active and not stored.is_active:
+        stored.disabled_reason, stored.failing_since, stored.failures = "", None, 0
+    if stored.is_active and not is_active:
+        stored.disabled_reason = "Disabled by staff"
+        take_back(stored)
+    stored.is_active = is_active
+    stored.save()
+    return stored
+
+
+def check_endpoint(url: str, types: list[str]) -> None:
+    """400 for an address that is not public https, or a type nobody knows."""
+    try:
+        check_when_saved(url)
+    except BlockedAddress:
+        raise Invalid({"url": ["must be a public https address"]}) from None
+    if not set(types) <= set(event_types()):
+        raise Invalid({"event_types": [f"must be one of: {', '.join(event_types())}"]})
+
+
+@transaction.atomic
+def rotate_secret(*, endpoint: Endpoint) -> str:
+    """A new secret; the old one signs beside it for 24 hours."""
+    stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
+    stored.previous_secret, stored.previous_secret_until = stored.secret, now() + ROTATION_OVERLAP
+    stored.secret = new_secret()
+    stored.save(update_fields=["secret", "previous_secret", "previous_secret_until"])
+    return stored.secret
+
+
+@transaction.atomic
+def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
+    """A `webhook.test` event to this endpoint alone."""
+    data = {"message": f"A test of {endpoint}, sent by {actor.name}."}
+    return write(TEST, endpoint.organization, data, actor=actor, only=endpoint)
+
+
+@transaction.atomic
+def replay(*, delivery: Delivery) -> Delivery:
+    """Send a finished delivery again, under the same webhook-id."""
+    stored: Delivery = Delivery.objects.of(delivery.organization).select_for_update().get(pk=delivery.pk)
+    if stored.state == State.PENDING:
+        raise NotReplayable
+    stored.state, stored.attempts, stored.claims, stored.finished_at = State.PENDING, 0, 0, None
+    stored.next_attempt_at = now()
+    stored.save(update_fields=["state", "attempts", "claims", "finished_at", "next_attempt_at"])
+    Doorbell.ring(DRAIN, stored.endpoint_id)
+    return stored
+
+
+def disable(endpoint: Endpoint, reason: str) -> None:
+    """Stop sending; what is still to be sent is dead, and can be replayed."""
+    endpoint.is_active, endpoint.disabled_reason = False, reason
+    endpoint.save(update_fields=["is_active", "disabled_reason"])
+    pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING)
+    pending.update(state=State.DEAD, last_error="endpoint_disabled", next_attempt_at=None, lease_token=None, finished_at=Now())
+
+
+def take_back(endpoint: Endpoint) -> None:
+    """End the leases on the endpoint's deliveries, so that workers let go of the rest of their batches."""
+    pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, lease_token__isnull=False)
+    pending.update(lease_token=None, next_attempt_at=Now())

@@ -1,0 +1,21 @@
+"""What the worker does about webhooks."""
+
+from celery import shared_task
+
+from pipeline_backend.outbox import Doorbell
+from webhooks.deliveries import DELIVERIES
+from webhooks.services import DRAIN
+
+
+@shared_task(name=DRAIN)
+def drain(endpoint_id: str) -> None:
+    """Send what is due to one endpoint; ring again if a turn was not enough."""
+    if DELIVERIES.drain(endpoint_id):
+        Doorbell.ring(DRAIN, endpoint_id)
+
+
+@shared_task(name="webhooks.sweep")
+def sweep() -> None:
+    """Find what no doorbell announced: retries, lost rings, leases of dead workers."""
+    for endpoint_id in DELIVERIES.due():
+        Doorbell.ring(DRAIN, endpoint_id)

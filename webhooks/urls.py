@@ -1,0 +1,9 @@
+"""Addresses of events."""
+
+from django.urls import path
+
+from webhooks.views import EventViewSet
+
+urlpatterns = [
+    path("external/events", EventViewSet.as_view({"get": "list"}), name="events"),
+]
