@@ -1,0 +1,48 @@
+"""What every test may ask for: an organization and its integrator, and a stranger beside them."""
+
+import pytest
+from django.core.cache import caches
+
+from organizations.models import Membership, Organization, Role
+from pipeline_backend.outbox import Doorbell
+from tests.client import Api
+from tests.factories import make_api, make_member, make_organization
+
+
+@pytest.fixture(autouse=True)
+def fresh_counters():
+    """Rate limits start anew for each test."""
+    yield
+    for cache in caches.all(initialized_only=True):
+        cache.clear()
+    Doorbell.silent_until = 0.0
+
+
+@pytest.fixture
+def organization(db: None) -> Organization:
+    """Acme, with its ten statuses and owner@acme.example."""
+    return make_organization("Acme")
+
+
+@pytest.fixture
+def stranger(db: None) -> Organization:
+    """Another organization, which must never be seen."""
+    return make_organization("Globex")
+
+
+@pytest.fixture
+def api(organization: Organization) -> Api:
+    """Acme's integrator."""
+    return make_api(organization)
+
+
+@pytest.fixture
+def stranger_api(stranger: Organization) -> Api:
+    """The other organization's integrator."""
+    return make_api(stranger)
+
+
+@pytest.fixture
+def host(organization: Organization) -> Membership:
+    """An active member of Acme, hana@acme.example."""
+    return make_member(organization, "hana@acme.example", role=Role.CLOSER, first_name="Hana", last_name="Host")
