@@ -1,6 +1,6 @@
 """Appointments: booked sales calls, their types, notes and analyses (interface 2.1, 2.4 to 2.7)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -12,7 +12,7 @@ from leads.models import Lead, Source
 from optins.models import Traffic
 from organizations.actors import Acted
 from organizations.models import Membership
-from organizations.tenancy import TenantModel, TenantQuerySet, tenant_managers
+from organizations.tenancy import TenantModel, TenantQuerySet, guarded
 from pipeline_backend.moments import MomentField, now
 from statuses.models import Role, Status, StatusChange
 
@@ -59,7 +59,8 @@ class EventType(TenantModel):
     provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)  # the interface shows null
     owner_name = models.CharField("owner at the provider", max_length=255, null=True, blank=True)
 
-    objects, unscoped = tenant_managers(EventTypeQuerySet)
+    objects: ClassVar[Any] = guarded(EventTypeQuerySet)
+    unscoped: ClassVar[Any] = EventTypeQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["name"]
@@ -108,7 +109,8 @@ class Appointment(TenantModel, Traffic):
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
     updated_at = MomentField(default=now, editable=False)
 
-    objects, unscoped = tenant_managers(AppointmentQuerySet)
+    objects: ClassVar[Any] = guarded(AppointmentQuerySet)
+    unscoped: ClassVar[Any] = AppointmentQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["-schedule_time", "-id"]

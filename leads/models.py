@@ -1,6 +1,6 @@
 """Leads: the people an organization sells to; where they came from; what else an organization notes about them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
@@ -10,7 +10,7 @@ from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from organizations.models import Membership
-from organizations.tenancy import TenantModel, TenantQuerySet, tenant_managers
+from organizations.tenancy import TenantModel, TenantQuerySet, guarded
 from pipeline_backend.moments import MomentField, now
 from statuses.models import Status, StatusChange
 
@@ -40,7 +40,8 @@ class Source(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
 
-    objects, unscoped = tenant_managers(SourceQuerySet)
+    objects: ClassVar[Any] = guarded(SourceQuerySet)
+    unscoped: ClassVar[Any] = SourceQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["name"]
@@ -80,7 +81,8 @@ class Lead(TenantModel):
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     updated_at = MomentField(default=now, editable=False)
 
-    objects, unscoped = tenant_managers(LeadQuerySet)
+    objects: ClassVar[Any] = guarded(LeadQuerySet)
+    unscoped: ClassVar[Any] = LeadQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]

@@ -73,8 +73,8 @@ def point_at(lead: Lead, appointment_at: datetime | None) -> None:
 
     What staff set stays while it is still to come and earlier. Call it on a locked lead.
     """
-    is_by_hand = lead.next_touch_point_at and lead.next_touch_point_type != TouchPoint.APPOINTMENT
-    if is_by_hand and (appointment_at is None or now() < lead.next_touch_point_at < appointment_at):
+    by_hand = lead.next_touch_point_at if lead.next_touch_point_type != TouchPoint.APPOINTMENT else None
+    if by_hand and (appointment_at is None or now() < by_hand < appointment_at):
         return
     wanted = (appointment_at, TouchPoint.APPOINTMENT.value if appointment_at else None)
     if wanted == (lead.next_touch_point_at, lead.next_touch_point_type):

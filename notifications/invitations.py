@@ -39,7 +39,7 @@ def event(method: str, facts: dict[str, Any], start: datetime) -> Event:
         call.add("url", facts["meeting_url"])
     call["organizer"] = organizer()
     for person in facts["attendees"]:
-        call.add("attendee", attendee(person), encode=0)
+        call.add("attendee", attendee(person), encode=False)
     return call
 
 

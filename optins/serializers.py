@@ -37,7 +37,7 @@ class OptInInput(Input):
 
     email = Email()
     first_name = Text(trim=True)
-    source = OneOf(ACCEPTED_ON_SUBMIT)
+    source = OneOf(ACCEPTED_ON_SUBMIT)  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
     last_name = Text(trim=True, required=False)
     phone_e164 = Text(required=False, trim=True, help_text="E.164.")
     phone_country = Text(required=False, trim=True, help_text="ISO 3166-1 alpha-2; required with phone_e164.")
@@ -50,7 +50,7 @@ class OptInInput(Input):
     def validate_questions_answers(self, answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Every answer with a position of its own."""
         taken: set[int] = set()
-        errors: dict[int, dict[str, list[str]]] = {}
+        errors: dict[Any, Any] = {}
         for index, answer in enumerate(answers):
             answer.setdefault("position", index + 1)
             if answer["position"] in taken:

@@ -72,7 +72,7 @@ def already_there(organization: Organization, source: str, external_reference: s
         return None
     stored = OptIn.objects.of(organization).filter(source=source, external_reference=external_reference)
     found = stored.values_list("pk", "lead_id").first()
-    return Submission(*found, is_new_lead=False) if found else None
+    return Submission(found[0], found[1], is_new_lead=False) if found else None
 
 
 def lead_of(organization: Organization, actor: Actor, email: str, source_name: str) -> tuple[Lead, bool]:

@@ -63,7 +63,7 @@ def note_use(key: ApiKey) -> None:
 @transaction.atomic
 def add_member(*, organization: Organization, user: User, role: str = Role.CLOSER) -> Membership:
     """Make someone a member who can sign in; one who was, is again."""
-    member, _ = Membership.unscoped.update_or_create(organization=organization, user=user, defaults={"role": role, "is_active": True})
+    member, _ = Membership.objects.of(organization).update_or_create(organization=organization, user=user, defaults={"role": role, "is_active": True})
     if not user.is_staff:
         user.is_staff = True
         user.save(update_fields=["is_staff"])

@@ -3,7 +3,7 @@
 Reading across organizations is possible only through `unscoped`, a word that a test looks for.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 
@@ -18,8 +18,8 @@ class TenantQuerySet(models.QuerySet[Any]):
     """Base of the models' querysets."""
 
 
-def tenant_managers(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> tuple[Any, Any]:
-    """A guarded `objects` for our code, and a plain `unscoped` for Django's own machinery."""
+def guarded(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any:
+    """The manager `objects` of our code: it asks whose rows are wanted."""
 
     class Guarded(models.Manager.from_queryset(queryset)):  # type: ignore[misc]
         def of(self, organization: Any) -> Any:
@@ -31,7 +31,7 @@ def tenant_managers(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> tu
         def get_queryset(self) -> Any:
             raise UnscopedQuery(f"{self.model.__name__}.objects.of(organization) first")
 
-    return Guarded(), queryset.as_manager()
+    return Guarded()
 
 
 class TenantModel(models.Model):
@@ -40,7 +40,8 @@ class TenantModel(models.Model):
     organization = models.ForeignKey("organizations.Organization", on_delete=models.PROTECT, related_name="+")
     created_at = MomentField(default=now, editable=False)
 
-    objects, unscoped = tenant_managers()
+    objects: ClassVar[Any] = guarded()
+    unscoped: ClassVar[Any] = TenantQuerySet.as_manager()
 
     class Meta:
         abstract = True

@@ -14,7 +14,7 @@ def cipher() -> MultiFernet:
     return MultiFernet([Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS])
 
 
-class EncryptedField(models.TextField):  # type: ignore[type-arg]
+class EncryptedField(models.TextField):
     """Text, encrypted on its way to the database and decrypted on its way back."""
 
     def get_prep_value(self, value: Any) -> Any:

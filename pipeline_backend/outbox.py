@@ -74,8 +74,9 @@ class Result:
 class Queue:
     """One kind of job: its model, what its jobs are grouped by (a receiver), and how a group's jobs are delivered.
 
-    `session` opens whatever a group's deliveries share and gives a function from job to result;
-    `open` says which groups are served at all; `record` notes a result in the transaction of the job's new state (its last argument: whether the lease was ours).
+    `session` opens whatever a group's deliveries share and gives a function from job to result. `record` notes a
+    result in the transaction of the job's new state; its last argument tells whether the lease was still ours.
+    `open` says which groups are served at all.
     """
 
     model: type[Any]
@@ -83,7 +84,7 @@ class Queue:
     group_model: type[Any]
     session: Callable[[Any], AbstractContextManager[Callable[[Any], Any]]]
     record: Callable[[Any, Any, bool], None]
-    open: Q = Q()
+    open: Q
     related: tuple[str, ...] = ()
     slots: int = 2
 
@@ -135,13 +136,13 @@ class Queue:
 
     @transaction.atomic
     def settle(self, job: Any, result: Result) -> bool:
-        """Write what came of the attempt: done, due again, or dead. False if the lease was taken away meanwhile."""
+        """Write what came of the attempt: done, due again, or dead. False if the rest of the batch is no longer ours."""
         changes = outcome(job, result)
         is_ours = leased(self.model, [job]).update(**changes) == 1
         if not is_ours:
             logger.warning("the lease of %s was lost before its result was written", job.pk)
         self.record(job, result, is_ours)
-        return is_ours
+        return is_ours and not result.is_final
 
 
 def lease(rows: list[Any], model: type[Any]) -> list[Any]:

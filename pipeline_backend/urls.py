@@ -1,5 +1,7 @@
 """The whole address map."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
@@ -9,9 +11,9 @@ from pipeline_backend.api.viewsets import UnknownRoute
 from pipeline_backend.errors import handler400, handler403, handler404, handler500
 from pipeline_backend.health import healthz
 
-PUBLIC = {"authentication_classes": [], "permission_classes": []}
+PUBLIC: dict[str, Any] = {"authentication_classes": [], "permission_classes": []}
 
-api = [
+api: list[Any] = [
     path("schema", SpectacularJSONAPIView.as_view(**PUBLIC), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema", **PUBLIC), name="docs"),
     path("", include("appointments.urls")),

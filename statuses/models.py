@@ -1,12 +1,14 @@
 """Sales statuses: what a lead or an appointment can be, per organization (interface 2.9, 2.10)."""
 
+from typing import Any, ClassVar
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 from uuid_utils.compat import uuid7
 
 from organizations.actors import Acted
-from organizations.tenancy import TenantModel, TenantQuerySet, tenant_managers
+from organizations.tenancy import TenantModel, TenantQuerySet, guarded
 from pipeline_backend.moments import MomentField, now
 
 
@@ -68,7 +70,8 @@ class Status(TenantModel):
     is_appointment_default = models.BooleanField("default for appointments", default=False, help_text="What automatic moves of appointments to this role use.")
     updated_at = MomentField(default=now, editable=False)
 
-    objects, unscoped = tenant_managers(StatusQuerySet)
+    objects: ClassVar[Any] = guarded(StatusQuerySet)
+    unscoped: ClassVar[Any] = StatusQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "statuses"

@@ -70,7 +70,7 @@ def status_for(organization: Organization, board: Board, status_id: uuid.UUID) -
 @transaction.atomic
 def save_status(*, organization: Organization, status: Status) -> Status:
     """Store a new or changed status; a new default takes the place of the old one of its role."""
-    for board, flag in DEFAULT_FLAG.items():
+    for flag in DEFAULT_FLAG.values():
         rows = Status.objects.of(organization).filter(**{flag: True}).exclude(pk=status.pk)
         if getattr(status, flag):
             rows.filter(role=status.role).update(**{flag: False})

@@ -24,7 +24,7 @@ class StatusShape(Shape):
     name = Text()
     role = Choice(Role)
     type = Choice(Type)
-    description = TextOrNull(null=True)
+    description: Field = TextOrNull(null=True)
     text_color = Text(help="Hex color of the label's text.")
     bg_color = Text(help="Hex color of the label's background.")
 
@@ -34,5 +34,5 @@ class OutcomeShape(StatusShape):
 
     without = ("type",)
 
-    description = Text(help="Empty when not set.")
+    description: Field = Text(help="Empty when not set.")
     created_at = Moment(help="Creation time of the status.")

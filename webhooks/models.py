@@ -1,12 +1,14 @@
 """Events, and where they go: endpoints, deliveries, attempts (interface 6, decisions 30 to 33)."""
 
+from typing import Any, ClassVar
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
 from uuid_utils.compat import uuid7
 
 from organizations.actors import Acted
-from organizations.tenancy import TenantModel, TenantQuerySet, tenant_managers
+from organizations.tenancy import TenantModel, TenantQuerySet, guarded
 from pipeline_backend.encryption import EncryptedField
 from pipeline_backend.moments import MomentField, now
 from pipeline_backend.outbox import Job, State
@@ -52,7 +54,8 @@ class Event(TenantModel, Acted):
     request_id = models.CharField(max_length=128, editable=False)
     transaction = models.BigIntegerField(db_default=CurrentTransaction(), editable=False)
 
-    objects, unscoped = tenant_managers(EventQuerySet)
+    objects: ClassVar[Any] = guarded(EventQuerySet)
+    unscoped: ClassVar[Any] = EventQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
@@ -90,8 +93,8 @@ class Endpoint(TenantModel):
 
     def signing_secrets(self) -> list[str]:
         """The current secret, and the one before while it still signs."""
-        is_overlapping = self.previous_secret and self.previous_secret_until and self.previous_secret_until > now()
-        return [self.secret, *([self.previous_secret] if is_overlapping else [])]
+        before, until = self.previous_secret, self.previous_secret_until
+        return [self.secret, before] if before and until and until > now() else [self.secret]
 
 
 class Delivery(TenantModel, Job):

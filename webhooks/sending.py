@@ -115,7 +115,7 @@ class Line:
         """One request and its answer."""
         assert self.sock is not None
         connection = http.client.HTTPConnection(target.host)
-        connection.sock = Wire(self.sock, deadline)  # type: ignore[assignment]
+        connection.sock = Wire(self.sock, deadline)
         connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
         for name, value in (common_headers(target, body) | headers).items():
             connection.putheader(name, value)
@@ -188,7 +188,7 @@ def read_some(response: http.client.HTTPResponse) -> tuple[str, bool]:
     with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
         while len(body) < READ_AT_MOST and (part := response.read1(READ_AT_MOST - len(body))):
             body += part
-    return body[:KEEP].decode("utf-8", "backslashreplace").replace("\x00", "\\x00"), response.isclosed()
+    return body[:KEEP].decode("utf-8", "backslashreplace").replace("\x00", "\\x00"), response.isclosed() or response.length == 0
 
 
 def judge(response: http.client.HTTPResponse, text: str) -> Sent:

@@ -90,7 +90,7 @@ class MembersParameter(Parameter):
 class Line(Filter):
     """Base of our filters: one parameter, one condition, one description."""
 
-    field_class = Parameter
+    field_class: ClassVar[type[Parameter]] = Parameter
     shown: ClassVar[dict[str, Any]] = {"type": "string"}
     summary = ""
 

@@ -1,6 +1,6 @@
 """Answers: the success forms of the interface (section 4), and their bytes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -25,14 +25,15 @@ class JsonRenderer(BaseRenderer):
 class AlwaysJson(BaseContentNegotiation):
     """Answers JSON whatever was asked for: a wrong `Accept` is no reason to lose a booking."""
 
-    def select_parser(self, request: Request, parsers: Sequence[Any]) -> Any:
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
         """The parser of the body's media type, or none (415)."""
         media_type = (request.content_type or "").split(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == media_type), None)
 
-    def select_renderer(self, request: Request, renderers: Sequence[Any], format_suffix: str | None = None) -> tuple[Any, str]:
+    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> tuple[Any, str]:
         """JSON."""
-        return renderers[0], renderers[0].media_type
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
 
 
 def done(message: str, data: Any, *, code: int = 200) -> Response:

@@ -119,7 +119,8 @@ class InterfaceSchema(AutoSchema):
     @property
     def said(self) -> Operation:
         """What the action says of itself."""
-        said: Operation = getattr(self.view, self.view.action).operation
+        view: Any = self.view
+        said: Operation = getattr(view, view.action).operation
         return said
 
     def get_summary(self) -> str:
@@ -128,7 +129,7 @@ class InterfaceSchema(AutoSchema):
 
     def get_tags(self) -> list[str]:
         """One group a resource."""
-        return [self.view.__class__.__doc__.rstrip(".")]
+        return [(self.view.__class__.__doc__ or "").rstrip(".")]
 
     def get_operation_id(self) -> str:
         """As generated clients will name it: list_appointments."""
@@ -156,7 +157,8 @@ class InterfaceSchema(AutoSchema):
 
     def reference(self, shape: type[Shape]) -> Schema:
         """A reference to a shape's component."""
-        reference: Schema = self.resolve_serializer(shape, "response").ref
+        component: Any = shape
+        reference: Schema = self.resolve_serializer(component, "response").ref
         return reference
 
     def get_override_parameters(self) -> list[Any]:
@@ -182,13 +184,13 @@ class ShapeExtension(OpenApiSerializerExtension):
 
     def get_name(self, auto_schema: Any, direction: Direction) -> str:
         """The component's name."""
-        shape = self.target if isinstance(self.target, type) else type(self.target)
-        return shape.__name__.removesuffix("Shape")
+        name: str = self.target.__name__
+        return name.removesuffix("Shape")
 
     def map_serializer(self, auto_schema: Any, direction: Direction) -> Schema:
         """The component."""
-        shape = self.target if isinstance(self.target, type) else type(self.target)
-        return shape.schema(auto_schema.reference)
+        schema: Schema = self.target.schema(auto_schema.reference)
+        return schema
 
 
 class KeyExtension(OpenApiAuthenticationExtension):

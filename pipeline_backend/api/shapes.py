@@ -24,10 +24,10 @@ Resolve = Callable[[type["Shape"]], Schema]
 class Literal(Value):
     """A word of ours that goes into the SQL as it is, so that the statement stays without parameters."""
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
         """The quoted word."""
         escaped = str(self.value).replace("'", "''").replace("%", "%%")
-        return f"'{escaped}'", []
+        return f"'{escaped}'", ()
 
 
 class Field:
@@ -40,8 +40,8 @@ class Field:
         self.null = null
         self.help = help
 
-    def expression(self, name: str, prefix: str) -> Expression | F:
-        """What to select."""
+    def expression(self, name: str, prefix: str) -> Any:
+        """What to select: a database expression."""
         return F(prefix + (self.path or name))
 
     def schema(self, resolve: Resolve) -> Schema:
@@ -155,7 +155,7 @@ class Related(Field):
         self.limit = limit
         self.single = single
 
-    def expression(self, name: str, prefix: str) -> Expression:
+    def expression(self, name: str, prefix: str) -> Any:
         """A subselect of the inner objects."""
         rows = self.rows(lambda path: OuterRef(prefix + path)).values_list(self.shape.expression())
         if self.single:

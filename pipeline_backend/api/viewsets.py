@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -36,25 +35,31 @@ class KeyedView(APIView):
 
     def check_permissions(self, request: Request) -> None:
         """The rate limit first: a key without the scope is counted too."""
-        self.usage = request.auth.charge(request._request)
+        access: Any = request.auth
+        self.usage = access.charge(request._request)
         self.usage.refuse_if_over()
         super().check_permissions(request)
 
-    def finalize_response(self, request: HttpRequest, response: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         """The rate limit's headers are on every keyed answer."""
         if self.usage:
             self.usage.write(response)
         return super().finalize_response(request, response, *args, **kwargs)
 
     @property
+    def access(self) -> Any:
+        """What the key opens: organization, actor, rate limit."""
+        return self.request.auth
+
+    @property
     def organization(self) -> Any:
         """Whose data this request is about."""
-        return self.request.auth.organization
+        return self.access.organization
 
     @property
     def actor(self) -> Any:
         """Who does it: the key."""
-        return self.request.auth.actor
+        return self.access.actor
 
     def read(self, wanted: type[Serializer[Any]]) -> dict[str, Any]:
         """The body's typed values, or 400 naming the bad fields."""
