@@ -1,14 +1,12 @@
 """What create and cancel take (interface 4.1, 4.2)."""
 
-from typing import Any
-
-from rest_framework import serializers
-
 from pipeline_backend.api.fields import FREE_TEXT, Email, Input, Moment, Text, Uuid, WebAddress
 
 
 class BookingInput(Input):
     """A booking (interface 4.1)."""
+
+    either = (("lead_email", "lead_id"), ("event_type_name", "event_type_id"))
 
     external_reference = Text(help_text="Unique booking ID from the source system; compared exactly.")
     schedule_time = Moment(help_text="Start time; UTC unless it names an offset. Kept to the millisecond.")
@@ -18,20 +16,12 @@ class BookingInput(Input):
     event_type_id = Uuid(required=False, help_text="Existing event type; used instead of event_type_name.")
     lead_first_name = Text(trim=True, required=False, help_text="Used only for a new lead; falls back to the e-mail's part before the @.")
     lead_last_name = Text(trim=True, required=False, help_text="Used only for a new lead.")
-    lead_phone = Text(required=False, help_text="E.164 preferred; fills an empty phone; what can't be read is ignored.")
+    lead_phone = Text(FREE_TEXT, required=False, help_text="E.164 preferred; fills an empty phone; what can't be read is ignored.")
     host_email = Email(required=False, help_text="An active member of the organization.")
     setter_email = Email(required=False, help_text="An active member of the organization.")
     triager_email = Email(required=False, help_text="An active member of the organization.")
     meeting_url = WebAddress(required=False)
     notes = Text(FREE_TEXT, required=False, help_text="Stored as the appointment's note.")
-
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Some way to the lead, and some to the event type."""
-        either = [("lead_email", "lead_id"), ("event_type_name", "event_type_id")]
-        missing = {name: [f"is required unless {other} is given"] for name, other in either if name not in values and other not in values}
-        if missing:
-            raise serializers.ValidationError(missing)
-        return values
 
 
 class CancellationInput(Input):

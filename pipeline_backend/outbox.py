@@ -122,8 +122,9 @@ class Queue:
     @transaction.atomic
     def claim(self, group_id: Any) -> list[Any]:
         """Lease the group's oldest due jobs, unless all its slots are taken."""
-        group = self.group_model._base_manager.select_for_update(skip_locked=True, no_key=True).filter(self.open, pk=group_id)
-        if not group.values_list("pk").first():
+        # One claim at a time for a group, so that its slots are counted right; the wait is as short as a claim.
+        group = self.group_model._base_manager.select_for_update(no_key=True, of=("self",))
+        if group.filter(self.open, pk=group_id).values_list("pk").first() is None:
             return []
         mine = self.model.unscoped.filter(Q(**{f"{self.group}_id": group_id}), state=State.PENDING)
         busy = mine.filter(lease_token__isnull=False, next_attempt_at__gt=Now()).values("lease_token").distinct()

@@ -11,6 +11,8 @@ import environ
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import reverse_lazy
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 ROOT = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -145,11 +147,15 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "pb",
-        "OPTIONS": {"socket_timeout": REDIS_SOCKET_SECONDS, "socket_connect_timeout": REDIS_SOCKET_SECONDS},
+        # No retries: whoever asks has something better to do than to wait.
+        "OPTIONS": {"socket_timeout": REDIS_SOCKET_SECONDS, "socket_connect_timeout": REDIS_SOCKET_SECONDS, "retry": Retry(NoBackoff(), 0)},
     },
+    "ratelimits": {"BACKEND": "pipeline_backend.api.ratelimits.SteadyCache"},
     "memory": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "fallback"},
 }
 # django-ratelimit does not list Django's own RedisCache; `api/ratelimits.py` says what makes it sound here.
+RATELIMIT_USE_CACHE = "ratelimits"
+RATELIMIT_FAIL_OPEN = True
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
 # --- people -----------------------------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
+from pipeline_backend import inbox
 from pipeline_backend.api.viewsets import UnknownRoute
 from pipeline_backend.errors import handler400, handler403, handler404, handler500
 from pipeline_backend.health import healthz
@@ -30,5 +32,8 @@ urlpatterns = [
     path("api/", include(api)),
     path("admin/", admin.site.urls),
 ]
+
+if settings.LOCAL_RUN:
+    urlpatterns += [path("local/", inbox.show_inbox, name="local-inbox"), path("local/inbox", inbox.receive, name="local-inbox-receive")]
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]

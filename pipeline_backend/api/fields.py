@@ -5,9 +5,9 @@ Their messages are predicates; `exceptions.py` puts the field's name before them
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.validators import EmailValidator, URLValidator
@@ -50,12 +50,21 @@ class Input(serializers.Serializer[Any]):
     """A JSON object. Optional members given as null or blank count as absent; unknown ones are ignored."""
 
     default_error_messages = {"invalid": "must be an object"}
+    either: ClassVar[Sequence[tuple[str, str]]] = ()  # pairs of which one is required
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The typed values of the members that are there."""
-        if isinstance(data, Mapping):
-            data = {name: value for name, value in data.items() if not is_blank(value)}
-        return super().to_internal_value(data)
+        """The typed values of the members that are there, or everything that is wrong with them."""
+        if not isinstance(data, Mapping):
+            return super().to_internal_value(data)
+        given = {name: value for name, value in data.items() if not is_blank(value)}
+        missing = {name: [f"is required unless {other} is given"] for name, other in self.either if name not in given and other not in given}
+        try:
+            values = super().to_internal_value(given)
+        except serializers.ValidationError as error:
+            missing = error.detail | missing  # type: ignore[operator]  # a serializer's detail is a dict
+        if missing:
+            raise serializers.ValidationError(missing)
+        return values
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """An object, whatever was sent in its place."""

@@ -3,7 +3,7 @@
 import logging
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.cache import caches
@@ -28,10 +28,11 @@ class SteadyCache(BaseCache):
     django-ratelimit lets a cache's exceptions through whatever its fail-open setting says, so its cache must not raise.
     """
 
+    away_until: ClassVar[float] = 0.0
+    logged_at: ClassVar[float] = float("-inf")
+
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self.away_until = 0.0
-        self.logged_at = float("-inf")
 
     def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
         """Store unless there."""
@@ -54,12 +55,13 @@ class SteadyCache(BaseCache):
                 self.note_away(error)
         return getattr(caches["memory"], verb)(*args)
 
-    def note_away(self, error: Exception) -> None:
-        """Leave Redis alone for a while, and say so once a minute."""
+    @classmethod
+    def note_away(cls, error: Exception) -> None:
+        """Leave Redis alone for a while, in every thread, and say so once a minute."""
         now = time.monotonic()
-        self.away_until = now + AWAY_SECONDS
-        if now - self.logged_at >= LOG_EVERY_SECONDS:
-            self.logged_at = now
+        cls.away_until = now + AWAY_SECONDS
+        if now - cls.logged_at >= LOG_EVERY_SECONDS:
+            cls.logged_at = now
             logger.warning("Redis is away (%s); rate limits are counted in this process", type(error).__name__)
 
 
@@ -86,6 +88,8 @@ class Usage:
 def charge(request: HttpRequest, *, group: str, whom: str, limit: int) -> Usage:
     """Count one request against `whom`."""
     counted = get_usage(request, group=group, key=lambda *_: whom, rate=f"{limit}/{WINDOW_SECONDS}s", increment=True)
+    if counted is None:  # Redis went away between two steps of the count: this one request is free
+        return Usage(limit=limit, left=limit, reset=WINDOW_SECONDS, is_over=False)
     left = max(0, limit - counted["count"])
     return Usage(limit=limit, left=left, reset=max(1, counted["time_left"]), is_over=counted["should_limit"])
 
