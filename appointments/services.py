@@ -101,8 +101,8 @@ def write_booking(organization: Organization, actor: Actor, reference: str | Non
         external_reference=reference,
         meeting_url=wanted.get("meeting_url"),
         outcome=statuses[BOOKED_CALL],
-        first_source=lead.first_source,
-        last_source=lead.last_source,
+        first_source_id=lead.first_source_id,
+        last_source_id=lead.last_source_id,
         **people,
         **last_touch(lead),
     )
@@ -207,7 +207,7 @@ def write_cancellation(appointment: Appointment, actor: Actor, notes: str, outco
     is_canceled = appointment.outcome is not None and appointment.outcome.role == Role.CANCELED and outcome in (None, appointment.outcome)
     if is_canceled and appointment.meeting_url is None:
         return appointment
-    previous = {"outcome": brief(appointment.outcome), "meeting_url": appointment.meeting_url}
+    previous = changed(outcome=None if is_canceled else brief(appointment.outcome), meeting_url=appointment.meeting_url)
     appointment.meeting_url = None
     appointment.invitation_sequence += 1
     set_outcome(appointment, appointment.outcome if is_canceled else outcome or statuses[CANCELED_CALL], actor)
@@ -320,6 +320,11 @@ def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: lis
         return
     note = Note.objects.create(organization=appointment.organization, appointment=appointment, note=text, **columns(actor))
     note.mention_users.set(mentions or [])
+
+
+def changed(**old: Any) -> dict[str, Any]:
+    """`previous` of a cancellation: the old values of what it takes away."""
+    return {name: value for name, value in old.items() if value is not None}
 
 
 def brief(status: Status | None) -> dict[str, Any] | None:

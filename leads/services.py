@@ -4,8 +4,10 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
 from leads.events import CREATED, STATUS_CHANGED
-from leads.models import Lead, LeadStatusChange, Source, TouchPoint
+from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPoint
 from leads.phones import Phone
 from organizations.actors import Actor, columns
 from organizations.models import Membership, Organization
@@ -31,6 +33,7 @@ def known_lead(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
     lead: Lead | None = Lead.objects.of(organization).locked().filter(pk=lead_id).first()
     if lead is None:
         raise UNKNOWN_LEAD
+    lead.organization = organization
     return lead
 
 
@@ -43,6 +46,7 @@ def find_or_create(
     """
     fresh = Lead(organization=organization, email=email, first_name=first_name, last_name=last_name, status=status, first_source=source, last_source=source)
     lead, is_new = find_or_insert(Lead.objects.of(organization).locked().with_email(email), fresh)
+    lead.organization = organization
     if is_new:
         note_status(lead, None, status, actor)
     return lead, is_new
@@ -116,6 +120,7 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUI
         lead: Lead | None = Lead.objects.of(organization).locked().filter(pk=lead_id).first()
         if lead is None:
             return None
+        lead.organization = organization
         move(lead, status_for(organization, Board.LEAD, status_id), actor=actor)
         return lead
 
@@ -158,3 +163,17 @@ def store(lead: Lead, facts: dict[str, Any]) -> None:
         setattr(lead, name, value)
     lead.updated_at = now()
     lead.save(update_fields=[*facts, "updated_at"])
+
+
+@transaction.atomic
+def save_custom_field(*, organization: Organization, field: CustomField) -> CustomField:
+    """Store a new or changed custom field (staff)."""
+    field.organization = organization
+    field.save()
+    return field
+
+
+@transaction.atomic
+def delete_custom_field(*, organization: Organization, field: CustomField) -> None:
+    """Delete a custom field; the values under it are shown nowhere any more."""
+    CustomField.objects.of(organization).filter(pk=field.pk).delete()

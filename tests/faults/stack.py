@@ -1,5 +1,6 @@
 """The whole service as processes, on the test's database and a Redis of its own: for faults that need real signals."""
 
+import contextlib
 import json
 import os
 import signal
@@ -65,10 +66,8 @@ class Stack:
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a part and all it started a signal; forget it if that was its end."""
         part = self.parts[name]
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(part.pid, number)
-        except ProcessLookupError:
-            pass
         if number == signal.SIGKILL:
             part.wait(10)
             del self.parts[name]
