@@ -146,7 +146,7 @@ class Note(TenantModel, Acted):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes")
     note = models.TextField(max_length=10_000)
-    mention_users = models.ManyToManyField(Membership, blank=True, related_name="+", verbose_name="mentions")
+    mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]

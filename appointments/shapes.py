@@ -27,9 +27,7 @@ class NoteShape(Shape):
     model = Note
 
     note = Text()
-    mention_users = Related(
-        UserShape, lambda outer: Membership.unscoped.filter(pk__in=Note.mention_users.through._base_manager.filter(note_id=outer("pk")).values("membership_id"))
-    )
+    mention_users = Related(UserShape, lambda outer: Membership.unscoped.filter(mentioned_in=outer("pk")).order_by("pk"))
 
 
 class CallAnalysisShape(Shape):

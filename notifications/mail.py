@@ -78,16 +78,11 @@ def postman(organization: Organization) -> Iterator[Callable[[Notification], Res
         connection.close()
 
 
-def forget(notification: Notification, result: Result, is_ours: bool) -> None:
-    """The row itself says all that is to be known of its attempts."""
-
-
 NOTIFICATIONS = Queue(
     model=Notification,
     group="organization",
     group_model=Organization,
     session=postman,
-    record=forget,
     open=Q(is_active=True),
     related=("recipient__user",),
 )

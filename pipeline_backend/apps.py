@@ -18,4 +18,4 @@ class PipelineBackendConfig(AppConfig):
 class AdminSiteConfig(AdminConfig):
     """Puts our admin site where Django's stands."""
 
-    default_site = "pipeline_backend.admin.Site"
+    default_site = "pipeline_backend.admin_site.Site"

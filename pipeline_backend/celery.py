@@ -3,7 +3,7 @@
 import os
 
 from celery import Celery
-from celery.signals import setup_logging
+from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
@@ -45,3 +45,22 @@ def keep_our_logging(**_: object) -> None:
     from logging.config import dictConfig  # noqa: PLC0415  # only in workers
 
     dictConfig(settings.LOGGING)
+
+
+@worker_ready.connect
+def start_courier(**_: object) -> None:
+    """Every worker looks for work itself, so that neither Redis nor beat can lose any."""
+    from notifications.mail import NOTIFICATIONS  # noqa: PLC0415  # only in workers, when apps are ready
+    from pipeline_backend.courier import Courier  # noqa: PLC0415
+    from webhooks.deliveries import DELIVERIES  # noqa: PLC0415
+
+    app.courier = Courier([DELIVERIES, NOTIFICATIONS])
+    app.courier.start()
+
+
+@worker_shutting_down.connect
+def stop_claiming(**_: object) -> None:
+    """Finish what is under way, give the rest back."""
+    from pipeline_backend.outbox import stopping  # noqa: PLC0415
+
+    stopping.set()

@@ -8,6 +8,7 @@ database's.
 
 import logging
 import random
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from typing import Any, ClassVar
 
 from celery import current_app
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
@@ -32,9 +33,11 @@ MINUTE, HOUR = 60, 3600
 SCHEDULE_SECONDS = [0, 5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 JITTER = 0.2
 MAX_CLAIMS = 5
-BATCH = 20
+BATCH = 50
 TURN_SECONDS = 20
 SILENT_SECONDS = 5
+
+stopping = threading.Event()  # set when this process is asked to end: nothing is claimed any more
 
 
 class State(models.TextChoices):
@@ -56,6 +59,7 @@ class Job(models.Model):
     lease_token = models.UUIDField(null=True, editable=False)
     last_error = models.CharField(max_length=40, blank=True, editable=False)
     finished_at = MomentField(null=True, editable=False)
+    is_replay = models.BooleanField(default=False, editable=False)
 
     class Meta:
         abstract = True
@@ -70,80 +74,130 @@ class Result:
     is_final: bool = False
 
 
+SETTLE = """
+WITH settled AS (
+    UPDATE {table} SET
+        state = %(state)s, attempts = attempts + 1, claims = 0, lease_token = NULL, last_error = %(error)s,
+        next_attempt_at = statement_timestamp() + %(gap)s::float * interval '1 second',
+        finished_at = CASE WHEN %(gap)s::float IS NULL THEN statement_timestamp() END
+    WHERE id = %(id)s AND lease_token = %(token)s AND state = 'PENDING'
+    RETURNING id
+){record}
+SELECT count(*) FROM settled
+"""
+
+
 @dataclass(frozen=True)
 class Queue:
     """One kind of job: its model, what its jobs are grouped by (a receiver), and how a group's jobs are delivered.
 
-    `session` opens whatever a group's deliveries share and gives a function from job to result. `record` notes a
-    result in the transaction of the job's new state; its last argument tells whether the lease was still ours.
-    `open` says which groups are served at all.
+    `session` opens whatever a group's deliveries share and gives a function from job to result. `record` is SQL
+    (further members of the WITH of `SETTLE`) that notes a result in the same statement, with the parameters that
+    `facts` makes; `after_failure` is called once a failure is written. `open` says which groups are served at all,
+    `slow` which only by the slow lane, `only` which rows are of this queue.
     """
 
     model: type[Any]
     group: str
     group_model: type[Any]
     session: Callable[[Any], AbstractContextManager[Callable[[Any], Any]]]
-    record: Callable[[Any, Any, bool], None]
     open: Q
+    slow: Q | None = None
+    only: Q | None = None
+    record: str = ""
+    facts: Callable[[Any, Any], dict[str, Any]] | None = None
+    after_failure: Callable[[Any, Any], None] | None = None
     related: tuple[str, ...] = ()
     slots: int = 2
 
-    def due(self) -> Iterator[Any]:
-        """The groups that have something to do now."""
-        rows = self.model.unscoped.filter(state=State.PENDING, next_attempt_at__lte=Now())
-        groups = rows.order_by().values(self.group)
-        return self.group_model._base_manager.filter(self.open, pk__in=groups).values_list("pk", flat=True).iterator()
+    @property
+    def rows(self) -> Any:
+        """The jobs of this queue."""
+        return self.model.unscoped.filter(self.only or Q())
 
-    def drain(self, group_id: Any) -> bool:
-        """Deliver what is due for one group, for at most a turn; True if there may be more."""
+    def groups(self, *, is_slow: bool) -> Any:
+        """The groups of one lane that are served."""
+        groups = self.group_model._base_manager.filter(self.open)
+        if self.slow is None:
+            return groups.none() if is_slow else groups
+        return groups.filter(self.slow) if is_slow else groups.exclude(self.slow)
+
+    def due(self, *, is_slow: bool = False) -> Iterator[Any]:
+        """The groups of one lane that have something to do now, the longest waiting first."""
+        waiting = self.rows.filter(state=State.PENDING, next_attempt_at__lte=Now(), **{f"{self.group}__in": self.groups(is_slow=is_slow)})
+        oldest = waiting.order_by().values(self.group).annotate(since=models.Min("next_attempt_at")).order_by("since")
+        return oldest.values_list(self.group, flat=True).iterator()
+
+    def drain(self, group_id: Any, *, is_slow: bool = False) -> bool:
+        """Deliver what is due for one group, for at most a turn; True if there may be more.
+
+        In the slow lane a turn is a single attempt: one that succeeds brings the group back.
+        """
         until = time.monotonic() + TURN_SECONDS
-        group = self.group_model._base_manager.filter(self.open, pk=group_id).first()
+        group = self.groups(is_slow=is_slow).filter(pk=group_id).first()
         if group is None:
             return False
         with self.session(group) as deliver:
-            while time.monotonic() < until:
+            while time.monotonic() < until and not stopping.is_set():
                 claimed_at = time.monotonic()
-                jobs = self.claim(group_id)
+                jobs = self.claim(group_id, 1 if is_slow else BATCH)
                 if not jobs:
                     return False
-                self.work_off(jobs, deliver, claimed_at)
+                if not self.work_off(jobs, deliver, claimed_at) or is_slow:
+                    return True
         return True
 
-    def work_off(self, jobs: list[Any], deliver: Callable[[Any], Result], claimed_at: float) -> None:
-        """Deliver the jobs one after another while the lease surely lasts; give the rest back."""
+    def work_off(self, jobs: list[Any], deliver: Callable[[Any], Result], claimed_at: float) -> bool:
+        """Deliver the jobs one after another while the lease surely lasts; give the rest back.
+
+        False if the group should be looked at anew: a failure may have changed its lane, or its end.
+        """
         last_start = claimed_at + settings.DELIVERY_LEASE_SECONDS - 2 * settings.DELIVERY_DEADLINE_SECONDS
         for index, job in enumerate(jobs):
-            if index and time.monotonic() > last_start:
+            if index and (time.monotonic() > last_start or stopping.is_set()):
                 release(self.model, jobs[index:])
-                return
-            if not self.settle(job, deliver(job)):
-                return
+                return True
+            result = deliver(job)
+            if not self.settle(job, result) or self.has_left_its_lane(job, result):
+                release(self.model, jobs[index + 1 :])
+                return False
+        return True
+
+    def has_left_its_lane(self, job: Any, result: Result) -> bool:
+        """True if a failure has slowed the group down, or ended it."""
+        if not result.error:
+            return False
+        return not self.groups(is_slow=False).filter(pk=getattr(job, f"{self.group}_id")).exists()
 
     @transaction.atomic
-    def claim(self, group_id: Any) -> list[Any]:
-        """Lease the group's oldest due jobs, unless all its slots are taken."""
+    def claim(self, group_id: Any, most: int = BATCH) -> list[Any]:
+        """Lease the group's oldest due jobs, replays last, unless all its slots are taken."""
         # One claim at a time for a group, so that its slots are counted right; the wait is as short as a claim.
         group = self.group_model._base_manager.select_for_update(no_key=True, of=("self",))
         if group.filter(self.open, pk=group_id).values_list("pk").first() is None:
             return []
-        mine = self.model.unscoped.filter(Q(**{f"{self.group}_id": group_id}), state=State.PENDING)
+        mine = self.rows.filter(Q(**{f"{self.group}_id": group_id}), state=State.PENDING)
         busy = mine.filter(lease_token__isnull=False, next_attempt_at__gt=Now()).values("lease_token").distinct()
         if busy.count() >= self.slots:
             return []
-        due = mine.filter(next_attempt_at__lte=Now()).order_by("next_attempt_at", "pk")
-        rows = list(due.select_related(*self.related).select_for_update(skip_locked=True, of=("self",))[:BATCH])
+        due = mine.filter(next_attempt_at__lte=Now()).order_by("is_replay", "next_attempt_at", "pk")
+        rows = list(due.select_related(*self.related).select_for_update(skip_locked=True, of=("self",))[:most])
         park([row for row in rows if row.claims >= MAX_CLAIMS], self.model)
         return lease([row for row in rows if row.claims < MAX_CLAIMS], self.model)
 
-    @transaction.atomic
     def settle(self, job: Any, result: Result) -> bool:
-        """Write what came of the attempt: done, due again, or dead. False if the rest of the batch is no longer ours."""
-        changes = outcome(job, result)
-        is_ours = leased(self.model, [job]).update(**changes) == 1
+        """Write what came of the attempt, in one statement: done, due again, or dead. False if the lease was lost."""
+        wanted = outcome(job, result) | {"id": job.pk, "token": job.lease_token, "error": result.error}
+        if self.facts:
+            wanted |= self.facts(job, result)
+        with connection.cursor() as cursor:
+            cursor.execute(SETTLE.format(table=self.model._meta.db_table, record=self.record), wanted)
+            is_ours: bool = cursor.fetchone()[0] == 1
         if not is_ours:
             logger.warning("the lease of %s was lost before its result was written", job.pk)
-        self.record(job, result, is_ours)
-        return is_ours and not result.is_final
+        if is_ours and result.error and self.after_failure:
+            self.after_failure(job, result)
+        return is_ours
 
 
 def lease(rows: list[Any], model: type[Any]) -> list[Any]:
@@ -165,32 +219,27 @@ def park(rows: list[Any], model: type[Any]) -> None:
         poison.update(state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now())
 
 
-def leased(model: type[Any], jobs: list[Any]) -> Any:
-    """The rows, as far as their lease is still ours."""
-    return model.unscoped.filter(pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING)
-
-
 def release(model: type[Any], jobs: list[Any]) -> None:
-    """Give leased jobs back untried."""
-    leased(model, jobs).update(lease_token=None, next_attempt_at=Now(), claims=F("claims") - 1)
+    """Give leased jobs back untried, as far as they are still ours."""
+    if jobs:
+        leased = model.unscoped.filter(pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING)
+        leased.update(lease_token=None, next_attempt_at=Now(), claims=F("claims") - 1)
 
 
 def outcome(job: Any, result: Result) -> dict[str, Any]:
-    """The columns after an attempt."""
-    attempts = job.attempts + 1
-    ended: dict[str, Any] = {"attempts": attempts, "claims": 0, "lease_token": None, "last_error": result.error}
+    """The state after an attempt, and the seconds until the next (None: there is none)."""
     if not result.error:
-        return ended | {"state": State.DONE, "next_attempt_at": None, "finished_at": Now()}
-    if result.is_final or attempts >= len(SCHEDULE_SECONDS):
-        return ended | {"state": State.DEAD, "next_attempt_at": None, "finished_at": Now()}
-    return ended | {"next_attempt_at": Now() + timedelta(seconds=gap(attempts, result.retry_after))}
+        return {"state": State.DONE.value, "gap": None}
+    if result.is_final or job.attempts + 1 >= len(SCHEDULE_SECONDS):
+        return {"state": State.DEAD.value, "gap": None}
+    return {"state": State.PENDING.value, "gap": gap(job.attempts + 1, result)}
 
 
-def gap(attempts: int, retry_after: float | None) -> float:
+def gap(attempts: int, result: Result) -> float:
     """Seconds until the next attempt: the plan ±20 %, or the receiver's wish up to twice the plan."""
     planned = SCHEDULE_SECONDS[attempts]
     spread = planned * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  # spreads load, guards nothing
-    return min(max(spread, retry_after or 0), 2 * planned)
+    return min(max(spread, result.retry_after or 0), 2 * planned)
 
 
 class Doorbell:

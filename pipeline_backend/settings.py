@@ -81,7 +81,7 @@ INSTALLED_APPS = [
     "leads",
     "optins",
     "appointments",
-    "unfold",
+    "unfold.apps.BasicAppConfig",  # its default one would replace our admin site
     "unfold.contrib.filters",
     "pipeline_backend.apps.AdminSiteConfig",
     "django.contrib.auth",
@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "pipeline_backend.timezones.AdminTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -124,6 +125,16 @@ TEMPLATES = [
         },
     },
 ]
+
+# --- the admin's looks ------------------------------------------------------------------------------------------------
+UNFOLD = {
+    "SITE_TITLE": "Pipeline Backend",
+    "SITE_HEADER": "Pipeline Backend",
+    "SITE_SUBHEADER": "pipeline_backend.admin_site.subheader",
+    "SITE_SYMBOL": "filter_alt",
+    "SHOW_VIEW_ON_SITE": False,
+    "SIDEBAR": {"navigation": "pipeline_backend.admin_site.menu"},
+}
 
 # --- database ---------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}

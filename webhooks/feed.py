@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.api.fields import parse_uuid
-from pipeline_backend.api.pagination import MAX_LIMIT, read_numbers
+from pipeline_backend.api.pagination import MAX_LIMIT, read_number
 from webhooks.catalogue import event_types
 
 DEFAULT_LIMIT = 100
@@ -24,8 +24,13 @@ class FeedQuery:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "FeedQuery":
         """Read the parameters, or 400 naming the bad one."""
-        numbers = read_numbers(query, {"limit": ("limit", DEFAULT_LIMIT, MAX_LIMIT)})
-        return cls(after=read_after(query.get("after", "")), types=read_types(query.get("type", "")), **numbers)
+        limit, problems = read_number(query, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+        after, bad_after = read_after(query.get("after", ""))
+        types, bad_types = read_types(query.get("type", ""))
+        problems |= bad_after | bad_types
+        if problems:
+            raise Invalid(problems)
+        return cls(after, types, limit)
 
     @staticmethod
     def parameters() -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -35,17 +40,17 @@ class FeedQuery:
         yield "limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}, "Events in one answer."
 
 
-def read_after(text: str) -> UUID | None:
-    """An event's id."""
+def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
+    """An event's id, and what is wrong with it."""
     try:
-        return parse_uuid(text) if text else None
+        return (parse_uuid(text) if text else None), {}
     except ValueError as error:
-        raise Invalid({"after": [str(error)]}) from None
+        return None, {"after": [str(error)]}
 
 
-def read_types(text: str) -> list[str]:
-    """Event types; none: all."""
+def read_types(text: str) -> tuple[list[str], dict[str, list[str]]]:
+    """Event types (none: all), and what is wrong with them."""
     types = text.split(",", 50) if text else []
-    if not set(types) <= set(event_types()):
-        raise Invalid({"type": [f"must be one of: {', '.join(event_types())}"]})
-    return types
+    if set(types) <= set(event_types()):
+        return types, {}
+    return [], {"type": [f"must be one of: {', '.join(event_types())}"]}

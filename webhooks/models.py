@@ -83,6 +83,7 @@ class Endpoint(TenantModel):
     previous_secret_until = MomentField(null=True, editable=False)
     failing_since = MomentField(null=True, editable=False)
     failures = models.PositiveIntegerField("failures in a row", default=0, editable=False)
+    timeouts = models.PositiveIntegerField("timeouts in a row", default=0, editable=False)
     last_success_at = MomentField(null=True, editable=False)
 
     class Meta(TenantModel.Meta):

@@ -14,7 +14,7 @@ from pipeline_backend.api import requestid
 from pipeline_backend.api.exceptions import Conflict, Invalid
 from pipeline_backend.moments import now, show
 from pipeline_backend.outbox import Doorbell, State
-from webhooks.addresses import BlockedAddress, check_when_saved
+from pipeline_backend.addresses import BlockedAddress, check_when_saved
 from webhooks.catalogue import EventType, event_types
 from webhooks.events import TEST
 from webhooks.models import Delivery, Endpoint, Event
@@ -111,7 +111,7 @@ def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: li
     stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
     stored.url, stored.description, stored.event_types = url, description, types
     if is_active and not stored.is_active:
-        stored.disabled_reason, stored.failing_since, stored.failures = "", None, 0
+        stored.disabled_reason, stored.failing_since, stored.failures, stored.timeouts = "", None, 0, 0
     if stored.is_active and not is_active:
         stored.disabled_reason = "Disabled by staff"
         take_back(stored)
@@ -154,8 +154,8 @@ def replay(*, delivery: Delivery) -> Delivery:
     if stored.state == State.PENDING:
         raise NotReplayable
     stored.state, stored.attempts, stored.claims, stored.finished_at = State.PENDING, 0, 0, None
-    stored.next_attempt_at = now()
-    stored.save(update_fields=["state", "attempts", "claims", "finished_at", "next_attempt_at"])
+    stored.next_attempt_at, stored.is_replay = now(), True
+    stored.save(update_fields=["state", "attempts", "claims", "finished_at", "next_attempt_at", "is_replay"])
     Doorbell.ring(DRAIN, stored.endpoint_id)
     return stored
 

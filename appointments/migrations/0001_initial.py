@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('note', models.TextField(max_length=10000)),
                 ('appointment', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notes', to='appointments.appointment')),
-                ('mention_users', models.ManyToManyField(blank=True, related_name='+', to='organizations.membership', verbose_name='mentions')),
+                ('mention_users', models.ManyToManyField(blank=True, related_name='mentioned_in', to='organizations.membership', verbose_name='mentions')),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={

@@ -183,19 +183,22 @@ class ListFilter(FilterSet):
         self.query = query
         super().__init__(data=query, queryset=rows)
 
-    def chosen(self) -> QuerySet[Any]:
-        """The rows asked for, in order; 400 naming each bad parameter."""
-        order = self.order()
-        if not self.form.is_valid():
-            raise Invalid({name: [str(item) for item in found] for name, found in self.form.errors.items()})
-        return self.filter_queryset(self.queryset).order_by(*order)
+    def problems(self) -> dict[str, list[str]]:
+        """What is wrong with the parameters, by their names."""
+        found = {name: [str(item) for item in items] for name, items in self.form.errors.items()}
+        if self.ordering.removeprefix("-") not in self.orderings:
+            found["ordering"] = [f"must be one of: {', '.join(self.accepted_orderings())}"]
+        return found
 
-    def order(self) -> list[str]:
-        """The columns to order by; the id settles ties."""
-        wanted = self.query.get("ordering", "").strip() or "-created_at"
-        if wanted.removeprefix("-") not in self.orderings:
-            raise Invalid({"ordering": [f"must be one of: {', '.join(self.accepted_orderings())}"]})
-        return [wanted, "-id" if wanted.startswith("-") else "id"]
+    def chosen(self) -> QuerySet[Any]:
+        """The rows asked for, in order, the id settling ties; ask for `problems` first."""
+        by_id = "-id" if self.ordering.startswith("-") else "id"
+        return self.filter_queryset(self.queryset).order_by(self.ordering, by_id)
+
+    @property
+    def ordering(self) -> str:
+        """The column to order by."""
+        return self.query.get("ordering", "").strip() or "-created_at"
 
     @classmethod
     def accepted_orderings(cls) -> list[str]:

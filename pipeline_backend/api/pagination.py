@@ -7,8 +7,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipeline_backend.api.exceptions import Invalid
-
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 100
 MAX_PAGE = 2**53 - 1  # the largest whole number that every JSON reader keeps exact
@@ -22,9 +20,11 @@ class Page:
     limit: int
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> "Page":
-        """Read the two parameters, or 400 naming the bad ones."""
-        return cls(**read_numbers(query, {"page": ("number", 1, MAX_PAGE), "limit": ("limit", DEFAULT_LIMIT, MAX_LIMIT)}))
+    def read(cls, query: Mapping[str, str]) -> tuple["Page", dict[str, list[str]]]:
+        """The page that the two parameters ask for, and what is wrong with them."""
+        number, bad_number = read_number(query, "page", default=1, most=MAX_PAGE)
+        limit, bad_limit = read_number(query, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+        return cls(number, limit), bad_number | bad_limit
 
     def cut(self, rows: QuerySet[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The ids on this page, and the pagination object."""
@@ -46,16 +46,9 @@ class Page:
         }
 
 
-def read_numbers(query: Mapping[str, str], wanted: dict[str, tuple[str, int, int]]) -> dict[str, int]:
-    """Whole numbers of the query by their keyword: `{parameter: (keyword, default, most)}`."""
-    found: dict[str, int] = {}
-    bad: dict[str, list[str]] = {}
-    for name, (keyword, default, most) in wanted.items():
-        text = query.get(name, str(default))
-        if re.fullmatch(r"[0-9]{1,16}", text) and 1 <= int(text) <= most:
-            found[keyword] = int(text)
-        else:
-            bad[name] = [f"must be a whole number from 1 to {most}"]
-    if bad:
-        raise Invalid(bad)
-    return found
+def read_number(query: Mapping[str, str], name: str, *, default: int, most: int) -> tuple[int, dict[str, list[str]]]:
+    """The parameter's whole number from 1 to `most`, and what is wrong with it."""
+    text = query.get(name, str(default))
+    if re.fullmatch(r"[0-9]{1,16}", text) and 1 <= int(text) <= most:
+        return int(text), {}
+    return default, {name: [f"must be a whole number from 1 to {most}"]}

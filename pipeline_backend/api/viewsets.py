@@ -10,7 +10,7 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
-from pipeline_backend.api.exceptions import Missing
+from pipeline_backend.api.exceptions import Invalid, Missing
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import Page
@@ -83,7 +83,10 @@ class ExternalViewSet(ViewSetMixin, KeyedView):
 
     def list_of(self, shape: type[Shape], chosen: ListFilter, *, message: str) -> Response:
         """One page of what the filter chose."""
-        page = Page.of(self.request.query_params)
+        page, problems = Page.read(self.request.query_params)
+        problems |= chosen.problems()
+        if problems:
+            raise Invalid(problems)
         ids, pagination = page.cut(chosen.chosen())
         return found(message, shape.of(self.organization, ids), pagination=pagination)
 

@@ -9,7 +9,7 @@ import pytest
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Invalid
 from webhooks.models import Endpoint
-from webhooks.sending import Line
+from pipeline_backend.sending import Line
 from webhooks.services import add_endpoint
 
 FORBIDDEN_HOSTS = [

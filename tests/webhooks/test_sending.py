@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from webhooks.sending import Line, Sent
+from pipeline_backend.sending import Line, Sent
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -1,0 +1,135 @@
+"""The admin site: who gets in, its menu, and the page at which a password is chosen."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.views import PasswordResetConfirmView
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import path, reverse, reverse_lazy
+from django.utils import timezone
+from unfold.forms import AuthenticationForm
+from unfold.sites import UnfoldAdminSite
+from unfold.widgets import BASE_INPUT_CLASSES
+
+from organizations.rights import EVERYONE, held, organizations_where
+from pipeline_backend.api.ratelimits import charge, client_address
+
+ATTEMPTS_PER_ADDRESS = 30
+ATTEMPTS_PER_ACCOUNT = 10
+
+# Group, then (icon, app, model). An entry shows for who may see its list.
+MENU = [
+    ("Pipeline", [("event", "appointments", "appointment"), ("person", "leads", "lead"), ("input", "optins", "optin")]),
+    ("Calls", [("edit_note", "appointments", "note"), ("insights", "appointments", "callanalysis")]),
+    (
+        "Setup",
+        [("label", "statuses", "status"), ("category", "appointments", "eventtype"), ("tune", "leads", "customfield"), ("conversion_path", "leads", "source")],
+    ),
+    (
+        "Connections",
+        [("key", "organizations", "apikey"), ("webhook", "webhooks", "endpoint"), ("bolt", "webhooks", "event"), ("local_shipping", "webhooks", "delivery")],
+    ),
+    (
+        "Team",
+        [
+            ("group", "organizations", "membership"),
+            ("notifications", "notifications", "notification"),
+            ("apartment", "organizations", "organization"),
+            ("badge", "organizations", "user"),
+        ],
+    ),
+]
+
+
+class SignInForm(AuthenticationForm):
+    """The sign-in form; guessing passwords is slow, per client address and per account."""
+
+    def clean(self) -> dict[str, Any]:
+        """Count the attempt before looking at it."""
+        account = self.cleaned_data.get("username", "").strip().lower()
+        of_address = charge(self.request, group="sign-in-address", whom=client_address(self.request), limit=ATTEMPTS_PER_ADDRESS)
+        of_account = charge(self.request, group="sign-in-account", whom=account, limit=ATTEMPTS_PER_ACCOUNT)
+        if of_address.is_over or of_account.is_over:
+            raise ValidationError("Too many attempts. Wait a minute, then try again.")
+        return super().clean()
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+    """A new password, twice."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
+
+
+class LabelledAutocomplete(AutocompleteJsonView):
+    """Autocompletion whose entries can say more than a row's name."""
+
+    def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, str]:
+        """The page's own label for choices, if it has one."""
+        label = getattr(self.model_admin, "choice_label", str)
+        return super().serialize_result(obj, to_field_name) | {"text": label(obj)}
+
+
+class Site(UnfoldAdminSite):
+    """Our admin."""
+
+    login_form = SignInForm
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Staff with an active membership of an active organization, asked anew on each request; and operators."""
+        return super().has_permission(request) and (request.user.is_superuser or bool(held(request)))
+
+    def extra_urls(self) -> list[Any]:
+        """Where a password is chosen; open to who has the link."""
+        return [path("set-password/<uidb64>/<token>/", self.set_password, name="set_password")]
+
+    def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
+        """Django's own page for a link that is good once."""
+        context = self.each_context(request)
+        view = PasswordResetConfirmView.as_view(
+            template_name="admin/set_password.html", form_class=NewPasswordForm, success_url=reverse_lazy("admin:login"), extra_context=context
+        )
+        return view(request, uidb64=uidb64, token=token)
+
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        """Choices as one types: the rows that the person may see."""
+        return LabelledAutocomplete.as_view(admin_site=self)(request)
+
+    def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Unfold's search over pages: not offered, as the menu is short."""
+        raise Http404
+
+
+def menu(request: HttpRequest) -> list[dict[str, Any]]:
+    """The menu of what this person may see."""
+    groups = [{"title": title, "separator": True, "items": [item for entry in entries for item in entry_of(request, *entry)]} for title, entries in MENU]
+    mine = {"title": "My account", "icon": "account_circle", "link": reverse("admin:organizations_user_change", args=[request.user.pk])}
+    return [
+        {"items": [{"title": "Overview", "icon": "home", "link": reverse("admin:index")}]},
+        *filter(lambda group: group["items"], groups),
+        {"separator": True, "items": [mine]},
+    ]
+
+
+def entry_of(request: HttpRequest, icon: str, app: str, model: str) -> list[dict[str, Any]]:
+    """The model's entry, if the person may see its list."""
+
+    page = next(page for row, page in admin.site._registry.items() if row._meta.app_label == app and row._meta.model_name == model)
+    if not page.has_module_permission(request):
+        return []
+    title = str(page.opts.verbose_name_plural)
+    return [{"title": title[0].upper() + title[1:], "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}]
+
+
+def subheader(request: HttpRequest) -> str:
+    """Whose data, and in which time zone its times are."""
+    if not request.user.is_authenticated:
+        return ""
+    names = [str(organization) for organization in organizations_where(request, EVERYONE)[:2]]
+    whose = names[0] if len(names) == 1 else "Several organizations"
+    return f"{whose} · {timezone.get_current_timezone_name()}"

@@ -1,0 +1,216 @@
+"""Webhooks in the admin: endpoints, what was recorded, and what became of each delivery (decision 33)."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from organizations.actors import staff
+from organizations.admin.acts import act, each_selected, secret_page
+from organizations.admin.base import ReadOnlyInline
+from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.rights import Area, person
+from pipeline_backend.outbox import State
+from webhooks.catalogue import event_types
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.services import add_endpoint, change_endpoint, replay, rotate_secret, send_test
+
+SIGNING = "Receivers check each delivery's signature with this secret. It is shown this once: keep it now, where only your receiver can read it."
+STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}
+
+
+def as_json(text: str) -> SafeString:
+    """JSON, indented and escaped."""
+    return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', json.dumps(json.loads(text), indent=2, ensure_ascii=False))
+
+
+class EndpointForm(TenantForm):
+    """A receiver; none of the types chosen means all of them."""
+
+    event_types = forms.MultipleChoiceField(required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None chosen: all of them.")
+
+    class Meta:
+        model = Endpoint
+        fields = ()
+        help_texts = {"url": "A public https address.", "is_active": "Disabling stops deliveries; enabling starts them anew."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "event_types" in self.fields:
+            types: Any = self.fields["event_types"]
+            types.choices = [(name, f"{name}: {kind.summary}") for name, kind in event_types().items()]
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(TenantAdmin):
+    """Receivers of events."""
+
+    area = Area.CONNECTIONS
+    form = EndpointForm
+    list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")
+    list_filter = ("is_active",)
+    search_fields = ("url", "description")
+    actions_detail = ("send_test", "rotate_secret")
+    readonly_fields = ("disabled_reason", "failures", "failing_since", "last_success_at", "previous_secret_until")
+    health = ("Health", {"fields": [("failures", "failing_since"), ("last_success_at", "disabled_reason"), "previous_secret_until"]})
+
+    def get_fieldsets(self, request: HttpRequest, obj: Endpoint | None = None) -> Any:
+        """A new endpoint is active, and has no health yet."""
+        if obj is None:
+            return [(None, {"fields": ["url", "description", "event_types"]})]
+        return [(None, {"fields": ["url", "description", "is_active", "event_types"]}), self.health]
+
+    def save_model(self, request: HttpRequest, obj: Endpoint, form: Any, change: bool) -> None:
+        """Through the services; a new one's secret is kept for the answer alone."""
+        data = form.cleaned_data
+        told: dict[str, Any] = {"url": data["url"], "description": data["description"], "types": data["event_types"]}
+        if change:
+            change_endpoint(endpoint=obj, is_active=data["is_active"], **told)
+            return
+        endpoint, vars(request)["secret"] = add_endpoint(organization=form.organization, **told)
+        obj.pk = endpoint.pk
+
+    def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: Any = None) -> HttpResponse:
+        """The secret, once."""
+        return secret_page(self, request, obj, title="The new endpoint's signing secret", explanation=SIGNING, secret=vars(request)["secret"])
+
+    @act("Send a test event", icon="send", question="Send a webhook.test event to this endpoint alone?", when=lambda endpoint: endpoint.is_active)
+    def send_test(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
+        """To see whether the receiver answers: the delivery tells."""
+        send_test(endpoint=endpoint, actor=staff(person(request)))
+
+    @act("Rotate the secret", icon="autorenew", question="Make a new signing secret? The old one signs beside it for 24 hours.")
+    def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> HttpResponse:
+        """The new secret, once."""
+        secret = rotate_secret(endpoint=endpoint)
+        return secret_page(self, request, endpoint, title="The endpoint's new signing secret", explanation=SIGNING, secret=secret)
+
+
+class TypeFilter(DropdownFilter):
+    """Events of one type."""
+
+    title = "type"
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The catalogue's types."""
+        return [(name, name) for name in event_types()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Those events, or all."""
+        return queryset.filter(type=self.value()) if self.value() else queryset
+
+
+class DeliveryInline(ReadOnlyInline):
+    """Where an event went."""
+
+    model = Delivery
+    fields = readonly_fields = ("endpoint", "state", "attempts", "last_error", "next_attempt_at", "finished_at")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """With what a row's name needs."""
+        return super().get_queryset(request).select_related("event", "endpoint")
+
+
+@admin.register(Event)
+class EventAdmin(TenantAdmin):
+    """What happened, as every receiver is told it."""
+
+    area = Area.RECORDS
+    can_add = can_change = False
+    list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
+    list_filter = (TypeFilter, "actor_kind", ("created_at", RangeDateFilter))
+    search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
+    search_help_text = "An id of the event, its subject or its request, or who caused it"
+    fields = (("type", "created_at"), ("actor_name", "actor_kind"), ("id", "subject_id"), "request_id", "content")
+    readonly_fields = ("content", "id")
+
+    def get_inlines(self, request: HttpRequest, obj: Event | None) -> Any:
+        """Deliveries are for those who look after connections."""
+        deliveries = self.admin_site.get_model_admin(Delivery)
+        return (DeliveryInline,) if deliveries.has_view_permission(request, obj) else ()
+
+    @admin.display(description="Body")
+    def content(self, event: Event) -> SafeString:
+        """Readable."""
+        return as_json(event.body)
+
+
+class AttemptInline(ReadOnlyInline):
+    """Each try of a delivery."""
+
+    model = Attempt
+    fields = readonly_fields = ("created_at", "status_code", "error", "duration_ms", "response", "is_stale")
+    show_change_link = False
+
+
+def is_finished(delivery: Delivery) -> bool:
+    """Whether it can be replayed."""
+    return delivery.state != State.PENDING
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(TenantAdmin):
+    """Events on their way to endpoints; finished ones can be sent again."""
+
+    area = Area.CONNECTIONS
+    can_add = False
+    list_display = ("event_type", "endpoint", "state_label", "attempts", "last_error", "next_attempt_at", "finished_at", "created_at")
+    list_select_related = ("event", "endpoint")
+    list_filter = ("state", "endpoint", ("created_at", RangeDateFilter))
+    search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
+    search_help_text = "An id of the event or its subject, the endpoint's URL, or the error"
+    actions = ("replay_selected",)
+    actions_detail = ("replay",)
+    inlines = (AttemptInline,)
+    fields = (("event", "endpoint"), ("state", "attempts"), ("last_error", "next_attempt_at"), ("created_at", "finished_at"))
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """With what a row's name needs."""
+        return super().get_queryset(request).select_related("event", "endpoint")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Delivery | None = None) -> Any:
+        """All of them."""
+        return [name for line in self.fields for name in line]
+
+    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+        """There is nothing to save."""
+        hidden = {"show_save": False, "show_save_and_continue": False}
+        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
+
+    def save_model(self, request: HttpRequest, obj: Delivery, form: Any, change: bool) -> None:
+        """Nothing: every field is only shown."""
+
+    @admin.display(description="Event", ordering="event__type")
+    def event_type(self, delivery: Delivery) -> str:
+        """The event's type."""
+        return delivery.event.type
+
+    @display(description="State", ordering="state", label=STATE_COLORS)
+    def state_label(self, delivery: Delivery) -> str:
+        """As a colored label."""
+        return delivery.get_state_display()
+
+    @act("Replay", icon="replay", question="Send this delivery again, under the same webhook-id?", when=is_finished)
+    def replay(self, request: HttpRequest, delivery: Delivery, form: Any) -> None:
+        """Once more from the start."""
+        warn_if_disabled(request, delivery)
+        replay(delivery=delivery)
+
+    @admin.action(description="Replay the selected deliveries", permissions=["change"])
+    def replay_selected(self, request: HttpRequest, rows: Any) -> None:
+        """Several once more."""
+        each_selected(self, request, rows, lambda row: replay(delivery=row))
+
+
+def warn_if_disabled(request: HttpRequest, delivery: Delivery) -> None:
+    """A replay to a disabled endpoint waits."""
+    if not delivery.endpoint.is_active:
+        messages.warning(request, "The endpoint is disabled: the delivery waits until it is enabled.")
