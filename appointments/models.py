@@ -78,8 +78,8 @@ class AppointmentQuerySet(TenantQuerySet):
         return self.filter(source=AppointmentSource.MANUAL)
 
     def locked(self) -> Any:
-        """For a change: nobody else changes the row until the transaction ends."""
-        return self.select_related("lead", "outcome").select_for_update(of=("self",), no_key=True)
+        """For a change, as leads are locked."""
+        return self.select_for_update(no_key=True)
 
     def upcoming(self) -> "AppointmentQuerySet":
         """Still to come, and not canceled."""

@@ -5,8 +5,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+from django.db.models import ProtectedError
+
 from appointments.events import CANCELED, CREATED, OUTCOME_CHANGED, RESCHEDULED
-from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType, Note, OutcomeChange
 from appointments.notices import notify
 from leads.models import Lead
 from leads.phones import read_phone
@@ -45,6 +48,12 @@ class ManagedElsewhere(Conflict):
     """A provider's appointment (decision 23)."""
 
     message = "The appointment for external_reference {reference} is managed by {provider}; cancel it there"
+
+
+class EventTypeInUse(Conflict):
+    """Calls were booked with it."""
+
+    message = "Calls are booked as {name}, so it stays"
 
 
 @dataclass(frozen=True)
@@ -325,6 +334,37 @@ def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: lis
 def changed(**old: Any) -> dict[str, Any]:
     """`previous` of a cancellation: the old values of what it takes away."""
     return {name: value for name, value in old.items() if value is not None}
+
+
+@transaction.atomic
+def write_note(*, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]) -> None:
+    """Add a note by hand (staff)."""
+    add_note(locked(organization, appointment), text, actor=actor, mentions=mentions)
+
+
+@transaction.atomic
+def save_event_type(*, organization: Organization, event_type: EventType) -> EventType:
+    """Store a new or changed event type (staff); calls that are booked keep their category."""
+    event_type.organization = organization
+    event_type.save()
+    return event_type
+
+
+@transaction.atomic
+def delete_event_type(*, organization: Organization, event_type: EventType) -> None:
+    """Delete an event type that no call has."""
+    try:
+        EventType.objects.of(organization).get(pk=event_type.pk).delete()
+    except ProtectedError:
+        raise EventTypeInUse(name=event_type.name) from None
+
+
+@transaction.atomic
+def save_analysis(*, organization: Organization, analysis: CallAnalysis) -> CallAnalysis:
+    """Store what the analysis platform made of a call (staff)."""
+    analysis.organization = organization
+    analysis.save()
+    return analysis
 
 
 def brief(status: Status | None) -> dict[str, Any] | None:

@@ -14,8 +14,8 @@ from leads.models import CustomField, Lead, LeadStatusChange, Source
 from leads.phones import read_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff
-from organizations.admin.rights import Area, person
 from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.rights import Area, person
 from statuses.admin import HistoryInline, status_label
 from statuses.models import Board, Type
 
@@ -104,6 +104,11 @@ class LeadAdmin(CustomFieldsAdmin):
         """A stored lead has an origin."""
         groups = super().get_fieldsets(request, obj)
         return [*groups, ("Origin", {"fields": [("first_source", "last_source"), ("created_at", "updated_at")]})] if obj else groups
+
+    @staticmethod
+    def choice_label(lead: Lead) -> str:
+        """In autocompletion, two leads of one name differ by e-mail."""
+        return f"{lead} ({lead.email})" if str(lead) != lead.email else lead.email
 
     @admin.display(description="Lead", ordering="first_name")
     def name(self, lead: Lead) -> str:

@@ -100,5 +100,10 @@ class CustomFieldsAdmin(TenantAdmin):
         customs = self.custom_fields(request, obj)
         values = obj.custom_values if obj else {}
         declared = {field_name(custom.pk): form_field(custom, values.get(str(custom.pk))) for custom in customs}
-        kwargs["form"] = type(self.form.__name__, (self.form,), {"custom_fields": customs, **declared})
+        base = self.form_class(obj)
+        kwargs["form"] = type(base.__name__, (base,), {"custom_fields": customs, **declared})
         return super().get_form(request, obj, change=change, **kwargs)
+
+    def form_class(self, obj: Any) -> Any:
+        """The form that the custom fields are added to."""
+        return self.form

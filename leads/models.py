@@ -59,8 +59,11 @@ class LeadQuerySet(TenantQuerySet):
         return self.alias(folded=Lower("email")).filter(folded=Lower(Value(email)))
 
     def locked(self) -> Any:
-        """For a change: nobody else changes the row until the transaction ends."""
-        return self.select_related("status").select_for_update(of=("self",), no_key=True)
+        """For a change: nobody else changes the row until the transaction ends.
+
+        Without joins: after a wait for the lock PostgreSQL reads the row anew, but not what was joined to it.
+        """
+        return self.select_for_update(no_key=True)
 
 
 class Lead(TenantModel):

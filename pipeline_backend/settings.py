@@ -144,6 +144,9 @@ DATABASES["default"] |= {
     "OPTIONS": {
         **DATABASES["default"].get("OPTIONS", {}),
         "connect_timeout": 3,
+        # Planning a list costs more than running it: statements are prepared once a connection has seen them five times.
+        "server_side_binding": True,
+        "prepare_threshold": 5,
         # A statement or a lock that waits longer than a client would is given up, and answered with 503.
         "options": "-c statement_timeout=30000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000",
     },
@@ -240,5 +243,10 @@ LOGGING = {
     "formatters": {"line": {"format": "{levelname} {name} [{request_id}] {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "propagate": True}, "django.server": {"handlers": [], "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "django.request": {"level": "ERROR"},  # what a client did wrong is told to the client
+        "celery": {"level": "WARNING"},
+        "celery.apps.worker": {"level": "INFO"},
+    },
 }

@@ -1,0 +1,195 @@
+"""What all lists share: pages, limits, order, moments (interface 2.11, 4.3, 4.6, 8; decisions 4, 6, 18)."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from appointments.models import Appointment
+from leads.models import Lead
+from optins.models import OptIn
+from tests.contract.expect import bad
+from tests.factories import change
+
+PATHS = {"appointments": Appointment, "opt-ins": OptIn, "leads": Lead}
+each_list = pytest.mark.parametrize("name", PATHS)
+
+
+def url(name):
+    return f"/api/external/{name}"
+
+
+def fill(api, name, count):
+    """So many rows; the ids in the order of creation."""
+    made = [make(api, name, n) for n in range(count)]
+    assert all(answer.status_code == 201 for answer in made)
+    key = {"appointments": "id", "opt-ins": "opt_in_id", "leads": "lead_id"}[name]
+    return [answer.json()["data"][key] for answer in made]
+
+
+def make(api, name, n):
+    email = f"lead-{n}@example.com"
+    return api.book(external_reference=f"ref-{n}", lead_email=email) if name == "appointments" else api.submit(email=email)
+
+
+def ids(api, name, query=None):
+    return [row["id"] for row in api.data(url(name), query)]
+
+
+@each_list
+def test_decision_6_an_empty_list(api, stranger_api, name):
+    fill(stranger_api, name, 1)
+
+    answer = api.get(url(name))
+
+    assert answer.status_code == 200
+    pagination = {"page": 1, "limit": 10, "total": 0, "totalPages": 0, "hasNext": False, "hasPrev": False}
+    assert answer.json() == {"success": True, "message": answer.json()["message"], "data": [], "pagination": pagination}
+    assert answer.json()["message"]
+
+
+@each_list
+@pytest.mark.parametrize(
+    ("page", "rows", "has_next", "has_prev"),
+    [(1, slice(0, 2), True, False), (2, slice(2, 4), True, True), (3, slice(4, 5), False, True), (4, slice(5, 5), False, True)],
+    ids=["first", "middle", "last", "past_the_end"],
+)
+def test_decision_6_pages_newest_first(api, stranger_api, name, page, rows, has_next, has_prev):
+    newest_first = fill(api, name, 5)[::-1]
+    fill(stranger_api, name, 1)
+
+    answer = api.get(url(name), {"page": page, "limit": 2})
+
+    assert (answer.status_code, [row["id"] for row in answer.json()["data"]]) == (200, newest_first[rows])
+    assert answer.json()["pagination"] == {"page": page, "limit": 2, "total": 5, "totalPages": 3, "hasNext": has_next, "hasPrev": has_prev}
+
+
+@each_list
+def test_limit_is_10_unless_given_and_100_at_most(api, name):
+    fill(api, name, 11)
+
+    default, most = api.get(url(name)).json(), api.get(url(name), {"limit": 100}).json()
+
+    assert (len(default["data"]), default["pagination"]["limit"], default["pagination"]["totalPages"]) == (10, 10, 2)
+    assert (len(most["data"]), most["pagination"]["limit"], most["pagination"]["totalPages"]) == (11, 100, 1)
+
+
+@each_list
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "1e1", "abc", "ten", "true", "0x1", "1_0", "１０", "1,2", "null"])
+@pytest.mark.parametrize("parameter", ["page", "limit"])
+def test_decision_6_page_and_limit_are_positive_integers(api, name, parameter, value):
+    bad(api.get(url(name), {parameter: value}), parameter)
+
+
+@each_list
+def test_decision_6_limit_above_100_is_400(api, name):
+    bad(api.get(url(name), {"limit": "101"}), "limit")
+    bad(api.get(url(name), {"limit": "1" * 5000}), "limit")
+
+
+@each_list
+def test_decision_6_a_page_far_past_the_end_is_empty(api, name):
+    fill(api, name, 1)
+
+    answer = api.get(url(name), {"page": 2**40, "limit": 100})
+
+    assert (answer.status_code, answer.json()["data"]) == (200, [])
+
+
+@each_list
+def test_decision_6_every_bad_parameter_is_named(api, name):
+    answer = api.get(url(name), {"page": "0", "limit": "101", "created_from": "yesterday", "created_to": "2027-02-30"})
+
+    bad(answer, "page", "limit", "created_from", "created_to")
+
+
+@each_list
+def test_decision_6_rows_of_one_moment_are_ordered_by_id_descending(api, organization, name):
+    made = fill(api, name, 4)
+    PATHS[name].objects.of(organization).update(created_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert ids(api, name) == sorted(made, key=UUID, reverse=True)
+    assert ids(api, name, {"page": 2, "limit": 3}) == [min(made, key=UUID)]
+
+
+@each_list
+def test_decision_6_ordering_by_created_at(api, organization, name):
+    first, second, third = fill(api, name, 3)
+    change(PATHS[name], organization, second, created_at=datetime(2020, 1, 1, tzinfo=UTC))
+
+    assert ids(api, name) == [third, first, second]
+    assert ids(api, name, {"ordering": "-created_at"}) == [third, first, second]
+    assert ids(api, name, {"ordering": "created_at"}) == [second, first, third]
+
+
+@each_list
+@pytest.mark.parametrize("value", ["email", "created_at,id", "+created_at", "--created_at", "CREATED_AT", "organization", "lead__email", "?", "-"])
+def test_decision_6_another_ordering_is_400(api, name, value):
+    bad(api.get(url(name), {"ordering": value}), "ordering")
+
+
+BOUND = datetime(2026, 3, 29, 12, 30, 15, 250000, tzinfo=UTC)
+
+
+@each_list
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"created_from": "2026-03-29T12:30:15.250Z"}, True),
+        ({"created_from": "2026-03-29T12:30:15.251Z"}, False),
+        ({"created_from": "2026-03-29T12:30:15.250999Z"}, True),
+        ({"created_to": "2026-03-29T12:30:15.250Z"}, True),
+        ({"created_to": "2026-03-29T12:30:15.249Z"}, False),
+        ({"created_from": "2026-03-29T12:30:15.250Z", "created_to": "2026-03-29T12:30:15.250Z"}, True),
+        ({"created_from": "2026-03-29T14:30:15.250+02:00"}, True),
+        ({"created_from": "2026-03-29T14:30:15.251+02:00"}, False),
+        ({"created_from": "2026-03-29T14:30:15.251 02:00"}, False),
+        ({"created_from": "2026-03-29T14:30:15.250 02:00"}, True),
+        ({"created_to": "2026-03-29T12:30:15"}, False),
+        ({"created_from": "2026-03-29"}, True),
+        ({"created_from": "2026-03-30"}, False),
+        ({"created_to": "2026-03-29"}, True),
+        ({"created_to": "2026-03-28"}, False),
+        ({"created_from": "2026-03-30", "created_to": "2026-03-28"}, False),
+    ],
+    ids=lambda value: " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else str(value),
+)
+def test_decision_4_created_bounds_are_inclusive(api, organization, name, query, found):
+    (id,) = fill(api, name, 1)
+    change(PATHS[name], organization, id, created_at=BOUND)
+
+    assert ids(api, name, query) == ([id] if found else [])
+
+
+@each_list
+@pytest.mark.parametrize(("moment", "day"), [("00:00:00.000", "29"), ("23:59:59.999", "29")])
+def test_decision_4_a_day_is_all_of_its_milliseconds(api, organization, name, moment, day):
+    (id,) = fill(api, name, 1)
+    change(PATHS[name], organization, id, created_at=f"2026-03-{day}T{moment}Z")
+
+    assert ids(api, name, {"created_from": "2026-03-29", "created_to": "2026-03-29"}) == [id]
+    assert ids(api, name, {"created_from": "2026-03-30"}) == ids(api, name, {"created_to": "2026-03-28"}) == []
+
+
+MOMENTS = ["2026-3-29", "20260329", "2026-W13-7", "2026-088", "2026-03-32", "2026-13-01", "2026-02-29", "２０２６-03-29", "1969-12-31", "2101-01-01"]
+MOMENTS += ["2026-03-29T12", "2026-03-29T12:30", "2026-03-29 12:30:15", "2026-03-29T12:30:15+2", "2026-03-29T25:00:00Z", "1774787415", "now", "2026-03-29Z"]
+
+
+@each_list
+@pytest.mark.parametrize("bound", ["created_from", "created_to"])
+@pytest.mark.parametrize("value", MOMENTS)
+def test_decision_4_a_bound_that_is_no_moment_is_400(api, name, bound, value):
+    bad(api.get(url(name), {bound: value}), bound)
+
+
+@pytest.mark.parametrize("name", ["appointments", "leads"])
+def test_updated_bounds_and_order(api, organization, name):
+    first, second = fill(api, name, 2)
+    change(PATHS[name], organization, first, updated_at=datetime(2030, 1, 2, tzinfo=UTC))
+
+    assert ids(api, name, {"ordering": "-updated_at"}) == [first, second]
+    assert ids(api, name, {"ordering": "updated_at"}) == [second, first]
+    assert ids(api, name, {"updated_from": "2030-01-02", "updated_to": "2030-01-02T00:00:00.000Z"}) == [first]
+    assert ids(api, name, {"updated_to": "2030-01-01"}) == [second]
+    assert ids(api, name, {"updated_from": "2030-01-02T00:00:00.001Z"}) == []
+    bad(api.get(url(name), {"updated_from": "x", "updated_to": "y"}), "updated_from", "updated_to")

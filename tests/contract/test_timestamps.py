@@ -1,0 +1,138 @@
+"""Moments: decision 4, and convention 1 of the interface."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from appointments.models import Appointment
+from tests.contract.expect import bad
+from tests.factories import everything
+
+ACCEPTED = {
+    "2027-01-05T10:00:00Z": "2027-01-05T10:00:00.000Z",
+    "2027-01-05T10:00:00": "2027-01-05T10:00:00.000Z",
+    "2027-01-05T10:00:00.5": "2027-01-05T10:00:00.500Z",
+    "2027-01-05T10:00:00.5Z": "2027-01-05T10:00:00.500Z",
+    "2027-01-05T10:00:00.12Z": "2027-01-05T10:00:00.120Z",
+    "2027-01-05T10:00:00.1239Z": "2027-01-05T10:00:00.123Z",
+    "2027-01-05T23:59:59.9999999Z": "2027-01-05T23:59:59.999Z",
+    "2027-01-05T10:00:00.123456789012345678901234567890Z": "2027-01-05T10:00:00.123Z",
+    "2027-01-05T10:00:00+00:00": "2027-01-05T10:00:00.000Z",
+    "2027-01-05T10:00:00+02:00": "2027-01-05T08:00:00.000Z",
+    "2027-01-05T10:00:00-05:30": "2027-01-05T15:30:00.000Z",
+    "2027-01-05T01:00:00.999+14:00": "2027-01-04T11:00:00.999Z",
+    "2027-01-05T23:00:00-12:00": "2027-01-06T11:00:00.000Z",
+    "2028-02-29T00:00:00Z": "2028-02-29T00:00:00.000Z",
+    "2027-03-28T02:30:00": "2027-03-28T02:30:00.000Z",
+    "1970-01-01T00:00:00Z": "1970-01-01T00:00:00.000Z",
+    "2100-12-31T23:59:59.999Z": "2100-12-31T23:59:59.999Z",
+}
+REFUSED = {
+    "date_only": "2027-01-05",
+    "space_for_t": "2027-01-05 10:00:00Z",
+    "no_seconds": "2027-01-05T10:00Z",
+    "hour_only": "2027-01-05T10Z",
+    "basic_form": "20270105T100000Z",
+    "basic_time": "2027-01-05T100000Z",
+    "week_date": "2027-W01-2T10:00:00Z",
+    "ordinal_date": "2027-005T10:00:00Z",
+    "full_width_digits": "２０２７-01-05T10:00:00Z",
+    "arabic_digits": "2027-01-05T1٠:00:00Z",
+    "short_month": "2027-1-05T10:00:00Z",
+    "short_year": "27-01-05T10:00:00Z",
+    "five_digit_year": "12027-01-05T10:00:00Z",
+    "signed_year": "+2027-01-05T10:00:00Z",
+    "month_13": "2027-13-05T10:00:00Z",
+    "month_0": "2027-00-05T10:00:00Z",
+    "february_30": "2027-02-30T10:00:00Z",
+    "february_29": "2027-02-29T10:00:00Z",
+    "hour_24": "2027-01-05T24:00:00Z",
+    "hour_25": "2027-01-05T25:00:00Z",
+    "minute_60": "2027-01-05T10:60:00Z",
+    "second_61": "2027-01-05T10:00:61Z",
+    "year_1969": "1969-12-31T23:59:59.999Z",
+    "year_2101": "2101-01-01T00:00:00Z",
+    "year_1": "0001-01-01T00:00:00+14:00",
+    "year_0": "0000-01-01T00:00:00Z",
+    "year_9999": "9999-12-31T23:59:59-14:00",
+    "offset_without_colon": "2027-01-05T10:00:00+0200",
+    "offset_of_hours": "2027-01-05T10:00:00+02",
+    "offset_of_25_hours": "2027-01-05T10:00:00+25:00",
+    "offset_of_60_minutes": "2027-01-05T10:00:00+02:60",
+    "offset_of_seconds": "2027-01-05T10:00:00+02:00:30",
+    "two_offsets": "2027-01-05T10:00:00Z+02:00",
+    "space_for_plus": "2027-01-05T10:00:00 02:00",
+    "zone_name": "2027-01-05T10:00:00 Europe/Berlin",
+    "utc": "2027-01-05T10:00:00UTC",
+    "comma_fraction": "2027-01-05T10:00:00,5Z",
+    "empty_fraction": "2027-01-05T10:00:00.Z",
+    "leading_space": " 2027-01-05T10:00:00Z",
+    "trailing_newline": "2027-01-05T10:00:00Z\n",
+    "words": "tomorrow",
+    "now": "now",
+    "epoch": "1799143200",
+    "rfc_2822": "Tue, 05 Jan 2027 10:00:00 GMT",
+    "very_long": "2027-01-05T10:00:00." + "1" * 5000 + "x",
+}
+
+
+@pytest.mark.parametrize(("given", "shown"), ACCEPTED.items(), ids=list(ACCEPTED))
+def test_decision_4_accepts(api, given, shown):
+    answer = api.book(schedule_time=given)
+
+    assert answer.status_code == 201, answer.json()
+    assert api.appointment(answer.json()["data"]["id"])["schedule_time"] == shown
+
+
+@pytest.mark.parametrize("given", REFUSED.values(), ids=REFUSED)
+def test_decision_4_refuses(api, organization, given):
+    before = everything(organization)
+
+    bad(api.book(schedule_time=given), "schedule_time")
+
+    assert everything(organization) == before
+
+
+@pytest.mark.parametrize("given", [1799143200, 1799143200000, 1.5, True, [], {}], ids=str)
+def test_decision_3_a_number_is_no_moment(api, organization, given):
+    before = everything(organization)
+
+    bad(api.book(schedule_time=given), "schedule_time")
+
+    assert everything(organization) == before
+
+
+@pytest.mark.parametrize("given", ["1970-01-01T00:00:00+01:00", "2100-12-31T23:59:59-01:00"])
+def test_decision_4_an_offset_never_leads_out_of_the_years(api, given):
+    answer = api.book(schedule_time=given)
+
+    bad(answer, "schedule_time")
+
+
+def test_decision_4_what_a_client_reads_is_what_the_server_compares(api):
+    first = api.book(schedule_time="2027-01-05T10:00:00.123987+02:00")
+    shown = api.appointment(first.json()["data"]["id"])["schedule_time"]
+
+    again = api.book(schedule_time=shown)
+
+    assert (shown, again.status_code) == ("2027-01-05T08:00:00.123Z", 200)
+    bounds = {"scheduled_from": shown, "scheduled_to": shown}
+    assert [row["id"] for row in api.data("/api/external/appointments", bounds)] == [first.json()["data"]["id"]]
+
+
+def test_decision_4_what_is_stored_has_milliseconds(api, organization):
+    id = api.book(schedule_time="2027-01-05T10:00:00.123987Z").json()["data"]["id"]
+
+    stored = Appointment.objects.of(organization).get(pk=id)
+    assert stored.schedule_time == datetime(2027, 1, 5, 10, 0, 0, 123000, tzinfo=UTC)
+    assert (stored.created_at.microsecond % 1000, stored.updated_at.microsecond % 1000) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["created", "updated"])
+def test_decision_4_the_moments_of_a_row_find_it(api, name):
+    id = api.book().json()["data"]["id"]
+    moment = api.appointment(id)[f"{name}_at"]
+
+    found = api.data("/api/external/appointments", {f"{name}_from": moment, f"{name}_to": moment})
+
+    assert [row["id"] for row in found] == [id]
