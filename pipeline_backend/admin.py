@@ -13,7 +13,7 @@ from organizations.admin.acts import secret_page
 from organizations.admin.base import ServiceAdmin, ServiceForm
 from organizations.admin.members import LINK, password_link
 from organizations.models import Organization
-from organizations.rights import TABLE, Area, may, organizations_where, person
+from organizations.rights import TABLE, Area, is_operator, may, organizations_where
 from organizations.services import change_organization
 from pipeline_backend.onboarding import open_organization
 
@@ -69,7 +69,7 @@ class OrganizationAdmin(ServiceAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Operators open organizations."""
-        return person(request).is_superuser
+        return is_operator(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
         """An organization is made inactive instead."""
@@ -89,7 +89,7 @@ class OrganizationAdmin(ServiceAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> Any:
         """Limits and access are the operators'."""
-        return ("id", "created_at") if person(request).is_superuser else ("id", "created_at", "is_active", "rate_limit_per_minute")
+        return ("id", "created_at") if is_operator(request) else ("id", "created_at", "is_active", "rate_limit_per_minute")
 
     def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
         """Through the services; whether the owner needs a password is kept for the answer."""

@@ -205,6 +205,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Pipeline Backend",
     "DESCRIPTION": (ROOT / "docs" / "api-introduction.md").read_text(),
     "VERSION": version(),
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -235,7 +236,8 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATIC_ROOT = env.str("STATIC_ROOT", default="") or None
-WHITENOISE_USE_FINDERS = STATIC_ROOT is None
+# Without collected files (local run, tests) they are looked up when asked for, not all at the start.
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = STATIC_ROOT is None
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

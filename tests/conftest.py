@@ -1,5 +1,8 @@
 """What every test may ask for: an organization and its integrator, and a stranger beside them."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from django.core.cache import caches
 
@@ -10,8 +13,9 @@ from tests.factories import make_api, make_member, make_organization
 
 
 @pytest.fixture(autouse=True)
-def fresh_counters():
-    """Rate limits start anew for each test."""
+def _quick_and_fresh(settings: Any) -> Iterator[None]:
+    """Passwords cost nothing here, and rate limits start anew for each test."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     yield
     for name in ("default", "memory"):
         caches[name].clear()

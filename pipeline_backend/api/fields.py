@@ -19,7 +19,7 @@ NAME = 255
 URL = 2048
 FREE_TEXT = 10_000
 
-MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})?", re.ASCII)
+MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 MOMENT_RULE = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
 

@@ -91,7 +91,8 @@ def charge(request: HttpRequest, *, group: str, whom: str, limit: int) -> Usage:
     if counted is None:  # Redis went away between two steps of the count: this one request is free
         return Usage(limit=limit, left=limit, reset=WINDOW_SECONDS, is_over=False)
     left = max(0, limit - counted["count"])
-    return Usage(limit=limit, left=left, reset=max(1, counted["time_left"]), is_over=counted["should_limit"])
+    # django-ratelimit counts the second in which a window ends to that window.
+    return Usage(limit=limit, left=left, reset=counted["time_left"] + 1, is_over=counted["should_limit"])
 
 
 def charge_failed_key(request: HttpRequest) -> None:

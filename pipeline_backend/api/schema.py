@@ -12,7 +12,7 @@ from rest_framework.serializers import Serializer
 from pipeline_backend.api import fields
 from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE
-from pipeline_backend.api.shapes import Resolve, Schema, Shape
+from pipeline_backend.api.shapes import Resolve, Schema, Shape, or_null
 
 Parameters = Callable[[], Iterator[tuple[str, Schema, str]]]
 
@@ -170,6 +170,10 @@ class InterfaceSchema(AutoSchema):
         query = [{"in": "query", "name": name, "schema": schema, "description": text} for name, schema, text in self.said.query()]
         return path + query
 
+    def _is_list_view(self, *args: Any, **kwargs: Any) -> bool:
+        """Lists have envelopes of their own."""
+        return False
+
     def _get_response_for_code(self, *args: Any, **kwargs: Any) -> Schema:
         response: Schema = super()._get_response_for_code(*args, **kwargs)
         response.setdefault("description", "")
@@ -216,8 +220,8 @@ class TextExtension(OpenApiSerializerFieldExtension):
         found = next((name for kind, name in formats.items() if isinstance(self.target, kind)), None)
         if isinstance(self.target, fields.OneOf):
             return {"type": "string", "enum": self.target.accepted}
-        schema: Schema = {"type": "string", "maxLength": self.target.longest, "nullable": not self.target.required}
-        return schema | ({"format": found} if found else {})
+        schema: Schema = {"type": "string", "maxLength": self.target.longest} | ({"format": found} if found else {})
+        return schema if self.target.required else or_null(schema)
 
 
 class WholeNumberExtension(OpenApiSerializerFieldExtension):
@@ -227,7 +231,8 @@ class WholeNumberExtension(OpenApiSerializerFieldExtension):
 
     def map_serializer_field(self, auto_schema: Any, direction: Direction) -> Schema:
         """With its bounds."""
-        return {"type": "integer", "minimum": self.target.least, "maximum": self.target.most, "nullable": not self.target.required}
+        schema: Schema = {"type": "integer", "minimum": self.target.least, "maximum": self.target.most}
+        return schema if self.target.required else or_null(schema)
 
 
 RATE_HEADERS = {

@@ -21,6 +21,11 @@ Schema = dict[str, Any]
 Resolve = Callable[[type["Shape"]], Schema]
 
 
+def or_null(schema: Schema) -> Schema:
+    """The schema of the same thing, or null."""
+    return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"anyOf": [schema, {"type": "null"}]}
+
+
 class Literal(Value):
     """A word of ours that goes into the SQL as it is, so that the statement stays without parameters."""
 
@@ -46,9 +51,7 @@ class Field:
 
     def schema(self, resolve: Resolve) -> Schema:
         """The member in the OpenAPI document."""
-        schema = dict(self.kind)
-        if self.null:
-            schema["nullable"] = True
+        schema = or_null(dict(self.kind)) if self.null else dict(self.kind)
         return schema | ({"description": self.help} if self.help else {})
 
 
@@ -129,9 +132,8 @@ class Nested(Field):
 
     def schema(self, resolve: Resolve) -> Schema:
         """A reference to the inner shape."""
-        if not self.null and not self.help:
-            return resolve(self.shape)
-        return {"allOf": [resolve(self.shape)]} | ({"nullable": True} if self.null else {}) | ({"description": self.help} if self.help else {})
+        schema = or_null(resolve(self.shape)) if self.null else resolve(self.shape)
+        return schema | ({"description": self.help} if self.help else {})
 
 
 class Related(Field):
@@ -166,7 +168,7 @@ class Related(Field):
     def schema(self, resolve: Resolve) -> Schema:
         """One inner shape or null, or an array of them."""
         inner = resolve(self.shape)
-        schema: Schema = {"allOf": [inner], "nullable": True} if self.single else {"type": "array", "items": inner}
+        schema: Schema = or_null(inner) if self.single else {"type": "array", "items": inner}
         if self.limit:
             schema["maxItems"] = self.limit
         return schema | ({"description": self.help} if self.help else {})

@@ -53,8 +53,21 @@ def test_another_method_is_405_in_the_error_form(api, method, path):
     assert sorted(set(answer.headers["Allow"].split(", ")) - {"HEAD", "OPTIONS"}) == METHODS[path]
 
 
-PATHS = ["/api/nothing", "/api/external/nothing", "/api/external/appointments/", "/api/external/statuses/", "/api/opt-in/submit/", "/api//external/appointments"]
-PATHS += ["/api/external/leads/x/status/", "/api/external/appointments/cancel/x", "/api/opt-in", "/api/v1/external/appointments", "/api/external/appointments.json"]
+PATHS = [
+    "/api/nothing",
+    "/api/external/nothing",
+    "/api/external/appointments/",
+    "/api/external/statuses/",
+    "/api/opt-in/submit/",
+    "/api//external/appointments",
+]
+PATHS += [
+    "/api/external/leads/x/status/",
+    "/api/external/appointments/cancel/x",
+    "/api/opt-in",
+    "/api/v1/external/appointments",
+    "/api/external/appointments.json",
+]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
@@ -64,7 +77,9 @@ def test_an_unknown_path_is_404_in_the_error_form(api, method, path):
 
 
 @each_body
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "json", "", "*/*"])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "json", "", "*/*"]
+)
 def test_another_or_no_content_type_is_415(api, organization, call, content_type):
     before = everything(organization)
 

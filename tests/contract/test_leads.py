@@ -47,7 +47,9 @@ def test_decision_21_a_move_is_recorded_with_its_actor(api, organization):
     assert (record.from_status.role, record.to_status.role) == ("NEW_LEAD", "WON")
 
 
-@pytest.mark.parametrize("role", ["NEW_LEAD", "APPOINTMENT_BOOKED", "NO_SHOW", "RESCHEDULED", "CANCELED", "PARTIAL_PAYMENT", "WON", "UNQUALIFIED", "FOLLOW_UP", "LOST"])
+@pytest.mark.parametrize(
+    "role", ["NEW_LEAD", "APPOINTMENT_BOOKED", "NO_SHOW", "RESCHEDULED", "CANCELED", "PARTIAL_PAYMENT", "WON", "UNQUALIFIED", "FOLLOW_UP", "LOST"]
+)
 def test_decision_18_a_lead_can_leave_won_for_any_status(api, role):
     id = lead(api)
     move(api, id, api.status("WON")["id"])

@@ -4,6 +4,7 @@ import pytest
 
 from tests.contract.expect import bad, refused
 from tests.factories import everything, facts, make_event_type, make_member
+from webhooks.models import Event
 
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
@@ -41,10 +42,11 @@ def test_details_of_a_stranger_are_404(api, theirs, name, kind):
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter", "kind"), [("appointments", "lead_id", "lead"), ("opt-ins", "lead_id", "lead"), ("leads", "status_id", "status"), ("events", "after", "event")]
+    ("name", "parameter", "kind"),
+    [("appointments", "lead_id", "lead"), ("opt-ins", "lead_id", "lead"), ("leads", "status_id", "status"), ("events", "after", "event")],
 )
 def test_filters_by_a_strangers_id_answer_as_by_an_unknown_one(api, theirs, stranger, name, parameter, kind):
-    id = theirs.get(kind) or str(everything(stranger)["Event"][0]["id"])
+    id = theirs.get(kind) or str(Event.objects.of(stranger).first().id)
 
     answer = api.get(f"/api/external/{name}", {parameter: id})
 

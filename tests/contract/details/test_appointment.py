@@ -130,7 +130,14 @@ def test_the_opt_ins_are_those_of_the_lead_today(api, full):
 def test_the_identifiers_and_moments_have_their_forms(api, full):
     shown = api.appointment(full["id"])
 
-    uuids = [shown["id"], shown["lead"]["id"], shown["appointment_event_type"]["id"], shown["outcome"]["id"], shown["first_source"]["id"], shown["opt_ins"][0]["id"]]
+    uuids = [
+        shown["id"],
+        shown["lead"]["id"],
+        shown["appointment_event_type"]["id"],
+        shown["outcome"]["id"],
+        shown["first_source"]["id"],
+        shown["opt_ins"][0]["id"],
+    ]
     moments = [shown["created_at"], shown["updated_at"], shown["schedule_time"], shown["outcome"]["created_at"], shown["call_analysis"]["created_at"]]
     assert {UUID(id).version for id in uuids} == {7}
     assert all(MOMENT.fullmatch(moment) for moment in [*moments, shown["opt_ins"][0]["created_at"], shown["lead"]["next_touch_point_at"]])
@@ -157,7 +164,7 @@ def test_a_lead_of_whom_little_is_known_shows_nulls(api, organization):
 
     lead = api.appointment(id)["lead"]
 
-    unknown = {name: None for name in ["phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"]}
+    unknown = dict.fromkeys(["phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"])
     assert lead == {"id": lead["id"], "first_name": "Grace", "last_name": "", "email": "grace@example.com", **unknown}
 
 

@@ -9,7 +9,9 @@ SOURCES = ["SCHEDULER_A", "MANUAL", "FORMBUILDER_A", "WEBINAR", "NEWSLETTER", "L
 TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
 TEXTS = ["email", "first_name", "source", "last_name", "provider_form_id", "provider_form_name", "external_reference"]
 OPTIONAL = ["last_name", "phone_e164", "provider_form_id", "provider_form_name", "external_reference", "questions_answers", "traffic"]
-NOT_TEXT = [pytest.param(value, id=name) for name, value in {"number": 5, "decimal": 1.5, "true": True, "false": False, "array": ["a"], "object": {"a": "b"}}.items()]
+NOT_TEXT = [
+    pytest.param(value, id=name) for name, value in {"number": 5, "decimal": 1.5, "true": True, "false": False, "array": ["a"], "object": {"a": "b"}}.items()
+]
 NOTHING = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytest.param("", id="empty")]
 
 
@@ -91,7 +93,9 @@ def test_submit_rule_5_another_source_is_400_with_the_accepted_ones(api, organiz
     assert answer.json()["message"] == f"source must be one of: {', '.join(SOURCES)}"
 
 
-@pytest.mark.parametrize("phone", ["020 7946 0000", "442079460000", "call me", "+12", "+999123456789", "+44207946000000000000", 442079460000, True, ["+442079460000"]])
+@pytest.mark.parametrize(
+    "phone", ["020 7946 0000", "442079460000", "call me", "+12", "+999123456789", "+44207946000000000000", 442079460000, True, ["+442079460000"]]
+)
 def test_decision_15_an_invalid_phone_is_400(api, organization, phone):
     refuses(api, organization, "phone_e164", phone_e164=phone, phone_country="GB")
 

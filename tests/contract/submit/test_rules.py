@@ -175,7 +175,11 @@ def test_an_opt_in_leaves_the_status_of_an_existing_lead(api, organization):
 
 @pytest.mark.parametrize(
     ("fields", "name"),
-    [({"source": "WEBINAR"}, "WEBINAR"), ({"source": "WEBINAR", "traffic": {"utm_source": "google"}}, "google"), ({"traffic": {"utm_source": ""}}, "LANDING_PAGE")],
+    [
+        ({"source": "WEBINAR"}, "WEBINAR"),
+        ({"source": "WEBINAR", "traffic": {"utm_source": "google"}}, "google"),
+        ({"traffic": {"utm_source": ""}}, "LANDING_PAGE"),
+    ],
 )
 def test_decision_17_the_source_is_the_utm_source_or_the_opt_ins(api, fields, name):
     lead = lead_of(api, api.submit(**fields))
@@ -186,7 +190,9 @@ def test_decision_17_the_source_is_the_utm_source_or_the_opt_ins(api, fields, na
 def test_submit_stores_the_form_the_traffic_and_the_answers(api, organization):
     answers = [{"question": "Budget?", "answer": "5k", "position": 2}, {"question": "Why?", "answer": None, "position": 1}, {"question": "Who?", "position": 3}]
 
-    id = api.submit(source="FORMBUILDER_A", external_reference="s-1", provider_form_id="f1", provider_form_name="Form", traffic=TRAFFIC, questions_answers=answers)
+    id = api.submit(
+        source="FORMBUILDER_A", external_reference="s-1", provider_form_id="f1", provider_form_name="Form", traffic=TRAFFIC, questions_answers=answers
+    )
 
     data = id.json()["data"]
     shown = api.opt_in(data["opt_in_id"])
