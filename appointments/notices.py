@@ -17,7 +17,7 @@ def notify(kind: Kind, appointment: Appointment) -> None:
 
 def recipients(appointment: Appointment) -> list[Membership]:
     """The active among host, setter and triager; the owners if there is none."""
-    members = Membership.objects.of(appointment.organization).filter(is_active=True, user__is_active=True).select_related("user")
+    members = Membership.objects.of(appointment.organization).filter(is_active=True, user__is_active=True).select_related("user", "mail_preference")
     ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
     involved = list(members.filter(pk__in=ids)) if ids else []
     return involved or list(members.filter(role=Role.OWNER))

@@ -1,7 +1,7 @@
 """Writing and sending one mail, from its row alone."""
 
 import smtplib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -9,31 +9,55 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
-from django.db.models import Q
 from django.template.loader import render_to_string
 
+from notifications.channels import Channel, Send
 from notifications.invitations import invitation
-from notifications.models import Notification
-from organizations.models import Organization
-from pipeline_backend.outbox import Queue, Result
+from notifications.models import CALLS, Medium, Notification
+from organizations.models import Organization, User
+from pipeline_backend.outbox import Result
 
 
 def compose(notification: Notification) -> EmailMultiAlternatives:
-    """The mail: text, HTML, and the invitation as a calendar part and a file."""
-    facts, recipient = notification.facts, notification.recipient.user
+    """The mail of a notification, from its row alone."""
+    return compose_call(notification) if notification.kind in CALLS else compose_endpoints(notification)
+
+
+def compose_call(notification: Notification) -> EmailMultiAlternatives:
+    """A call's mail: text, HTML, and the invitation as a calendar part and a file."""
+    facts = notification.facts
     start = datetime.fromisoformat(facts["schedule_time"])
-    context = {**facts, "kind": notification.get_kind_display(), "when": local(start, recipient.time_zone), "link": admin_link(facts)}
-    mail = EmailMultiAlternatives(
-        subject=one_line(f"{context['kind']}: {facts['lead_name']}, {context['when']}"),
-        body=render_to_string("notifications/call.txt", context),
-        to=[recipient.email],
-        headers={"X-Notification-Id": str(notification.pk)},
-    )
-    mail.attach_alternative(render_to_string("notifications/call.html", context), "text/html")
+    context = {**facts, "when": local(start, reader(notification).time_zone), "link": admin_link("appointments/appointment", facts["appointment_id"])}
+    mail = written(notification, f"{facts['lead_name']}, {context['when']}", "call", context)
     method, calendar = invitation(notification.kind, facts, start)
     mail.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
     mail.attach("invite.ics", calendar.decode(), f"text/calendar; method={method}")
     return mail
+
+
+def compose_endpoints(notification: Notification) -> EmailMultiAlternatives:
+    """One digest of all the organization's endpoints that fail."""
+    endpoints = [{**one, "link": admin_link("webhooks/endpoint", one["id"])} for one in notification.facts["endpoints"]]
+    return written(notification, ", ".join(one["name"] for one in endpoints), "endpoints", {**notification.facts, "endpoints": endpoints})
+
+
+def written(notification: Notification, subject: str, template: str, context: dict[str, Any]) -> EmailMultiAlternatives:
+    """A mail in text and HTML."""
+    context = {**context, "kind": notification.get_kind_display()}
+    mail = EmailMultiAlternatives(
+        subject=one_line(f"{context['kind']}: {subject}"),
+        body=render_to_string(f"notifications/{template}.txt", context),
+        to=[reader(notification).email],
+        headers={"X-Notification-Id": str(notification.pk)},
+    )
+    mail.attach_alternative(render_to_string(f"notifications/{template}.html", context), "text/html")
+    return mail
+
+
+def reader(notification: Notification) -> User:
+    """Whom the mail is for."""
+    assert notification.recipient is not None
+    return notification.recipient.user
 
 
 def local(start: datetime, time_zone: str) -> str:
@@ -45,9 +69,9 @@ def local(start: datetime, time_zone: str) -> str:
     return f"{start.astimezone(zone):%A, %d %B %Y, %H:%M} ({zone.key})"
 
 
-def admin_link(facts: dict[str, Any]) -> str:
-    """The call in the admin."""
-    return f"{settings.BASE_URL}/admin/appointments/appointment/{facts['appointment_id']}/change/"
+def admin_link(page: str, id: str) -> str:
+    """A page of the admin."""
+    return f"{settings.BASE_URL}/admin/{page}/{id}/change/"
 
 
 def one_line(text: str) -> str:
@@ -55,34 +79,30 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
-@contextmanager
-def postman(organization: Organization) -> Iterator[Callable[[Notification], Result]]:
-    """One connection to the mail server, as a function that sends over it."""
-    connection = get_connection()
+class Mail(Channel):
+    """E-mail, one connection to the mail server for an organization's turn."""
 
-    def send(notification: Notification) -> Result:
-        mail = compose(notification)
-        mail.connection = connection
+    medium = Medium.EMAIL
+
+    @contextmanager
+    def session(self, organization: Organization) -> Iterator[Send]:
+        """A function that sends over one connection, opened anew after a failure."""
+        connection = get_connection()
         try:
-            mail.send()
-        except smtplib.SMTPRecipientsRefused:
-            return Result(error="recipient_refused")
-        except (smtplib.SMTPException, OSError) as error:
+            yield lambda notification: send(notification, connection)
+        finally:
             connection.close()
-            return Result(error="timeout" if isinstance(error, TimeoutError) else "mail_server")
-        return Result()
 
+
+def send(notification: Notification, connection: Any) -> Result:
+    """One mail, and how it went."""
+    mail = compose(notification)
+    mail.connection = connection
     try:
-        yield send
-    finally:
+        mail.send()
+    except smtplib.SMTPRecipientsRefused:
+        return Result(error="recipient_refused")
+    except (smtplib.SMTPException, OSError) as error:
         connection.close()
-
-
-NOTIFICATIONS = Queue(
-    model=Notification,
-    group="organization",
-    group_model=Organization,
-    session=postman,
-    open=Q(is_active=True),
-    related=("recipient__user",),
-)
+        return Result(error="timeout" if isinstance(error, TimeoutError) else "mail_server")
+    return Result()

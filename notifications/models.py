@@ -1,5 +1,6 @@
 """Notifications: what members are told, a row for each (decision 34)."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
@@ -15,22 +16,47 @@ class Kind(models.TextChoices):
     CALL_BOOKED = "CALL_BOOKED", "Call Booked"
     CALL_RESCHEDULED = "CALL_RESCHEDULED", "Call Rescheduled"
     CALL_CANCELED = "CALL_CANCELED", "Call Canceled"
+    ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need you"
+
+
+CALLS = [Kind.CALL_BOOKED, Kind.CALL_RESCHEDULED, Kind.CALL_CANCELED]
+
+
+class Medium(models.TextChoices):
+    """How it is told."""
+
+    EMAIL = "EMAIL", "E-mail"
+    SLACK = "SLACK", "Slack"
 
 
 class Notification(TenantModel, Job):
-    """One mail to one member, with all that is needed to write it."""
+    """One message on one medium, with all that is needed to write it; the recipient is empty where a whole team reads."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
-    recipient = models.ForeignKey(Membership, on_delete=models.CASCADE, related_name="+", editable=False)
+    medium = models.CharField(max_length=8, choices=Medium.choices, default=Medium.EMAIL, editable=False)
+    recipient = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
     facts = models.JSONField(editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
         indexes = [
-            models.Index(fields=["organization", "next_attempt_at"], condition=Q(state=State.PENDING), name="notification_due"),
+            models.Index(fields=["organization", "medium", "next_attempt_at"], condition=Q(state=State.PENDING), name="notification_due"),
             models.Index(fields=["organization", "-created_at", "-id"], name="notification_newest"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} to {self.recipient}"
+        return f"{self.get_kind_display()} to {self.recipient or self.get_medium_display()}"
+
+
+class MailPreference(TenantModel):
+    """What a member does not want to be mailed about; whoever has none of these rows wants all."""
+
+    member = models.OneToOneField(Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference")
+    muted = ArrayField(models.CharField(max_length=20, choices=Kind.choices), default=list, blank=True, verbose_name="no mails about")
+
+    class Meta(TenantModel.Meta):
+        pass
+
+    def __str__(self) -> str:
+        return f"Mail preference of {self.member}"

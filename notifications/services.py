@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from notifications.models import Kind, Notification
+from notifications.models import CALLS, Kind, MailPreference, Medium, Notification
 from organizations.models import Membership, Organization
 from pipeline_backend.outbox import Doorbell
 
@@ -10,9 +10,27 @@ DRAIN = "notifications.drain"
 
 
 def queue(*, organization: Organization, kind: Kind, recipients: list[Membership], facts: dict[str, Any]) -> None:
-    """A row for each recipient who wants mail, in the transaction of the change; a ring after its commit."""
-    wanting = [member for member in recipients if member.wants_mail]
-    people = {"attendees": [{"name": str(member), "email": member.user.email} for member in recipients]}
-    Notification.unscoped.bulk_create(Notification(organization=organization, kind=kind, recipient=member, facts=facts | people) for member in wanting)
-    if wanting:
+    """A row for each message, in the transaction of the change; a ring after its commit.
+
+    A mail for each recipient who wants it; for calls one message to the organization's Slack, where there is one.
+    """
+    facts = facts | {"attendees": [{"name": str(member), "email": member.user.email} for member in recipients]}
+    rows = [Notification(organization=organization, kind=kind, recipient=member, facts=facts) for member in recipients if wants(member, kind)]
+    if organization.slack_url and kind in CALLS:
+        rows.append(Notification(organization=organization, kind=kind, medium=Medium.SLACK, facts=facts))
+    Notification.unscoped.bulk_create(rows)
+    if rows:
         Doorbell.ring(DRAIN, organization.pk)
+
+
+def wants(member: Membership, kind: Kind) -> bool:
+    """True unless the member has switched such mails off."""
+    preference: MailPreference | None = getattr(member, "mail_preference", None)
+    return member.wants_mail and (preference is None or kind not in preference.muted)
+
+
+def mute(*, member: Membership, kinds: list[str]) -> None:
+    """Switch off a member's mails of these kinds, and on those of all others."""
+    MailPreference.objects.of(member.organization).update_or_create(
+        member=member, defaults={"muted": kinds}, create_defaults={"muted": kinds, "organization": member.organization}
+    )

@@ -14,6 +14,7 @@ from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from organizations.tenancy import TenantModel
+from pipeline_backend.encryption import EncryptedField
 from pipeline_backend.moments import MomentField, now
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
@@ -39,6 +40,7 @@ class Organization(models.Model):
     rate_limit_per_minute = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text="Requests a minute over all its keys; empty for the server's default."
     )
+    slack_url = EncryptedField("Slack webhook URL", blank=True, default="", help_text="An incoming webhook of Slack: booked, moved and canceled calls are told there too.")
     created_at = MomentField(default=now, editable=False)
 
     class Meta:

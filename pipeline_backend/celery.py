@@ -10,6 +10,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 from django.conf import settings  # the variable first
 
 SWEEP_SECONDS = 2
+DIGEST_SECONDS = 600
+
+
+def every(seconds: int, task: str) -> dict[str, object]:
+    """A line of the beat table; what waited longer than a few rounds is not worth doing any more."""
+    return {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
+
 
 app = Celery("pipeline_backend")
 app.conf.update(
@@ -33,10 +40,13 @@ app.conf.update(
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     beat_schedule={
-        name: {"task": name, "schedule": SWEEP_SECONDS, "options": {"expires": 10 * SWEEP_SECONDS}} for name in ("webhooks.sweep", "notifications.sweep")
+        "webhooks.sweep": every(SWEEP_SECONDS, "webhooks.sweep"),
+        "notifications.sweep": every(SWEEP_SECONDS, "notifications.sweep"),
+        "digest.send": every(DIGEST_SECONDS, "digest.send"),
     },
 )
 app.autodiscover_tasks(["webhooks", "notifications"])
+app.autodiscover_tasks(["pipeline_backend"], related_name="digest")
 
 
 @setup_logging.connect
@@ -50,12 +60,11 @@ def keep_our_logging(**_: object) -> None:
 @worker_ready.connect
 def start_courier(**_: object) -> None:
     """Every worker looks for work itself, so that neither Redis nor beat can lose any."""
-    from notifications.mail import NOTIFICATIONS  # noqa: PLC0415  # only in workers, when apps are ready
+    from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, when apps are ready
     from pipeline_backend.courier import Courier  # noqa: PLC0415
     from webhooks.deliveries import DELIVERIES  # noqa: PLC0415
 
-    app.courier = Courier([DELIVERIES, NOTIFICATIONS])
-    app.courier.start()
+    Courier([DELIVERIES, *QUEUES]).start()
 
 
 @worker_shutting_down.connect

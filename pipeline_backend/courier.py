@@ -5,7 +5,6 @@ It serves the slow lane too, with threads of its own, so that receivers that han
 
 import logging
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -31,17 +30,8 @@ class Courier:
         self.thread = threading.Thread(target=self.run, name="courier", daemon=True)
 
     def start(self) -> None:
-        """Begin looking."""
+        """Begin looking. It ends with `outbox.stopping`: what is under way is finished, nothing more is claimed."""
         self.thread.start()
-
-    def stop(self, patience: float) -> None:
-        """Claim nothing more, and wait for what is under way; the rest has been given back by then."""
-        until = time.monotonic() + patience
-        stopping.set()
-        while self.in_hand and time.monotonic() < until:
-            time.sleep(0.05)
-        for pool in self.pools.values():
-            pool.shutdown(wait=False, cancel_futures=True)
 
     def run(self) -> None:
         """Look until told to stop; a database that is away is asked again."""

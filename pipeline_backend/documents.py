@@ -11,7 +11,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer
 @cache
 def document() -> bytes:
     """The document's bytes."""
-    generator = SchemaGenerator()  # type: ignore[no-untyped-call]
+    generator = SchemaGenerator()
     rendered: bytes = OpenApiJsonRenderer().render(generator.get_schema(request=None, public=True), renderer_context={})
     return rendered
 

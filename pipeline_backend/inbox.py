@@ -83,7 +83,8 @@ class Mail:
 
 def mails() -> Iterator[Mail]:
     """What was mailed, newest first; a file holds the mails of one connection."""
-    folder = Path(settings.EMAIL_FILE_PATH) if getattr(settings, "EMAIL_FILE_PATH", None) else None
+    path = getattr(settings, "EMAIL_FILE_PATH", None)
+    folder = Path(path) if path else None
     shown = [mail for file in (newest(folder, "*.log") if folder else []) for mail in reversed(list(read_mails(file)))]
     yield from shown[:SHOWN]
 

@@ -132,9 +132,13 @@ UNFOLD = {
     "SITE_HEADER": "Pipeline Backend",
     "SITE_SUBHEADER": "pipeline_backend.admin_site.subheader",
     "SITE_SYMBOL": "filter_alt",
+    "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "pipeline_backend.overview.overview",
     "SIDEBAR": {"navigation": "pipeline_backend.admin_site.menu"},
 }
+DATE_FORMAT = "j M Y"
+DATETIME_FORMAT = "j M Y, H:i"
 
 # --- database ---------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}

@@ -112,7 +112,7 @@ class DeliveryInline(ReadOnlyInline):
     """Where an event went."""
 
     model = Delivery
-    fields = readonly_fields = ("endpoint", "state", "attempts", "last_error", "next_attempt_at", "finished_at")
+    fields = ("endpoint", "state", "attempts", "last_error", "next_attempt_at", "finished_at", "link")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """With what a row's name needs."""
@@ -147,8 +147,7 @@ class AttemptInline(ReadOnlyInline):
     """Each try of a delivery."""
 
     model = Attempt
-    fields = readonly_fields = ("created_at", "status_code", "error", "duration_ms", "response", "is_stale")
-    show_change_link = False
+    fields = ("created_at", "status_code", "error", "duration_ms", "response", "is_stale")
 
 
 def is_finished(delivery: Delivery) -> bool:

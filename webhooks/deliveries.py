@@ -47,6 +47,7 @@ RECORD = """, tried AS (
         failures = CASE WHEN %(error)s = '' THEN 0 ELSE failures + 1 END,
         timeouts = CASE WHEN %(error)s = 'timeout' THEN timeouts + 1 ELSE 0 END,
         failing_since = CASE WHEN %(error)s = '' THEN NULL ELSE coalesce(failing_since, statement_timestamp()) END,
+        told_at = CASE WHEN %(error)s = '' THEN NULL ELSE told_at END,
         last_success_at = CASE WHEN %(error)s = '' THEN statement_timestamp() ELSE last_success_at END
     WHERE id = %(endpoint_id)s AND EXISTS (SELECT FROM settled)
         AND (%(error)s <> '' OR failures > 0 OR last_success_at IS NULL

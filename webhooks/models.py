@@ -85,6 +85,8 @@ class Endpoint(TenantModel):
     failures = models.PositiveIntegerField("failures in a row", default=0, editable=False)
     timeouts = models.PositiveIntegerField("timeouts in a row", default=0, editable=False)
     last_success_at = MomentField(null=True, editable=False)
+    disabled_at = MomentField(null=True, editable=False)
+    told_at = MomentField(null=True, editable=False, help_text="When the owners were last told that it fails or is disabled.")
 
     class Meta(TenantModel.Meta):
         ordering = ["created_at", "id"]

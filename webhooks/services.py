@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from django.db import transaction
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from organizations.actors import Actor, columns
@@ -21,6 +22,8 @@ from webhooks.models import Delivery, Endpoint, Event
 from webhooks.signing import new_secret
 
 ROTATION_OVERLAP = timedelta(hours=24)
+WARN_AFTER = timedelta(hours=24)
+BY_STAFF = "Disabled by staff"
 DRAIN = "webhooks.drain"
 
 
@@ -112,8 +115,9 @@ def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: li
     stored.url, stored.description, stored.event_types = url, description, types
     if is_active and not stored.is_active:
         stored.disabled_reason, stored.failing_since, stored.failures, stored.timeouts = "", None, 0, 0
+        stored.disabled_at = stored.told_at = None
     if stored.is_active and not is_active:
-        stored.disabled_reason = "Disabled by staff"
+        stored.disabled_reason, stored.disabled_at = BY_STAFF, now()
         take_back(stored)
     stored.is_active = is_active
     stored.save()
@@ -162,8 +166,8 @@ def replay(*, delivery: Delivery) -> Delivery:
 
 def disable(endpoint: Endpoint, reason: str) -> None:
     """Stop sending; what is still to be sent is dead, and can be replayed."""
-    endpoint.is_active, endpoint.disabled_reason = False, reason
-    endpoint.save(update_fields=["is_active", "disabled_reason"])
+    endpoint.is_active, endpoint.disabled_reason, endpoint.disabled_at = False, reason, now()
+    endpoint.save(update_fields=["is_active", "disabled_reason", "disabled_at"])
     pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING)
     pending.update(state=State.DEAD, last_error="endpoint_disabled", next_attempt_at=None, lease_token=None, finished_at=Now())
 
@@ -172,3 +176,13 @@ def take_back(endpoint: Endpoint) -> None:
     """End the leases on the endpoint's deliveries, so that workers let go of the rest of their batches."""
     pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, lease_token__isnull=False)
     pending.update(lease_token=None, next_attempt_at=Now())
+
+
+def owners_should_know(*, organization: Organization) -> list[Endpoint]:
+    """The organization's endpoints that have failed for a day, or were disabled for failing, and nobody was told; now told."""
+    rows = Endpoint.objects.of(organization).select_for_update(skip_locked=True)
+    is_failing = Q(is_active=True, failing_since__lte=now() - WARN_AFTER, told_at=None)
+    is_given_up = Q(is_active=False) & ~Q(disabled_reason__in=["", BY_STAFF]) & (Q(told_at=None) | Q(told_at__lt=F("disabled_at")))
+    found = list(rows.filter(is_failing | is_given_up))
+    Endpoint.objects.of(organization).filter(pk__in=[endpoint.pk for endpoint in found]).update(told_at=now())
+    return found

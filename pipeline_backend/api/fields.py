@@ -57,7 +57,7 @@ class Input(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         given = {name: value for name, value in data.items() if not is_blank(value)}
-        missing = {name: [f"is required unless {other} is given"] for name, other in self.either if name not in given and other not in given}
+        missing: dict[str, Any] = {name: [f"is required unless {other} is given"] for name, other in self.either if name not in given and other not in given}
         try:
             values = super().to_internal_value(given)
         except serializers.ValidationError as error:

@@ -8,7 +8,7 @@ from icalendar import Calendar
 
 from appointments.models import Appointment
 from appointments.services import reschedule
-from notifications.mail import NOTIFICATIONS
+from notifications.tasks import drain
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
@@ -24,7 +24,7 @@ def setter(organization: Organization) -> Membership:
 
 
 def send(organization: Organization) -> None:
-    NOTIFICATIONS.drain(organization.pk)
+    drain(str(organization.pk))
 
 
 def recipients(mailoutbox: list[Any]) -> set[str]:

@@ -1,0 +1,40 @@
+"""Channels: one class for each medium a notification can take.
+
+A channel opens a session for an organization and gives a function that sends one notification and says how it went;
+claiming, retrying and giving up are the outbox's.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import ClassVar
+
+from django.db.models import Q
+
+from notifications.models import Medium, Notification
+from organizations.models import Organization
+from pipeline_backend.outbox import Queue, Result
+
+Send = Callable[[Notification], Result]
+
+
+class Channel(ABC):
+    """A medium, and how it sends."""
+
+    medium: ClassVar[Medium]
+
+    @abstractmethod
+    def session(self, organization: Organization) -> AbstractContextManager[Send]:
+        """Whatever one organization's messages share, such as a connection."""
+
+    def queue(self) -> Queue:
+        """The channel's jobs, a group for each organization."""
+        return Queue(
+            model=Notification,
+            group="organization",
+            group_model=Organization,
+            session=self.session,
+            open=Q(is_active=True),
+            only=Q(medium=self.medium),
+            related=("recipient__user", "organization"),
+        )

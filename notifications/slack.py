@@ -1,0 +1,55 @@
+"""Slack, by an organization's incoming webhook; sent with the care that all outgoing requests get."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from notifications.channels import Channel, Send
+from notifications.mail import admin_link, local
+from notifications.models import Medium, Notification
+from organizations.models import Organization
+from pipeline_backend.outbox import Result
+from pipeline_backend.sending import Line
+
+
+class Slack(Channel):
+    """One connection for an organization's turn."""
+
+    medium = Medium.SLACK
+
+    @contextmanager
+    def session(self, organization: Organization) -> Iterator[Send]:
+        """A function that posts over one connection; without an address any more, the message is given up."""
+        line = Line(organization.slack_url)
+
+        def send(notification: Notification) -> Result:
+            if not organization.slack_url:
+                return Result(error="switched_off", is_final=True)
+            return line.post(orjson.dumps(message(notification)), {})
+
+        try:
+            yield send
+        finally:
+            line.hang_up()
+
+
+def message(notification: Notification) -> dict[str, Any]:
+    """What Slack shows: one line for the list, and the facts under it."""
+    facts = notification.facts
+    when = local(datetime.fromisoformat(facts["schedule_time"]), "UTC")
+    title = f"{notification.get_kind_display()}: {escaped(facts['lead_name'])}"
+    lines = [
+        f"*{title}*",
+        f"{escaped(facts['event_type'] or 'Call')}, {when}",
+        f"Host: {escaped(facts['host'] or 'nobody yet')}",
+        f"<{admin_link('appointments/appointment', facts['appointment_id'])}|Open it>",
+    ]
+    return {"text": f"{title}, {when}", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines)}}]}
+
+
+def escaped(text: str) -> str:
+    """Nobody's name becomes a link or a mention."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
