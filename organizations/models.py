@@ -40,7 +40,7 @@ class Organization(models.Model):
     rate_limit_per_minute = models.PositiveIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text="Requests a minute over all its keys; empty for the server's default."
     )
-    slack_url = EncryptedField("Slack webhook URL", blank=True, default="", help_text="An incoming webhook of Slack: booked, moved and canceled calls are told there too.")
+    slack_url = EncryptedField("Slack webhook URL", blank=True, default="", help_text="Incoming webhook; calls are told there too.")
     created_at = MomentField(default=now, editable=False)
 
     class Meta:

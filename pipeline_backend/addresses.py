@@ -59,9 +59,9 @@ def check_when_saved(url: str) -> None:
     if settings.WEBHOOKS_ALLOW_PRIVATE:
         return
     literal = as_literal(host)
-    if literal and not is_public(literal):
+    if literal and not is_allowed(literal):
         raise BlockedAddress
-    if literal is None and ("." not in host or host.endswith((".localhost", ".local", ".internal"))):
+    if literal is None and not settings.WEBHOOKS_ALLOWED_NETWORKS and ("." not in host or host.endswith((".localhost", ".local", ".internal"))):
         raise BlockedAddress
 
 
@@ -89,6 +89,13 @@ def is_public(address: Address) -> bool:
 def allowed(found: list[str]) -> list[str]:
     """All the resolver's answers, or BlockedAddress if any of them must not be reached."""
     addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
-    if not addresses or not (settings.WEBHOOKS_ALLOW_PRIVATE or all(map(is_public, addresses))):
+    if not addresses or not all(map(is_allowed, addresses)):
         raise BlockedAddress
     return found
+
+
+def is_allowed(address: Address) -> bool:
+    """Public, or in a network that the operator allows."""
+    if settings.WEBHOOKS_ALLOW_PRIVATE or is_public(address):
+        return True
+    return any(address in network for network in settings.WEBHOOKS_ALLOWED_NETWORKS if network.version == address.version)

@@ -11,6 +11,7 @@ from django.conf import settings  # the variable first
 
 SWEEP_SECONDS = 2
 DIGEST_SECONDS = 600
+PRUNE_SECONDS = 3600
 
 
 def every(seconds: int, task: str) -> dict[str, object]:
@@ -43,6 +44,7 @@ app.conf.update(
         "webhooks.sweep": every(SWEEP_SECONDS, "webhooks.sweep"),
         "notifications.sweep": every(SWEEP_SECONDS, "notifications.sweep"),
         "digest.send": every(DIGEST_SECONDS, "digest.send"),
+        "webhooks.prune": every(PRUNE_SECONDS, "webhooks.prune"),
     },
 )
 app.autodiscover_tasks(["webhooks", "notifications"])

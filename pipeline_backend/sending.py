@@ -13,16 +13,17 @@ import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from pipeline_backend.addresses import BlockedAddress, Target, allowed, parse_target
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import Result
-from pipeline_backend.addresses import BlockedAddress, Target, allowed, parse_target
 
 READ_AT_MOST = 64 * 1024
 KEEP = 4 * 1024
@@ -38,6 +39,7 @@ class Sent(Result):
     status_code: int | None = None
     response: str = ""
     duration_ms: int = 0
+    request_head: str = ""
 
 
 @dataclass
@@ -93,29 +95,31 @@ class Line:
         """Send, and say how it went; never raises for anything a receiver does."""
         started = time.monotonic()
         deadline = Deadline(started + settings.DELIVERY_DEADLINE_SECONDS)
+        head = ""
         try:
-            answer = self.exchange(body, headers, deadline)
+            target = parse_target(self.url)
+            head = request_head(target, len(body), headers)
+            answer = self.exchange(target, head.encode("ascii") + body, deadline)
         except Exception as error:
             self.hang_up()
             answer = Sent(error=error_class(error))
         duration = round((time.monotonic() - started) * 1000)
-        return Sent(**{**vars(answer), "duration_ms": duration})
+        return replace(answer, duration_ms=duration, request_head=head)
 
-    def exchange(self, body: bytes, headers: dict[str, str], deadline: Deadline) -> Sent:
+    def exchange(self, target: Target, request: bytes, deadline: Deadline) -> Sent:
         """On the open connection; on a new one if the receiver has closed it between two deliveries."""
-        target = parse_target(self.url)
         if self.sock and self.is_used:
             with contextlib.suppress(ConnectionError, http.client.RemoteDisconnected, http.client.BadStatusLine):
-                return self.ask(target, body, headers, deadline)
+                return self.ask(request, deadline)
             self.hang_up()
         self.sock = self.sock or dial(target, deadline)
-        return self.ask(target, body, headers, deadline)
+        return self.ask(request, deadline)
 
-    def ask(self, target: Target, body: bytes, headers: dict[str, str], deadline: Deadline) -> Sent:
+    def ask(self, request: bytes, deadline: Deadline) -> Sent:
         """One request and its answer."""
         assert self.sock is not None
         wire = Wire(self.sock, deadline)
-        wire.sendall(request_bytes(target, body, headers))
+        wire.sendall(request)
         with http.client.HTTPResponse(wire, method="POST") as response:  # type: ignore[arg-type]  # asks for makefile alone
             response.begin()
             text, is_whole = read_some(response)
@@ -132,22 +136,22 @@ class Line:
         self.sock, self.is_used = None, False
 
 
-def request_bytes(target: Target, body: bytes, headers: dict[str, str]) -> bytes:
-    """The whole request, so that it leaves in one piece. Nothing in its head comes from outside but the checked URL."""
+def request_head(target: Target, length: int, headers: dict[str, str]) -> str:
+    """The request up to its body. Nothing in it comes from outside but the checked URL."""
     common = {
         "Host": target.host_header,
         "User-Agent": "PipelineBackend-Webhooks/1",
         "Content-Type": "application/json",
-        "Content-Length": str(len(body)),
+        "Content-Length": str(length),
         "Accept-Encoding": "identity",
     }
     lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in (common | headers).items())]
-    return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
+    return "\r\n".join(lines) + "\r\n\r\n"
 
 
 def dial(target: Target, deadline: Deadline) -> socket.socket:
-    """A connection to one of the checked addresses, with TLS for https."""
-    sock = connect(allowed(resolve(target, deadline)), target.port, deadline)
+    """A connection to one of the checked addresses (or by the operator's proxy), with TLS for https."""
+    sock = through_proxy(target, deadline) if settings.WEBHOOKS_PROXY else connect(allowed(resolve(target, deadline)), target.port, deadline)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not target.is_tls:
         return sock
@@ -157,6 +161,22 @@ def dial(target: Target, deadline: Deadline) -> socket.socket:
     except BaseException:
         sock.close()
         raise
+
+
+def through_proxy(target: Target, deadline: Deadline) -> socket.socket:
+    """A tunnel by CONNECT: the proxy resolves the name and refuses what must not be reached."""
+    proxy = urlsplit(settings.WEBHOOKS_PROXY)
+    sock = socket.create_connection((proxy.hostname, proxy.port), timeout=deadline.left())
+    with contextlib.ExitStack() as unless_open:
+        unless_open.callback(sock.close)
+        wire = Wire(sock, deadline)
+        wire.sendall(f"CONNECT {target.host}:{target.port} HTTP/1.1\r\nHost: {target.host}:{target.port}\r\n\r\n".encode("ascii"))
+        with http.client.HTTPResponse(wire, method="CONNECT") as response:  # type: ignore[arg-type]
+            response.begin()
+        if response.status != 200:
+            raise BlockedAddress
+        unless_open.pop_all()
+    return sock
 
 
 def resolve(target: Target, deadline: Deadline) -> list[str]:

@@ -3,6 +3,7 @@
 The README's table lists the variables. Nothing here has a secret as its default.
 """
 
+import ipaddress
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -42,6 +43,14 @@ def web_address(name: str, *, default: str) -> str:
     if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc:
         raise ImproperlyConfigured(f"{name} must be an http or https address")
     return value
+
+
+def networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Networks in CIDR form, comma-separated."""
+    try:
+        return [ipaddress.ip_network(text.strip()) for text in env.list(name, default=[])]
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be networks such as 10.1.0.0/16, comma-separated") from None
 
 
 def version() -> str:
@@ -223,6 +232,9 @@ BODY_LIMIT = 1024 * 1024
 
 # --- deliveries -------------------------------------------------------------------------------------------------------
 WEBHOOKS_ALLOW_PRIVATE = flag("WEBHOOKS_ALLOW_PRIVATE", default=False)
+WEBHOOKS_ALLOWED_NETWORKS = networks("WEBHOOKS_ALLOWED_NETWORKS")
+WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and web_address("WEBHOOKS_PROXY", default="")
+KEEP_DELIVERIES_DAYS = number("KEEP_DELIVERIES_DAYS", default=90)
 DELIVERY_DEADLINE_SECONDS = number("DELIVERY_DEADLINE_SECONDS", default=15)
 DELIVERY_LEASE_SECONDS = number("DELIVERY_LEASE_SECONDS", default=60)
 if DELIVERY_LEASE_SECONDS < 2 * DELIVERY_DEADLINE_SECONDS:

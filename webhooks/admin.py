@@ -20,7 +20,8 @@ from organizations.rights import Area, person
 from pipeline_backend.outbox import State
 from webhooks.catalogue import event_types
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.services import add_endpoint, change_endpoint, replay, rotate_secret, send_test
+from webhooks.replays import replay
+from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 
 SIGNING = "Receivers check each delivery's signature with this secret. It is shown this once: keep it now, where only your receiver can read it."
 STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}

@@ -11,8 +11,8 @@ from uuid_utils.compat import uuid7
 
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import Queue
-from webhooks.models import Delivery, Endpoint
 from pipeline_backend.sending import GONE, Line, Sent
+from webhooks.models import Delivery, Endpoint
 from webhooks.services import disable
 from webhooks.signing import signed_headers
 
@@ -39,9 +39,9 @@ def line_to(endpoint: Endpoint) -> Iterator[Callable[[Delivery], Sent]]:
 # An attempt, and the endpoint's health, in the statement that settles the delivery. While all is well the endpoint's
 # row is written at most every ten seconds, so that its deliveries don't wait for each other.
 RECORD = """, tried AS (
-    INSERT INTO webhooks_attempt (id, organization_id, delivery_id, created_at, duration_ms, status_code, error, response, is_stale)
+    INSERT INTO webhooks_attempt (id, organization_id, delivery_id, created_at, duration_ms, status_code, error, request_head, response, is_stale)
     VALUES (%(attempt_id)s, %(organization_id)s, %(id)s, statement_timestamp() - %(duration_ms)s * interval '1 millisecond',
-            %(duration_ms)s, %(status_code)s, %(error)s, %(response)s, NOT EXISTS (SELECT FROM settled))
+            %(duration_ms)s, %(status_code)s, %(error)s, %(request_head)s, %(response)s, NOT EXISTS (SELECT FROM settled))
 ), health AS (
     UPDATE webhooks_endpoint SET
         failures = CASE WHEN %(error)s = '' THEN 0 ELSE failures + 1 END,
@@ -63,6 +63,7 @@ def facts_of(delivery: Delivery, sent: Sent) -> dict[str, Any]:
         "endpoint_id": delivery.endpoint_id,
         "duration_ms": sent.duration_ms,
         "status_code": sent.status_code,
+        "request_head": sent.request_head,
         "response": sent.response,
     }
 

@@ -128,6 +128,7 @@ class Attempt(TenantModel):
     duration_ms = models.PositiveIntegerField("duration (ms)")
     status_code = models.PositiveIntegerField(null=True)
     error = models.CharField(max_length=40, blank=True)
+    request_head = models.TextField(blank=True, help_text="The request as it was sent, without its body.")
     response = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
     is_stale = models.BooleanField(default=False, help_text="Another worker had taken over; this result changed nothing.")
 

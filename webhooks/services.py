@@ -11,11 +11,11 @@ from django.db.models.functions import Now
 
 from organizations.actors import Actor, columns
 from organizations.models import Organization
+from pipeline_backend.addresses import BlockedAddress, check_when_saved
 from pipeline_backend.api import requestid
-from pipeline_backend.api.exceptions import Conflict, Invalid
+from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.moments import now, show
 from pipeline_backend.outbox import Doorbell, State
-from pipeline_backend.addresses import BlockedAddress, check_when_saved
 from webhooks.catalogue import EventType, event_types
 from webhooks.events import TEST
 from webhooks.models import Delivery, Endpoint, Event
@@ -25,12 +25,6 @@ ROTATION_OVERLAP = timedelta(hours=24)
 WARN_AFTER = timedelta(hours=24)
 BY_STAFF = "Disabled by staff"
 DRAIN = "webhooks.drain"
-
-
-class NotReplayable(Conflict):
-    """The delivery is on its way already."""
-
-    message = "This delivery is still on its way; only finished ones can be replayed"
 
 
 def record(event_type: EventType, subject: Any, *, actor: Actor, previous: dict[str, Any] | None = None) -> Event:
@@ -149,19 +143,6 @@ def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     """A `webhook.test` event to this endpoint alone."""
     data = {"message": f"A test of {endpoint}, sent by {actor.name}."}
     return write(TEST, endpoint.organization, data, actor=actor, only=endpoint)
-
-
-@transaction.atomic
-def replay(*, delivery: Delivery) -> Delivery:
-    """Send a finished delivery again, under the same webhook-id."""
-    stored: Delivery = Delivery.objects.of(delivery.organization).select_for_update().get(pk=delivery.pk)
-    if stored.state == State.PENDING:
-        raise NotReplayable
-    stored.state, stored.attempts, stored.claims, stored.finished_at = State.PENDING, 0, 0, None
-    stored.next_attempt_at, stored.is_replay = now(), True
-    stored.save(update_fields=["state", "attempts", "claims", "finished_at", "next_attempt_at", "is_replay"])
-    Doorbell.ring(DRAIN, stored.endpoint_id)
-    return stored
 
 
 def disable(endpoint: Endpoint, reason: str) -> None:

@@ -2,8 +2,10 @@
 
 from celery import shared_task
 
+from organizations.models import Organization
 from pipeline_backend.outbox import Doorbell
 from webhooks.deliveries import DELIVERIES
+from webhooks.pruning import prune
 from webhooks.services import DRAIN
 
 
@@ -19,3 +21,10 @@ def sweep() -> None:
     """Find what no doorbell announced: retries, lost rings, leases of dead workers."""
     for endpoint_id in DELIVERIES.due():
         Doorbell.ring(DRAIN, endpoint_id)
+
+
+@shared_task(name="webhooks.prune")
+def prune_all() -> None:
+    """Forget what ended long ago, in every organization."""
+    for organization in Organization.objects.iterator():
+        prune(organization=organization)

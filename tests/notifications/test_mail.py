@@ -8,8 +8,8 @@ from icalendar import Calendar
 
 from appointments.models import Appointment
 from appointments.services import reschedule
-from notifications.tasks import drain
 from notifications.models import Notification
+from notifications.tasks import drain
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from organizations.services import change_member

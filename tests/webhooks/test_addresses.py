@@ -1,15 +1,18 @@
 """Where webhooks may not go (decision 33, abuse cases S1 to S20). Nothing here leaves this machine."""
 
+import ipaddress
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from organizations.models import Organization
+from pipeline_backend.addresses import is_allowed
 from pipeline_backend.api.exceptions import Invalid
-from webhooks.models import Endpoint
 from pipeline_backend.sending import Line
+from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 
 FORBIDDEN_HOSTS = [
@@ -106,3 +109,27 @@ def test_the_operator_can_allow_private_networks_and_http(settings: Any, organiz
     endpoint, _ = add_endpoint(organization=organization, url="http://127.0.0.1:9000/hook")
 
     assert endpoint.url == "http://127.0.0.1:9000/hook"
+
+
+def test_the_operator_can_allow_one_network_alone(settings: Any, monkeypatch: pytest.MonkeyPatch, canary: socket.socket) -> None:
+    settings.WEBHOOKS_ALLOWED_NETWORKS = [ipaddress.ip_network("10.1.0.0/16")]
+
+    assert is_allowed(ipaddress.ip_address("10.1.2.3"))
+    assert not is_allowed(ipaddress.ip_address("10.2.2.3"))
+    assert not is_allowed(ipaddress.ip_address("127.0.0.1"))
+
+
+def test_with_a_proxy_every_request_goes_through_it_and_its_refusal_is_a_blocked_address(settings: Any) -> None:
+    asked: list[bytes] = []
+
+    def proxy(client: socket.socket) -> None:
+        with client:
+            asked.append(client.recv(4096).split(b"\r\n")[0])
+            client.sendall(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        settings.WEBHOOKS_PROXY = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        threading.Thread(target=lambda: proxy(listening.accept()[0]), daemon=True).start()
+        sent = Line("https://hooks.example.com/x").post(b"{}", {})
+
+    assert (asked, sent.error) == ([b"CONNECT hooks.example.com:443 HTTP/1.1"], "blocked_address")

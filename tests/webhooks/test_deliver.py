@@ -15,7 +15,8 @@ from tests.client import Api
 from tests.receiver import Receiver
 from webhooks.deliveries import DELIVERIES
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.services import add_endpoint, change_endpoint, replay, rotate_secret, send_test
+from webhooks.replays import replay
+from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 
 
 def deliveries(organization: Organization) -> list[Delivery]:

@@ -1,0 +1,115 @@
+"""Sending again (decision 32)."""
+
+from datetime import timedelta
+
+import pytest
+
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from pipeline_backend.moments import now
+from pipeline_backend.outbox import State
+from tests.client import Api
+from tests.receiver import Receiver
+from webhooks.deliveries import DELIVERIES
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.pruning import prune
+from webhooks.replays import NotReplayable, replay, replay_all, replay_since, replays_left
+from webhooks.services import add_endpoint, change_endpoint, send_test
+
+
+def set_active(endpoint: Endpoint, is_active: bool) -> None:
+    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", types=[], is_active=is_active)
+    endpoint.refresh_from_db()
+
+
+def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_back(api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
+    since = now()
+    set_active(endpoint, False)
+    api.book()
+    set_active(endpoint, True)
+
+    count = replay_since(endpoint=endpoint, since=since)
+    DELIVERIES.drain(endpoint.pk)
+
+    assert count == 2
+    assert sorted(receiver.types()) == ["appointment.created", "lead.created"]
+
+
+def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+    api.book()
+    DELIVERIES.drain(endpoint.pk)
+    Delivery.objects.of(organization).filter(event__type="lead.created").update(state=State.DEAD)
+
+    count = replay_since(endpoint=endpoint, since=now() - timedelta(hours=1))
+    DELIVERIES.drain(endpoint.pk)
+
+    assert count == 1
+    assert receiver.types() == ["lead.created", "appointment.created", "lead.created"]
+    assert receiver.received[0].headers["webhook-id"] == receiver.received[2].headers["webhook-id"]
+
+
+def test_what_is_older_than_the_time_is_left_alone(api: Api, organization: Organization, endpoint: Endpoint) -> None:
+    api.book()
+    Delivery.objects.of(organization).update(state=State.DEAD)
+
+    assert replay_since(endpoint=endpoint, since=now() + timedelta(seconds=1)) == 0
+
+
+def test_only_types_that_the_endpoint_wants_are_replayed(api: Api, organization: Organization, receiver: Receiver) -> None:
+    since = now()
+    api.book()
+    late, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.created"])
+
+    assert replay_since(endpoint=late, since=since) == 1
+
+
+def test_nothing_of_a_stranger_is_replayed(stranger_api: Api, endpoint: Endpoint, stranger: Organization, organization: Organization) -> None:
+    since = now()
+    stranger_api.book()
+
+    assert replay_since(endpoint=endpoint, since=since) == 0
+    assert replay_all(organization=organization, chosen=Delivery.objects.of(stranger)) == 0
+
+
+def test_a_fresh_event_overtakes_replays(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+    api.book()
+    DELIVERIES.drain(endpoint.pk)
+    replay_all(organization=organization, chosen=Delivery.objects.of(organization))
+    send_test(endpoint=endpoint, actor=SYSTEM)
+    assert replays_left(endpoint) == 2
+
+    DELIVERIES.drain(endpoint.pk)
+
+    assert receiver.types()[2:] == ["webhook.test", "lead.created", "appointment.created"]
+    assert replays_left(endpoint) == 0
+
+
+def test_a_delivery_on_its_way_cannot_be_replayed(organization: Organization, endpoint: Endpoint) -> None:
+    send_test(endpoint=endpoint, actor=SYSTEM)
+
+    with pytest.raises(NotReplayable):
+        replay(delivery=Delivery.objects.of(organization).get())
+
+
+def test_the_exact_request_is_kept_with_each_attempt(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+    send_test(endpoint=endpoint, actor=SYSTEM)
+
+    DELIVERIES.drain(endpoint.pk)
+
+    head = Attempt.objects.of(organization).get().request_head
+    sent = receiver.received[0].headers
+    assert head.startswith("POST /hook HTTP/1.1\r\n")
+    assert {line.split(": ")[0].lower(): line.split(": ", 1)[1] for line in head.strip().split("\r\n")[1:]} == sent
+
+
+def test_deliveries_that_ended_long_ago_are_forgotten_and_events_are_kept(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+    send_test(endpoint=endpoint, actor=SYSTEM)
+    send_test(endpoint=endpoint, actor=SYSTEM)
+    DELIVERIES.drain(endpoint.pk)
+    old = Delivery.objects.of(organization).first()
+    Delivery.objects.of(organization).filter(pk=old.pk).update(finished_at=now() - timedelta(days=91))
+
+    assert prune(organization=organization) == 1
+
+    assert Delivery.objects.of(organization).count() == Attempt.objects.of(organization).count() == 1
+    assert Event.objects.of(organization).count() == 2
