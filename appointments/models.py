@@ -90,21 +90,21 @@ class Appointment(TenantModel, Traffic):
     """A call with a lead. UTM fields and sources are as they were when it was booked."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments")
+    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
     event_type = models.ForeignKey(EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     schedule_time = MomentField()
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
-    host = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    setter = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    triager = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    host = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    setter = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    triager = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     meeting_url = models.CharField("meeting URL", max_length=2048, null=True, blank=True)  # the interface shows null
     recording_url = models.CharField("recording URL", max_length=2048, null=True, blank=True)
-    outcome = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+")
+    outcome = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     no_show = models.BooleanField("no-show", default=False, editable=False)
     source = models.CharField(max_length=20, choices=AppointmentSource.choices, default=AppointmentSource.MANUAL, editable=False)
     external_reference = models.CharField(max_length=255, null=True, blank=True, editable=False)
-    first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False)
-    last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False)
+    first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
+    last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
     updated_at = MomentField(default=now, editable=False)
@@ -134,7 +134,7 @@ class Appointment(TenantModel, Traffic):
 class OutcomeChange(StatusChange):
     """A move of an appointment on its board."""
 
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="outcome_changes")
+    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False)
 
     class Meta(StatusChange.Meta):
         indexes = [models.Index(fields=["appointment", "-created_at"], name="appointment_history")]
@@ -144,7 +144,7 @@ class Note(TenantModel, Acted):
     """Free text on an appointment; the newest is shown in lists (interface 2.6)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes")
+    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
     mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
 

@@ -75,10 +75,10 @@ class Lead(TenantModel):
     last_name = models.CharField(max_length=255, blank=True)
     phone_e164 = models.CharField("phone", max_length=16, null=True, blank=True)  # the interface shows null
     phone_country = models.CharField(max_length=2, null=True, blank=True, editable=False)
-    status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+")
-    setter = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False)
-    last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False)
+    status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
+    setter = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
+    last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     next_touch_point_at = MomentField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPoint.choices, null=True, blank=True)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
@@ -104,7 +104,7 @@ class Lead(TenantModel):
 class LeadStatusChange(StatusChange):
     """A move of a lead on its board."""
 
-    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes")
+    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
 
     class Meta(StatusChange.Meta):
         verbose_name = "status change"

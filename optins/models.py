@@ -52,7 +52,7 @@ class OptIn(TenantModel, Traffic):
     """One submission."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins")
+    lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins", db_index=False)
     source = models.CharField(max_length=20, choices=OptInSource.choices)
     provider_form_id = models.CharField(max_length=255, null=True, blank=True)
     provider_form_name = models.CharField(max_length=255, null=True, blank=True)
@@ -78,7 +78,7 @@ class QuestionAnswer(TenantModel):
     """A question of the form and what was answered; null if it was skipped."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers")
+    opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers", db_index=False)
     question = models.TextField(max_length=10_000)
     answer = models.TextField(max_length=10_000, null=True, blank=True)
     position = models.PositiveIntegerField()

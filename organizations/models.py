@@ -154,6 +154,7 @@ class ApiKey(TenantModel):
     class Meta(TenantModel.Meta):
         verbose_name = "API key"
         ordering = ["-created_at"]
+        indexes = [models.Index(fields=["organization", "-created_at"], name="key_newest")]
 
     def __str__(self) -> str:
         return f"{self.name} (pb_{self.key_id}_…)"

@@ -216,7 +216,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pipeline Backend",
-    "DESCRIPTION": (ROOT / "docs" / "api-introduction.md").read_text(),
+    "DESCRIPTION": (ROOT / "pipeline_backend" / "api" / "introduction.md").read_text(),
     "VERSION": version(),
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,

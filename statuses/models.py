@@ -76,6 +76,7 @@ class Status(TenantModel):
     class Meta(TenantModel.Meta):
         verbose_name_plural = "statuses"
         ordering = ["name", "id"]
+        indexes = [models.Index(fields=["organization", "role"], name="status_role")]
         constraints = [
             UniqueConstraint(fields=["organization", "role"], condition=Q(is_lead_default=True), name="one_lead_default_per_role"),
             UniqueConstraint(fields=["organization", "role"], condition=Q(is_appointment_default=True), name="one_appointment_default_per_role"),
@@ -95,8 +96,8 @@ class StatusChange(TenantModel, Acted):
     """Base of the histories: who moved what, when, from and to (decision 21)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+")
-    to_status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+")
+    from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    to_status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
 
     class Meta(TenantModel.Meta):
         abstract = True

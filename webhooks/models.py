@@ -90,6 +90,7 @@ class Endpoint(TenantModel):
 
     class Meta(TenantModel.Meta):
         ordering = ["created_at", "id"]
+        indexes = [models.Index(fields=["organization", "created_at"], name="endpoint_of_organization")]
 
     def __str__(self) -> str:
         return self.description or self.url
@@ -104,8 +105,8 @@ class Delivery(TenantModel, Job):
     """One event on its way to one endpoint."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries")
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "deliveries"
@@ -114,6 +115,7 @@ class Delivery(TenantModel, Job):
         indexes = [
             models.Index(fields=["endpoint", "next_attempt_at"], condition=Q(state=State.PENDING), name="delivery_due"),
             models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
+            models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_of_endpoint"),
         ]
 
     def __str__(self) -> str:
@@ -124,7 +126,7 @@ class Attempt(TenantModel):
     """One try of a delivery."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tries")
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tries", db_index=False)
     duration_ms = models.PositiveIntegerField("duration (ms)")
     status_code = models.PositiveIntegerField(null=True)
     error = models.CharField(max_length=40, blank=True)
@@ -134,7 +136,10 @@ class Attempt(TenantModel):
 
     class Meta(TenantModel.Meta):
         ordering = ["created_at", "id"]
-        indexes = [models.Index(fields=["delivery", "created_at"], name="attempt_of_delivery")]
+        indexes = [
+            models.Index(fields=["delivery", "created_at"], name="attempt_of_delivery"),
+            models.Index(fields=["organization", "-created_at"], name="attempt_newest"),
+        ]
 
     def __str__(self) -> str:
         return self.error or str(self.status_code)

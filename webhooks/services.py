@@ -14,6 +14,7 @@ from organizations.models import Organization
 from pipeline_backend.addresses import BlockedAddress, check_when_saved
 from pipeline_backend.api import requestid
 from pipeline_backend.api.exceptions import Invalid
+from pipeline_backend.api.fields import URL
 from pipeline_backend.moments import now, show
 from pipeline_backend.outbox import Doorbell, State
 from webhooks.catalogue import EventType, event_types
@@ -124,6 +125,8 @@ def check_endpoint(url: str, types: list[str]) -> None:
         check_when_saved(url)
     except BlockedAddress:
         raise Invalid({"url": ["must be a public https address"]}) from None
+    if len(url) > URL:
+        raise Invalid({"url": [f"must be at most {URL} characters long"]})
     if not set(types) <= set(event_types()):
         raise Invalid({"event_types": [f"must be one of: {', '.join(event_types())}"]})
 

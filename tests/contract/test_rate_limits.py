@@ -4,6 +4,8 @@ import re
 
 import pytest
 import time_machine
+from django.conf import settings
+from django.test import override_settings
 
 from tests.client import Api
 from tests.contract.expect import refused
@@ -150,3 +152,30 @@ def test_decision_7_a_forwarded_address_of_the_clients_own_making_is_not_believe
     codes = [Api(STRANGE).get(PATH, x_forwarded_for=f"203.0.113.{n}").status_code for n in range(3)]
 
     assert codes == [401, 401, 429]
+
+
+def redis_away():
+    """The counters' server is at an address where nothing listens."""
+    away = {**settings.CACHES["default"], "LOCATION": "redis://127.0.0.1:1/0"}
+    return override_settings(CACHES={**settings.CACHES, "default": away})
+
+
+def test_decision_7_without_redis_a_limit_in_memory_goes_on(organization):
+    organization.rate_limit_per_minute = 2
+    organization.save()
+    api = make_api(organization)
+
+    with redis_away():
+        answers = [api.get(PATH) for _ in range(3)]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert left(answers[-1]) == {"quota": 2, "window": 60, "left": 0}
+
+
+def test_decision_7_without_redis_bookings_are_still_made_and_the_log_is_not_flooded(api, caplog):
+    with redis_away():
+        codes = [api.book(external_reference=f"ref-{n}").status_code for n in range(5)]
+
+    said = [record for record in caplog.records if "redis" in record.getMessage().lower()]
+    assert codes == [201] * 5
+    assert len(said) <= 1

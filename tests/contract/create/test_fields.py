@@ -13,9 +13,7 @@ EMAILS = ["lead_email", "host_email", "setter_email", "triager_email"]
 IDS = ["lead_id", "event_type_id"]
 REQUIRED = ["external_reference", "schedule_time", "lead_email", "event_type_name"]
 OPTIONAL = [*IDS, "lead_first_name", "lead_last_name", "lead_phone", *EMAILS[1:], "meeting_url", "notes"]
-NOT_TEXT = [
-    pytest.param(value, id=name) for name, value in {"number": 5, "decimal": 1.5, "true": True, "false": False, "array": ["a"], "object": {"a": "b"}}.items()
-]
+NOT_TEXT = [5, 1.5, True, False, ["a"], {"a": "b"}]
 NOTHING = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytest.param("", id="empty")]
 
 
@@ -45,14 +43,13 @@ def test_decision_3_an_optional_field_given_as_nothing_is_absent(api, field, not
     assert api.data(PATH)[0]["notes"] is None
 
 
-@pytest.mark.parametrize("value", NOT_TEXT)
 @pytest.mark.parametrize("field", [*TEXTS, *EMAILS, *IDS, "schedule_time"])
-def test_decision_3_a_field_of_another_json_type_is_400(api, organization, field, value):
+def test_decision_3_a_field_of_another_json_type_is_400(api, organization, field):
     before = everything(organization)
 
-    answer = api.book(**{field: value})
+    for value in NOT_TEXT:
+        bad(api.book(**{field: value}), field)
 
-    bad(answer, field)
     assert everything(organization) == before
 
 

@@ -1,7 +1,5 @@
 """GET /api/external/appointments: its filters (interface 4.3, decisions 5 and 6)."""
 
-from itertools import combinations
-
 import pytest
 
 from appointments.models import Appointment
@@ -200,9 +198,11 @@ def test_list_shows_providers_appointments_too(api, organization):
     assert [(row["external_reference"], row["source"]) for row in api.data(PATH)] == [("ours", "MANUAL"), ("theirs", "SCHEDULER_C")]
 
 
-@pytest.mark.parametrize("names", [pair for size in (1, 2) for pair in combinations(BAD, size)], ids="+".join)
-def test_decision_6_any_combination_of_bad_values_is_400(api, names):
-    bad_among(api.get(PATH, {"closer": "nobody@acme.example"} | {name: BAD[name] for name in names}), *names)
+@pytest.mark.parametrize("first", BAD)
+def test_decision_6_any_two_bad_values_are_400(api, first):
+    for second in BAD:
+        query = {"closer": "nobody@acme.example", first: BAD[first], second: BAD[second]}
+        bad_among(api.get(PATH, query), first, second)
 
 
 def test_decision_6_every_bad_value_is_named(api):

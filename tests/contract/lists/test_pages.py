@@ -49,19 +49,21 @@ def test_decision_6_an_empty_list(api, stranger_api, name):
 
 
 @each_list
-@pytest.mark.parametrize(
-    ("page", "rows", "has_next", "has_prev"),
-    [(1, slice(0, 2), True, False), (2, slice(2, 4), True, True), (3, slice(4, 5), False, True), (4, slice(5, 5), False, True)],
-    ids=["first", "middle", "last", "past_the_end"],
-)
-def test_decision_6_pages_newest_first(api, stranger_api, name, page, rows, has_next, has_prev):
+def test_decision_6_pages_newest_first_to_the_last_and_past_the_end(api, stranger_api, name):
     newest_first = fill(api, name, 5)[::-1]
     fill(stranger_api, name, 1)
 
-    answer = api.get(url(name), {"page": page, "limit": 2})
+    answers = {page: api.get(url(name), {"page": page, "limit": 2}).json() for page in (1, 2, 3, 4)}
 
-    assert (answer.status_code, [row["id"] for row in answer.json()["data"]]) == (200, newest_first[rows])
-    assert answer.json()["pagination"] == {"page": page, "limit": 2, "total": 5, "totalPages": 3, "hasNext": has_next, "hasPrev": has_prev}
+    shown = {page: [row["id"] for row in answer["data"]] for page, answer in answers.items()}
+    assert shown == {1: newest_first[:2], 2: newest_first[2:4], 3: newest_first[4:], 4: []}
+    same = {"limit": 2, "total": 5, "totalPages": 3}
+    assert [answer["pagination"] for answer in answers.values()] == [
+        {**same, "page": 1, "hasNext": True, "hasPrev": False},
+        {**same, "page": 2, "hasNext": True, "hasPrev": True},
+        {**same, "page": 3, "hasNext": False, "hasPrev": True},
+        {**same, "page": 4, "hasNext": False, "hasPrev": True},
+    ]
 
 
 @each_list
@@ -74,11 +76,14 @@ def test_limit_is_10_unless_given_and_100_at_most(api, name):
     assert (len(most["data"]), most["pagination"]["limit"], most["pagination"]["totalPages"]) == (11, 100, 1)
 
 
+NO_COUNTS = ["0", "-1", "1.5", "1e1", "abc", "ten", "true", "0x1", "1_0", "１０", "1,2", "null"]
+
+
 @each_list
-@pytest.mark.parametrize("value", ["0", "-1", "1.5", "1e1", "abc", "ten", "true", "0x1", "1_0", "１０", "1,2", "null"])
 @pytest.mark.parametrize("parameter", ["page", "limit"])
-def test_decision_6_page_and_limit_are_positive_integers(api, name, parameter, value):
-    bad(api.get(url(name), {parameter: value}), parameter)
+def test_decision_6_page_and_limit_are_positive_integers(api, name, parameter):
+    for value in NO_COUNTS:
+        bad(api.get(url(name), {parameter: value}), parameter)
 
 
 @each_list
@@ -123,42 +128,42 @@ def test_decision_6_ordering_by_created_at(api, organization, name):
 
 
 @each_list
-@pytest.mark.parametrize("value", ["email", "created_at,id", "+created_at", "--created_at", "CREATED_AT", "organization", "lead__email", "?", "-"])
-def test_decision_6_another_ordering_is_400(api, name, value):
-    bad(api.get(url(name), {"ordering": value}), "ordering")
+def test_decision_6_another_ordering_is_400(api, name):
+    for value in ["email", "created_at,id", "+created_at", "--created_at", "CREATED_AT", "organization", "lead__email", "?", "-"]:
+        bad(api.get(url(name), {"ordering": value}), "ordering")
 
 
 BOUND = datetime(2026, 3, 29, 12, 30, 15, 250000, tzinfo=UTC)
+FINDS_IT = {
+    "created_from=2026-03-29T12:30:15.250Z": True,
+    "created_from=2026-03-29T12:30:15.251Z": False,
+    "created_from=2026-03-29T12:30:15.250999Z": True,
+    "created_to=2026-03-29T12:30:15.250Z": True,
+    "created_to=2026-03-29T12:30:15.249Z": False,
+    "created_from=2026-03-29T12:30:15.250Z&created_to=2026-03-29T12:30:15.250Z": True,
+    "created_from=2026-03-29T14:30:15.250%2B02:00": True,
+    "created_from=2026-03-29T14:30:15.251%2B02:00": False,
+    "created_from=2026-03-29T14:30:15.250+02:00": True,
+    "created_from=2026-03-29T14:30:15.251+02:00": False,
+    "created_from=2026-03-29T14:30:15.251%2002:00": False,
+    "created_to=2026-03-29T12:30:15": False,
+    "created_to=2026-03-29T12:30:16": True,
+    "created_from=2026-03-29": True,
+    "created_from=2026-03-30": False,
+    "created_to=2026-03-29": True,
+    "created_to=2026-03-28": False,
+    "created_from=2026-03-30&created_to=2026-03-28": False,
+}
 
 
 @each_list
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ({"created_from": "2026-03-29T12:30:15.250Z"}, True),
-        ({"created_from": "2026-03-29T12:30:15.251Z"}, False),
-        ({"created_from": "2026-03-29T12:30:15.250999Z"}, True),
-        ({"created_to": "2026-03-29T12:30:15.250Z"}, True),
-        ({"created_to": "2026-03-29T12:30:15.249Z"}, False),
-        ({"created_from": "2026-03-29T12:30:15.250Z", "created_to": "2026-03-29T12:30:15.250Z"}, True),
-        ({"created_from": "2026-03-29T14:30:15.250+02:00"}, True),
-        ({"created_from": "2026-03-29T14:30:15.251+02:00"}, False),
-        ({"created_from": "2026-03-29T14:30:15.251 02:00"}, False),
-        ({"created_from": "2026-03-29T14:30:15.250 02:00"}, True),
-        ({"created_to": "2026-03-29T12:30:15"}, False),
-        ({"created_from": "2026-03-29"}, True),
-        ({"created_from": "2026-03-30"}, False),
-        ({"created_to": "2026-03-29"}, True),
-        ({"created_to": "2026-03-28"}, False),
-        ({"created_from": "2026-03-30", "created_to": "2026-03-28"}, False),
-    ],
-    ids=lambda value: " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else str(value),
-)
-def test_decision_4_created_bounds_are_inclusive(api, organization, name, query, found):
+def test_decision_4_created_bounds_are_inclusive(api, organization, name):
     (id,) = fill(api, name, 1)
     change(PATHS[name], organization, id, created_at=BOUND)
 
-    assert ids(api, name, query) == ([id] if found else [])
+    found = {query: [row["id"] for row in api.data(f"{url(name)}?{query}")] for query in FINDS_IT}
+
+    assert found == {query: [id] if finds else [] for query, finds in FINDS_IT.items()}
 
 
 @each_list
@@ -171,15 +176,15 @@ def test_decision_4_a_day_is_all_of_its_milliseconds(api, organization, name, mo
     assert ids(api, name, {"created_from": "2026-03-30"}) == ids(api, name, {"created_to": "2026-03-28"}) == []
 
 
-MOMENTS = ["2026-3-29", "20260329", "2026-W13-7", "2026-088", "2026-03-32", "2026-13-01", "2026-02-29", "２０２６-03-29", "1969-12-31", "2101-01-01"]
-MOMENTS += ["2026-03-29T12", "2026-03-29T12:30", "2026-03-29 12:30:15", "2026-03-29T12:30:15+2", "2026-03-29T25:00:00Z", "1774787415", "now", "2026-03-29Z"]
+NO_MOMENTS = ["2026-3-29", "20260329", "2026-W13-7", "2026-088", "2026-03-32", "2026-13-01", "2026-02-29", "２０２６-03-29", "1969-12-31", "2101-01-01"]
+NO_MOMENTS += ["2026-03-29T12", "2026-03-29T12:30", "2026-03-29 12:30:15", "2026-03-29T12:30:15+2", "2026-03-29T25:00:00Z", "1774787415", "now", "2026-03-29Z"]
 
 
 @each_list
 @pytest.mark.parametrize("bound", ["created_from", "created_to"])
-@pytest.mark.parametrize("value", MOMENTS)
-def test_decision_4_a_bound_that_is_no_moment_is_400(api, name, bound, value):
-    bad(api.get(url(name), {bound: value}), bound)
+def test_decision_4_a_bound_that_is_no_moment_is_400(api, name, bound):
+    for value in NO_MOMENTS:
+        bad(api.get(url(name), {bound: value}), bound)
 
 
 @pytest.mark.parametrize("name", ["appointments", "leads"])

@@ -9,9 +9,7 @@ SOURCES = ["SCHEDULER_A", "MANUAL", "FORMBUILDER_A", "WEBINAR", "NEWSLETTER", "L
 TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
 TEXTS = ["email", "first_name", "source", "last_name", "provider_form_id", "provider_form_name", "external_reference"]
 OPTIONAL = ["last_name", "phone_e164", "provider_form_id", "provider_form_name", "external_reference", "questions_answers", "traffic"]
-NOT_TEXT = [
-    pytest.param(value, id=name) for name, value in {"number": 5, "decimal": 1.5, "true": True, "false": False, "array": ["a"], "object": {"a": "b"}}.items()
-]
+NOT_TEXT = [5, 1.5, True, False, ["a"], {"a": "b"}]
 NOTHING = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytest.param("", id="empty")]
 
 
@@ -61,10 +59,10 @@ def test_decision_3_an_empty_reference_is_no_idempotency_key(api):
     assert len(ids) == 2
 
 
-@pytest.mark.parametrize("value", NOT_TEXT)
 @pytest.mark.parametrize("field", TEXTS)
-def test_decision_3_a_field_of_another_json_type_is_400(api, organization, field, value):
-    refuses(api, organization, field, **{field: value})
+def test_decision_3_a_field_of_another_json_type_is_400(api, organization, field):
+    for value in NOT_TEXT:
+        refuses(api, organization, field, **{field: value})
 
 
 @pytest.mark.parametrize("field", ["first_name", "last_name", "external_reference"])
@@ -105,10 +103,10 @@ def test_decision_15_an_invalid_country_is_400(api, organization, country):
     refuses(api, organization, "phone_country", phone_e164="+442079460000", phone_country=country)
 
 
-@pytest.mark.parametrize("value", NOT_TEXT)
 @pytest.mark.parametrize("field", TRAFFIC)
-def test_submit_refuses_traffic_that_is_no_text(api, organization, field, value):
-    refuses(api, organization, f"traffic.{field}", traffic={field: value})
+def test_submit_refuses_traffic_that_is_no_text(api, organization, field):
+    for value in NOT_TEXT:
+        refuses(api, organization, f"traffic.{field}", traffic={field: value})
 
 
 @pytest.mark.parametrize("value", ["google", 5, True, ["utm_source"]])

@@ -1,0 +1,242 @@
+"""How things happen in the demo: through the services, at the moment that the clock shows."""
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from appointments.events import CREATED
+from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType
+from appointments.services import (
+    book,
+    cancel,
+    cancel_appointment,
+    change_outcome,
+    earliest_upcoming,
+    edit_appointment,
+    last_touch,
+    note_outcome,
+    reschedule,
+    save_analysis,
+    write_note,
+)
+from leads.models import CustomField, Lead, TouchPoint
+from leads.phones import Phone, read_phone
+from leads.services import announce, change_status, edit_lead, fill, find_or_create, move_automatically, point_at, source_named
+from optins.models import OptInSource
+from optins.services import submit
+from organizations.actors import SYSTEM, Actor, key_actor, staff
+from organizations.models import Membership
+from pipeline_backend.demo.campaigns import FORMS, Channel, answers, visit
+from pipeline_backend.demo.opening import FIELDS, World
+from pipeline_backend.demo.people import Person
+from pipeline_backend.moments import now
+from statuses.models import PAID, Role
+from webhooks.services import record
+
+HELD = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
+REMARKS = {
+    Role.WON: "Signed for the Growth program, first invoice is out.",
+    Role.LOST: "Went with somebody cheaper; ask again in half a year.",
+    Role.FOLLOW_UP: "Wants to talk to the business partner first.",
+    Role.PARTIAL_PAYMENT: "Paid the deposit, the rest follows in two instalments.",
+    Role.UNQUALIFIED: "Has no business yet. Sent the starter guide.",
+    Role.NO_SHOW: "Waited ten minutes, then wrote an e-mail.",
+    Role.RESCHEDULED: "Asked for another day; new link is out.",
+    Role.NEW_LEAD: "Triage only; back to the start until the form is filled in.",
+}
+RATIONALES = {
+    Role.WON: "The lead accepted the price and asked for the contract twice.",
+    Role.LOST: "The lead named a competitor and ended the call early.",
+    Role.FOLLOW_UP: "The lead was interested, but could not decide alone.",
+    Role.PARTIAL_PAYMENT: "The lead agreed to start with a deposit.",
+    Role.UNQUALIFIED: "The lead's revenue is below the program's minimum.",
+}
+BY_HAND = [TouchPoint.CALL, TouchPoint.EMAIL, TouchPoint.SMS, TouchPoint.FOLLOW_UP, TouchPoint.OTHER]
+
+
+@dataclass
+class Call:
+    """A call in a story; `id` is known once it is booked."""
+
+    reference: str
+    source: AppointmentSource
+    event_type: EventType
+    booked_at: datetime
+    first_time: datetime
+    schedule_time: datetime
+    host: Membership
+    setter: Membership | None
+    triager: Membership | None
+    fate: Role | None
+    id: UUID | None = None
+
+
+def integration(world: World) -> Actor:
+    """Who books and submits from outside: the demo's API key, where there is one."""
+    return key_actor(world.key) if world.key else SYSTEM
+
+
+def phone_of(person: Person) -> Phone | None:
+    """The number as the services take it."""
+    return read_phone(person.phone, person.country) if person.phone else None
+
+
+def opt_in(world: World, chance: random.Random, person: Person, source: OptInSource, channel: Channel, reference: str) -> None:
+    """The person sends a form in; some of them came by a setter's link."""
+    form_id, form_name = FORMS.get(source, ("", ""))
+    form = {"provider_form_id": form_id, "provider_form_name": form_name} if form_id else {}
+    setter = chance.choice(world.team("SETTER")).user_id if chance.random() < 0.25 else ""
+    submit(
+        organization=world.organization,
+        actor=integration(world),
+        email=person.email,
+        first_name=person.first_name,
+        last_name=person.last_name,
+        source=source.value,
+        phone=phone_of(person),
+        external_reference=reference,
+        traffic=visit(chance, channel, setter),
+        questions_answers=answers(chance, chance.randint(2, 4)),
+        **form,
+    )
+
+
+def lead_of(world: World, person: Person) -> Lead:
+    """The person's lead."""
+    lead: Lead = Lead.objects.of(world.organization).with_email(person.email).get()
+    lead.organization = world.organization
+    return lead
+
+
+def describe(world: World, chance: random.Random, person: Person) -> None:
+    """Staff note what they know of the lead."""
+    values = values_of(world, chance, CustomField.Entity.LEAD)
+    lead = lead_of(world, person)
+    setter = lead.setter or chance.choice([None, *world.team("SETTER")])
+    by = staff(chance.choice(world.team("SALES_OPS")).user)
+    edit_lead(organization=world.organization, actor=by, lead=lead, custom_values=values, setter=setter)
+
+
+def values_of(world: World, chance: random.Random, entity: CustomField.Entity) -> dict[str, Any]:
+    """Values of custom fields by their ids; now and then one is unknown."""
+    choices = {key: values for key, _, _, values in FIELDS[entity]}
+    known = [field for field in world.fields_of(entity) if field.key in choices and chance.random() < 0.85]
+    return {str(field.pk): chance.choice(choices[field.key]) for field in known}
+
+
+def book_call(world: World, person: Person, call: Call, notes: str) -> None:
+    """The call is booked: through the interface, or at a provider."""
+    if call.source != AppointmentSource.MANUAL:
+        call.id = book_at_provider(world, person, call)
+        return
+    people = {f"{role}_email": member.user.email for role in ("host", "setter", "triager") if (member := getattr(call, role))}
+    booking = book(
+        organization=world.organization,
+        actor=integration(world),
+        external_reference=call.reference,
+        schedule_time=call.first_time,
+        lead_email=person.email,
+        lead_first_name=person.first_name,
+        lead_last_name=person.last_name,
+        lead_phone=person.phone,
+        event_type_id=call.event_type.pk,
+        meeting_url=f"https://meet.northwind.example/{call.reference}",
+        notes=notes,
+        **people,
+    )
+    call.id = booking.id
+
+
+def book_at_provider(world: World, person: Person, call: Call) -> UUID:
+    """What a scheduler's integration does, which is no part of this service: the steps of `appointments.services.book`."""
+    organization, booked = world.organization, world.statuses[Role.APPOINTMENT_BOOKED]
+    source = source_named(organization=organization, name=call.source.value)
+    lead, is_new = find_or_create(organization=organization, actor=SYSTEM, email=person.email, status=booked, source=source, first_name=person.first_name)
+    fill(lead, source=source, phone=phone_of(person), last_name=person.last_name)
+    appointment: Appointment = Appointment.objects.create(
+        organization=organization,
+        lead=lead,
+        event_type=call.event_type,
+        call_category=call.event_type.call_category,
+        schedule_time=call.first_time,
+        source=call.source,
+        external_reference=call.reference,
+        meeting_url=f"https://meet.northwind.example/{call.reference}",
+        outcome=booked,
+        first_source=lead.first_source,
+        last_source=source,
+        host=call.host,
+        setter=call.setter,
+        triager=call.triager,
+        **last_touch(lead),
+    )
+    note_outcome(appointment, None, booked, SYSTEM)
+    point_at(lead, earliest_upcoming(lead))
+    if is_new:
+        announce(lead, actor=SYSTEM)
+    move_automatically(lead, booked, actor=SYSTEM)
+    record(CREATED, appointment, actor=SYSTEM)
+    return appointment.pk
+
+
+def appointment_of(world: World, call: Call) -> Appointment:
+    """The booked call as it is now."""
+    stored: Appointment = Appointment.objects.of(world.organization).select_related("lead", "outcome").get(pk=call.id)
+    return stored
+
+
+def move_call(world: World, call: Call) -> None:
+    """The host moves the call to another time."""
+    reschedule(organization=world.organization, actor=staff(call.host.user), appointment=appointment_of(world, call), to=call.schedule_time)
+
+
+def cancel_call(world: World, call: Call) -> None:
+    """The call is canceled where it was booked."""
+    if call.source == AppointmentSource.MANUAL:
+        cancel(organization=world.organization, actor=integration(world), external_reference=call.reference, notes="Lead asked to cancel by e-mail.")
+        return
+    cancel_appointment(organization=world.organization, actor=SYSTEM, appointment=appointment_of(world, call), notes=f"Canceled in {call.source.label}.")
+
+
+def prepare_call(world: World, chance: random.Random, call: Call) -> None:
+    """The closer writes down what the call is about."""
+    values = values_of(world, chance, CustomField.Entity.APPOINTMENT)
+    edit_appointment(organization=world.organization, actor=staff(call.host.user), appointment=appointment_of(world, call), custom_values=values)
+
+
+def finish_call(world: World, chance: random.Random, call: Call, role: Role) -> None:
+    """After the call: its outcome, a note, the lead's status, and what the analysis makes of it."""
+    organization, by, status = world.organization, staff(call.host.user), world.statuses[role]
+    appointment = change_outcome(organization=organization, actor=by, appointment=appointment_of(world, call), status_id=status.pk)
+    mentions = [chance.choice(world.team("MANAGER"))] if chance.random() < 0.3 else []
+    write_note(organization=organization, actor=by, appointment=appointment, text=REMARKS[role], mentions=mentions)
+    if role in HELD:
+        analyze(world, chance, appointment, role)
+    lead = appointment.lead
+    if lead.status.role in PAID:
+        return
+    change_status(organization=organization, actor=by, lead_id=lead.pk, status_id=status.pk)
+    if role == Role.FOLLOW_UP:
+        later = now() + timedelta(days=chance.randint(5, 40))
+        edit_lead(organization=organization, actor=by, lead=lead, next_touch_point_at=later, next_touch_point_type=chance.choice(BY_HAND).value)
+
+
+def analyze(world: World, chance: random.Random, appointment: Appointment, role: Role) -> None:
+    """A recording, and for most of them an analysis."""
+    url = f"https://recordings.northwind.example/{appointment.pk}"
+    edit_appointment(organization=world.organization, actor=SYSTEM, appointment=appointment, recording_url=url)
+    if chance.random() < 0.2:
+        return
+    analysis = CallAnalysis(
+        appointment=appointment,
+        call_analysis_call_id=f"call_{uuid7().hex[-12:]}",
+        ai_generated_title=f"{appointment.event_type} with {appointment.lead.first_name}",
+        ai_rationale=RATIONALES[role],
+        ai_suggested_outcome=world.statuses[role].name,
+        ai_confidence_score=round(chance.uniform(0.55, 0.99), 2),
+    )
+    save_analysis(organization=world.organization, analysis=analysis)

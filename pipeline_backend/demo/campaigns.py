@@ -1,0 +1,61 @@
+"""Where the leads come from, and what forms ask them."""
+
+import random
+from typing import Any
+
+from optins.models import OptInSource
+
+LANDING = "https://northwind.example"
+# Source, medium, referrer.
+Channel = tuple[str, str, str | None]
+CHANNELS: list[Channel] = [
+    ("facebook", "paid_social", "https://www.facebook.com/"),
+    ("google", "cpc", "https://www.google.com/"),
+    ("newsletter", "email", None),
+    ("instagram", "paid_social", "https://www.instagram.com/"),
+    ("youtube", "video", "https://www.youtube.com/"),
+    ("linkedin", "social", "https://www.linkedin.com/"),
+    ("podcast", "audio", None),
+]
+CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-challenge", "retargeting"]
+CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
+TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
+PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
+FORMS = {
+    OptInSource.FORMBUILDER_A: ("frm_apply", "Application form"),
+    OptInSource.LANDING_PAGE: ("page_guide", "Pricing guide"),
+    OptInSource.WEBINAR: ("web_masterclass", "Free masterclass"),
+    OptInSource.NEWSLETTER: ("nl_weekly", "Weekly letter"),
+    OptInSource.SCHEDULER_A: ("sch_a_intake", "Discovery call intake"),
+    OptInSource.SCHEDULER_B: ("sch_b_intake", "Triage intake"),
+    OptInSource.SCHEDULER_C: ("sch_c_intake", "Session intake"),
+}
+QUESTIONS: list[tuple[str, list[str | None]]] = [
+    (
+        "What is your biggest challenge right now?",
+        ["Too few qualified leads", "I do everything myself", "My prices are too low", "Clients leave after a month"],
+    ),
+    ("How much do you earn in a month?", ["Less than $5,000", "$5,000 to $10,000", "$10,000 to $50,000", "More than $50,000"]),
+    ("When do you want to start?", ["Right away", "Within a month", "This quarter", None]),
+    ("Who else decides?", ["Only me", "My business partner", "My spouse", None]),
+]
+
+
+def visit(chance: random.Random, channel: Channel, setter_id: str = "") -> dict[str, str]:
+    """The traffic of one submission; a setter's link carries the setter's user id."""
+    source, medium, referrer = channel
+    seen = {
+        "utm_source": source,
+        "utm_medium": medium,
+        "utm_campaign": chance.choice(CAMPAIGNS),
+        "utm_content": setter_id or chance.choice(CONTENTS),
+        "utm_term": chance.choice(TERMS),
+        "referrer": referrer,
+        "landing_page": LANDING + chance.choice(PAGES),
+    }
+    return {name: value for name, value in seen.items() if value}
+
+
+def answers(chance: random.Random, count: int) -> list[dict[str, Any]]:
+    """The first questions of a form, and what somebody answered."""
+    return [{"question": question, "answer": chance.choice(replies), "position": index} for index, (question, replies) in enumerate(QUESTIONS[:count], 1)]
