@@ -180,10 +180,17 @@ class Queue:
         busy = mine.filter(lease_token__isnull=False, next_attempt_at__gt=Now()).values("lease_token").distinct()
         if busy.count() >= self.slots:
             return []
-        due = mine.filter(next_attempt_at__lte=Now()).order_by("is_replay", "next_attempt_at", "pk")
-        rows = list(due.select_related(*self.related).select_for_update(skip_locked=True, of=("self",))[:most])
-        park([row for row in rows if row.claims >= MAX_CLAIMS], self.model)
-        return lease([row for row in rows if row.claims < MAX_CLAIMS], self.model)
+        due = mine.filter(next_attempt_at__lte=Now()).select_related(*self.related).select_for_update(skip_locked=True, of=("self",))
+        fresh = list(due.filter(claims=0).order_by("is_replay", "next_attempt_at", "pk")[:most])
+        return lease(fresh or self.suspect(due), self.model)
+
+    def suspect(self, due: Any) -> list[Any]:
+        """A row whose last lease ended without a result: it may have killed its worker, so it is taken alone.
+
+        After five such leases it is left for people to see.
+        """
+        parked = park(list(due.filter(claims__gte=MAX_CLAIMS)[:BATCH]), self.model)
+        return list(due.exclude(pk__in=parked).filter(claims__gt=0).order_by("claims", "next_attempt_at", "pk")[:1])
 
     def settle(self, job: Any, result: Result) -> bool:
         """Write what came of the attempt, in one statement: done, due again, or dead. False if the lease was lost."""
@@ -212,11 +219,13 @@ def lease(rows: list[Any], model: type[Any]) -> list[Any]:
     return rows
 
 
-def park(rows: list[Any], model: type[Any]) -> None:
-    """Rows that were claimed again and again without a result kill their workers: leave them for people to see."""
-    if rows:
-        poison = model.unscoped.filter(pk__in=[row.pk for row in rows])
+def park(rows: list[Any], model: type[Any]) -> list[Any]:
+    """Rows that were claimed again and again without a result kill their workers: they are dead. Their ids."""
+    ids = [row.pk for row in rows]
+    if ids:
+        poison = model.unscoped.filter(pk__in=ids)
         poison.update(state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now())
+    return ids
 
 
 def release(model: type[Any], jobs: list[Any]) -> None:

@@ -6,11 +6,13 @@ from datetime import timedelta
 from django.db.models import Count, Q
 from django.db.models.aggregates import Aggregate
 from django.db.models.fields import FloatField
+from django.template.loader import render_to_string
 
 from pipeline_backend.moments import now
 from webhooks.models import Attempt, Endpoint
 
 DAY, WEEK = timedelta(days=1), timedelta(days=7)
+SHOWN, STEP, HEIGHT = 60, 8, 48
 
 
 class Percentile(Aggregate):
@@ -31,9 +33,20 @@ class Health:
     slowest_ms: int | None
 
     @property
-    def success_rate(self) -> float | None:
-        """From 0 to 1; None without attempts."""
-        return self.succeeded / self.attempts if self.attempts else None
+    def success_percent(self) -> str:
+        """In percent; 100 only if all succeeded."""
+        return f"{int(1000 * self.succeeded / self.attempts) / 10:g}" if self.attempts else ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One attempt in the sparkline: where it stands (pixels), and what it says."""
+
+    x: int
+    y: int
+    height: int
+    is_failure: bool
+    title: str
 
 
 def health(endpoint: Endpoint, over: timedelta) -> Health:
@@ -49,7 +62,26 @@ def health(endpoint: Endpoint, over: timedelta) -> Health:
     return Health(facts["attempts"], facts["succeeded"], median, slow)
 
 
-def last_attempts(endpoint: Endpoint, most: int = 60) -> list[Attempt]:
-    """The newest attempts, oldest first: what the sparkline draws."""
-    tries = Attempt.objects.of(endpoint.organization).filter(delivery__endpoint=endpoint).order_by("-created_at", "-id")[:most]
+def page_part(endpoint: Endpoint) -> str:
+    """The part of the endpoint's page that tells how it has been doing."""
+    tries = last_attempts(endpoint)
+    spans = [("The last 24 hours", health(endpoint, DAY)), ("The last 7 days", health(endpoint, WEEK))]
+    return render_to_string("webhooks/health.html", {"tries": tries, "spans": spans, "bars": bars(tries), "width": SHOWN * STEP})
+
+
+def last_attempts(endpoint: Endpoint) -> list[Attempt]:
+    """The newest attempts, oldest first."""
+    tries = Attempt.objects.of(endpoint.organization).filter(delivery__endpoint=endpoint).order_by("-created_at", "-id")[:SHOWN]
     return list(tries)[::-1]
+
+
+def bars(tries: list[Attempt]) -> list[Bar]:
+    """The sparkline, the newest at the right end."""
+    longest = max((one.duration_ms for one in tries), default=0) or 1
+    offset = SHOWN - len(tries)
+    return [bar(one, (offset + place) * STEP, max(3, round(HEIGHT * one.duration_ms / longest))) for place, one in enumerate(tries)]
+
+
+def bar(one: Attempt, x: int, height: int) -> Bar:
+    """One attempt."""
+    return Bar(x, HEIGHT - height, height, bool(one.error), f"{one.created_at:%d %b %H:%M:%S} UTC: {one.error or one.status_code}, {one.duration_ms} ms")
