@@ -4,21 +4,22 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import Group
+from django.contrib.auth import admin as auth_admin
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from leads.phones import is_country
-from organizations.admin.acts import secret_page
-from organizations.admin.base import ServiceAdmin, ServiceForm
+from organizations.admin.acts import Confirmation, act, secret_page
+from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
 from organizations.admin.members import LINK, password_link
 from organizations.models import Organization
 from organizations.rights import TABLE, Area, is_operator, may, organizations_where
 from organizations.services import change_organization
+from pipeline_backend.addresses import BlockedAddress, check_when_saved
 from pipeline_backend.onboarding import open_organization
 
 # Roles say who may do what; Django's groups would say it a second time. (Importing its admin has registered them.)
-admin.site.unregister(Group)
+admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
 
 
 class OrganizationForm(ServiceForm):
@@ -46,6 +47,22 @@ class OpeningForm(ServiceForm):
         fields = ()
 
 
+class SlackForm(Confirmation):
+    """An incoming webhook of Slack; it is a secret, and never shown again."""
+
+    url = WebAddressField(label="Incoming webhook's URL", help_text="Empty: calls are not told to Slack.")
+
+    def clean_url(self) -> str:
+        """An address that may be reached from here."""
+        url = self.cleaned_data["url"] or ""
+        try:
+            if url:
+                check_when_saved(url)
+        except BlockedAddress:
+            raise forms.ValidationError("This must be a public https address.") from None
+        return url
+
+
 @admin.register(Organization)
 class OrganizationAdmin(ServiceAdmin):
     """Tenants: opened by operators, looked after by their owners."""
@@ -53,7 +70,9 @@ class OrganizationAdmin(ServiceAdmin):
     form = OrganizationForm
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
     search_fields = ("name", "=id")
-    fields = ("name", "default_country", "is_active", "rate_limit_per_minute", "id", "created_at")
+    actions_detail = ("connect_slack",)
+    facts = ("has_slack", "id", "created_at")
+    fields = ("name", "default_country", "is_active", "rate_limit_per_minute", "has_slack", "id", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """The person's own."""
@@ -61,11 +80,11 @@ class OrganizationAdmin(ServiceAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
         """By role."""
-        return may(request, TABLE[Area.ORGANIZATION].view, obj and obj.pk)
+        return may(request, TABLE[Area.ORGANIZATION].view, obj.pk if obj else None)
 
     def has_change_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
         """By role."""
-        return may(request, TABLE[Area.ORGANIZATION].write, obj and obj.pk)
+        return may(request, TABLE[Area.ORGANIZATION].write, obj.pk if obj else None)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Operators open organizations."""
@@ -89,7 +108,7 @@ class OrganizationAdmin(ServiceAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> Any:
         """Limits and access are the operators'."""
-        return ("id", "created_at") if is_operator(request) else ("id", "created_at", "is_active", "rate_limit_per_minute")
+        return self.facts if is_operator(request) else (*self.facts, "is_active", "rate_limit_per_minute")
 
     def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
         """Through the services; whether the owner needs a password is kept for the answer."""
@@ -105,3 +124,13 @@ class OrganizationAdmin(ServiceAdmin):
         if not opened.is_new_user:
             return super().response_add(request, obj, post_url_continue)
         return secret_page(self, request, obj, title=f"A link for {opened.owner}", explanation=LINK, secret=password_link(request, opened.owner.user))
+
+    @admin.display(description="Calls are told to Slack", boolean=True)
+    def has_slack(self, organization: Organization) -> bool:
+        """Whether there is a webhook; its address is a secret."""
+        return bool(organization.slack_url)
+
+    @act("Connect Slack", icon="forum", question="Calls are told to this incoming webhook, too.", form=SlackForm)
+    def connect_slack(self, request: HttpRequest, organization: Organization, form: Any) -> None:
+        """Or, without an address, no more."""
+        change_organization(organization=organization, slack_url=form.cleaned_data["url"])

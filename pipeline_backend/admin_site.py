@@ -2,43 +2,64 @@
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import path, reverse, reverse_lazy
 from django.utils import timezone
 from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
-from organizations.rights import EVERYONE, held, organizations_where
+from organizations.rights import EVERYONE, held, organizations_where, read_roles
 from pipeline_backend.api.ratelimits import charge, client_address
 
 ATTEMPTS_PER_ADDRESS = 30
 ATTEMPTS_PER_ACCOUNT = 10
 
-# Group, then (icon, app, model). An entry shows for who may see its list.
+# Group, then (title, icon, app, model). An entry shows for who may see its list.
 MENU = [
-    ("Pipeline", [("event", "appointments", "appointment"), ("person", "leads", "lead"), ("input", "optins", "optin")]),
-    ("Calls", [("edit_note", "appointments", "note"), ("insights", "appointments", "callanalysis")]),
+    (
+        "Pipeline",
+        [
+            ("Appointments", "event", "appointments", "appointment"),
+            ("Leads", "person", "leads", "lead"),
+            ("Opt-ins", "input", "optins", "optin"),
+            ("Notes", "edit_note", "appointments", "note"),
+            ("Call analyses", "insights", "appointments", "callanalysis"),
+        ],
+    ),
     (
         "Setup",
-        [("label", "statuses", "status"), ("category", "appointments", "eventtype"), ("tune", "leads", "customfield"), ("conversion_path", "leads", "source")],
+        [
+            ("Statuses", "label", "statuses", "status"),
+            ("Event types", "category", "appointments", "eventtype"),
+            ("Custom fields", "tune", "leads", "customfield"),
+            ("Sources", "conversion_path", "leads", "source"),
+        ],
     ),
     (
         "Connections",
-        [("key", "organizations", "apikey"), ("webhook", "webhooks", "endpoint"), ("bolt", "webhooks", "event"), ("local_shipping", "webhooks", "delivery")],
+        [
+            ("API keys", "key", "organizations", "apikey"),
+            ("Webhook endpoints", "webhook", "webhooks", "endpoint"),
+            ("Events", "bolt", "webhooks", "event"),
+            ("Deliveries", "local_shipping", "webhooks", "delivery"),
+        ],
     ),
     (
         "Team",
         [
-            ("group", "organizations", "membership"),
-            ("notifications", "notifications", "notification"),
-            ("apartment", "organizations", "organization"),
-            ("badge", "organizations", "user"),
+            ("Members", "group", "organizations", "membership"),
+            ("Notifications", "notifications", "notifications", "notification"),
+            ("Organization", "apartment", "organizations", "organization"),
+            ("All people", "badge", "organizations", "user"),
         ],
     ),
 ]
@@ -56,8 +77,14 @@ class SignInForm(AuthenticationForm):
             raise ValidationError("Too many attempts. Wait a minute, then try again.")
         return super().clean()
 
+    def confirm_login_allowed(self, user: Any) -> None:
+        """Staff, who have something to work on."""
+        super().confirm_login_allowed(user)
+        if not user.is_superuser and not read_roles(user):
+            raise ValidationError("You are a member of no active organization.")
 
-class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+
+class NewPasswordForm(SetPasswordForm):
     """A new password, twice."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -88,7 +115,7 @@ class Site(UnfoldAdminSite):
         """Where a password is chosen; open to who has the link."""
         return [path("set-password/<uidb64>/<token>/", self.set_password, name="set_password")]
 
-    def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
+    def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponseBase:
         """Django's own page for a link that is good once."""
         context = self.each_context(request)
         view = PasswordResetConfirmView.as_view(
@@ -96,7 +123,7 @@ class Site(UnfoldAdminSite):
         )
         return view(request, uidb64=uidb64, token=token)
 
-    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         """Choices as one types: the rows that the person may see."""
         return LabelledAutocomplete.as_view(admin_site=self)(request)
 
@@ -107,23 +134,29 @@ class Site(UnfoldAdminSite):
 
 def menu(request: HttpRequest) -> list[dict[str, Any]]:
     """The menu of what this person may see."""
+    home = {"title": "Overview", "icon": "home", "link": reverse("admin:index")}
     groups = [{"title": title, "separator": True, "items": [item for entry in entries for item in entry_of(request, *entry)]} for title, entries in MENU]
-    mine = {"title": "My account", "icon": "account_circle", "link": reverse("admin:organizations_user_change", args=[request.user.pk])}
-    return [
-        {"items": [{"title": "Overview", "icon": "home", "link": reverse("admin:index")}]},
-        *filter(lambda group: group["items"], groups),
-        {"separator": True, "items": [mine]},
-    ]
+    return [{"items": [home]}, *(group for group in groups if group["items"]), {"title": "You", "separator": True, "items": own_entries(request)}]
 
 
-def entry_of(request: HttpRequest, icon: str, app: str, model: str) -> list[dict[str, Any]]:
+def own_entries(request: HttpRequest) -> list[dict[str, Any]]:
+    """The person's own pages."""
+    account = {"title": "My account", "icon": "account_circle", "link": reverse("admin:organizations_user_change", args=[quote(str(request.user.pk))])}
+    mails = {
+        "title": "My mails",
+        "icon": "mail",
+        "link": f"{reverse('admin:organizations_membership_changelist')}?user__id__exact={request.user.pk}",
+        "active": "user__id__exact" in request.GET,
+    }
+    return [account, mails] if held(request) else [account]
+
+
+def entry_of(request: HttpRequest, title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
     """The model's entry, if the person may see its list."""
-
-    page = next(page for row, page in admin.site._registry.items() if row._meta.app_label == app and row._meta.model_name == model)
+    page = admin.site.get_model_admin(apps.get_model(app, model))
     if not page.has_module_permission(request):
         return []
-    title = str(page.opts.verbose_name_plural)
-    return [{"title": title[0].upper() + title[1:], "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}]
+    return [{"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}]
 
 
 def subheader(request: HttpRequest) -> str:

@@ -1,14 +1,18 @@
 """The Celery app and the beat table. Messages carry ids; results are not kept; the rows are the truth."""
 
 import os
+from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, worker_ready, worker_shutting_down
+from celery.signals import celeryd_after_setup, celeryd_init, setup_logging, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 from django.conf import settings  # the variable first
 
+from pipeline_backend.broker import prepare
+
+WORKER_SOCKET_SECONDS = 5
 SWEEP_SECONDS = 2
 DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
@@ -19,6 +23,7 @@ def every(seconds: int, task: str) -> dict[str, object]:
     return {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
 
 
+prepare()
 app = Celery("pipeline_backend")
 app.conf.update(
     broker_url=settings.REDIS_URL,
@@ -27,7 +32,10 @@ app.conf.update(
     broker_transport_options={
         "visibility_timeout": 300,
         "socket_connect_timeout": settings.REDIS_SOCKET_SECONDS,
-        "socket_timeout": 5,
+        "socket_timeout": settings.REDIS_SOCKET_SECONDS,
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
     },
@@ -59,9 +67,15 @@ def keep_our_logging(**_: object) -> None:
     dictConfig(settings.LOGGING)
 
 
-@worker_ready.connect
+@celeryd_init.connect
+def be_patient(conf: Any, **_: object) -> None:
+    """A worker has time to wait for Redis; whoever rings from a request has not."""
+    conf.broker_transport_options["socket_timeout"] = WORKER_SOCKET_SECONDS
+
+
+@celeryd_after_setup.connect
 def start_courier(**_: object) -> None:
-    """Every worker looks for work itself, so that neither Redis nor beat can lose any."""
+    """Every worker looks for work itself, before it has ever reached Redis: neither Redis nor beat can lose any."""
     from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, when apps are ready
     from pipeline_backend.courier import Courier  # noqa: PLC0415
     from webhooks.deliveries import DELIVERIES  # noqa: PLC0415

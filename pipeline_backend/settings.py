@@ -146,8 +146,7 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "pipeline_backend.overview.overview",
     "SIDEBAR": {"navigation": "pipeline_backend.admin_site.menu"},
 }
-DATE_FORMAT = "j M Y"
-DATETIME_FORMAT = "j M Y, H:i"
+FORMAT_MODULE_PATH = ["pipeline_backend.formats"]
 
 # --- database ---------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}
