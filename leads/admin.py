@@ -14,6 +14,7 @@ from leads.models import CustomField, Lead, LeadStatusChange, Source
 from leads.phones import read_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff
+from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.rights import Area, person
 from statuses.admin import HistoryInline, status_label
@@ -58,8 +59,8 @@ class LeadForm(CustomValuesForm):
         phone = read_phone(text, self.organization.default_country) if text else None
         if text and phone is None:
             raise forms.ValidationError("This is no phone number.")
-        self.instance.phone_country = phone and phone.country
-        return phone and phone.e164
+        self.instance.phone_country = phone.country if phone else None
+        return phone.e164 if phone else None
 
     def clean_next_touch_point_type(self) -> str | None:
         """Null when empty, as the interface shows it."""
@@ -89,15 +90,15 @@ class LeadAdmin(CustomFieldsAdmin):
     entity = CustomField.Entity.LEAD
     form = LeadForm
     list_display = ("name", "email", "phone_e164", "status_label", "setter", "last_source", "next_touch_point_at", "created_at")
-    list_select_related = ("status", "setter__user", "last_source")
+    joins = ("status", "setter__user", "last_source")
     list_filter = ("status", "setter", "first_source", "last_source", "next_touch_point_type", ("created_at", RangeDateFilter))
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Name, e-mail or phone"
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
-    inlines = (StatusChangeInline,)
+    inlines: tuple[type[ReadOnlyInline], ...] = (StatusChangeInline,)
     fieldsets = (
-        (None, {"fields": ["email", ("first_name", "last_name"), "phone_e164"]}),
-        ("Pipeline", {"fields": [("status", "setter"), "next_touch_point_type", "next_touch_point_at"]}),
+        (None, {"fields": [("email", "phone_e164"), ("first_name", "last_name")]}),
+        ("Pipeline", {"fields": [("status", "setter"), ("next_touch_point_type", "next_touch_point_at")]}),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Lead | None = None) -> Any:
@@ -128,8 +129,9 @@ class LeadAdmin(CustomFieldsAdmin):
         """Through the services, with history and events."""
         actor = staff(person(request))
         facts = {name: value for name, value in form.facts().items() if change or value is not None}
-        if change:
+        if change and facts:
             edit_lead(organization=obj.organization, actor=actor, lead=obj, **facts)
+        if change:
             return
         obj.pk = add_lead(organization=form.organization, actor=actor, **facts).pk
 

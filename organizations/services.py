@@ -1,6 +1,7 @@
 """What is done to members and keys."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -10,8 +11,18 @@ from organizations.keys import new_key
 from organizations.models import ApiKey, Membership, Organization, Role, Scope, User
 from pipeline_backend.api.exceptions import Conflict, Invalid
 from pipeline_backend.moments import now
+from pipeline_backend.rows import Fixed, Slot
 
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+
+ACTIVE_MEMBERS: Fixed[Membership] = Fixed(
+    lambda: (
+        Membership.objects.of(Slot("organization"))
+        .alias(folded=Lower("user__email"))
+        .filter(folded__any=Slot("emails"), is_active=True, user__is_active=True)
+        .select_related("user")
+    )
+)
 
 
 class LastOwner(Conflict):
@@ -85,10 +96,35 @@ def active_members(organization: Organization, emails: dict[str, str]) -> dict[s
     """The active member behind each e-mail: `{field: e-mail}` to `{field: member}`, or 400 naming the fields."""
     if not emails:
         return {}
-    members = Membership.objects.of(organization).filter(is_active=True, user__is_active=True).select_related("user")
-    folded = {email.lower() for email in emails.values()}
-    known = {member.folded: member for member in members.annotate(folded=Lower("user__email")).filter(folded__in=folded)}
+    members = ACTIVE_MEMBERS.all(organization=organization.pk, emails=[email.lower() for email in emails.values()])
+    known = {member.user.email.lower(): member for member in members}
     unknown = [field for field, email in emails.items() if email.lower() not in known]
     if unknown:
         raise Invalid({field: ["must belong to an active member of the organization"] for field in unknown})
     return {field: known[email.lower()] for field, email in emails.items()}
+
+
+@transaction.atomic
+def invite_member(*, organization: Organization, email: str, role: str, first_name: str = "", last_name: str = "") -> Membership:
+    """Make the person of this e-mail a member (staff); who is not known yet gets an account that has no password."""
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    if Membership.objects.of(organization).filter(user__email__iexact=email.strip(), is_active=True).exists():
+        raise Invalid({"email": ["belongs to a member already"]})
+    user = User.objects.filter(email__iexact=email.strip()).first()
+    return add_member(organization=organization, user=user or User.objects.create_user(email, first_name=first_name, last_name=last_name), role=role)
+
+
+@transaction.atomic
+def change_organization(*, organization: Organization, **facts: Any) -> Organization:
+    """Change what an organization is: name, country, and (operators) limit and whether it is active."""
+    for name, value in facts.items():
+        setattr(organization, name, value)
+    organization.save(update_fields=[*facts])
+    return organization
+
+
+@transaction.atomic
+def save_user(*, user: User, changed: list[str]) -> User:
+    """Store what was changed of a person: by themselves, or by an operator."""
+    user.save(update_fields=changed)
+    return user

@@ -10,20 +10,22 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
 
 from organizations.actors import staff
-from organizations.admin.acts import act, each_selected, secret_page
-from organizations.admin.base import ReadOnlyInline
+from organizations.admin.acts import Confirmation, act, each_selected, secret_page
+from organizations.admin.base import ReadOnlyInline, within_years
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.rights import Area, person
 from pipeline_backend.outbox import State
 from webhooks.catalogue import event_types
+from webhooks.health import page_part
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.replays import replay
+from webhooks.replays import replay, replay_since, replays_left
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 
 SIGNING = "Receivers check each delivery's signature with this secret. It is shown this once: keep it now, where only your receiver can read it."
+MISSED = "Send everything of a time that this endpoint has not got: what failed for good, and what happened while it was disabled."
 STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}
 
 
@@ -49,6 +51,18 @@ class EndpointForm(TenantForm):
             types.choices = [(name, f"{name}: {kind.summary}") for name, kind in event_types().items()]
 
 
+class RangeForm(Confirmation):
+    """A time."""
+
+    since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years])
+    until = forms.SplitDateTimeField(required=False, widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years], help_text="Empty: until now.")
+
+
+def is_active(endpoint: Endpoint) -> bool:
+    """Whether anything is sent to it."""
+    return endpoint.is_active
+
+
 @admin.register(Endpoint)
 class EndpointAdmin(TenantAdmin):
     """Receivers of events."""
@@ -58,9 +72,10 @@ class EndpointAdmin(TenantAdmin):
     list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")
     list_filter = ("is_active",)
     search_fields = ("url", "description")
-    actions_detail = ("send_test", "rotate_secret")
-    readonly_fields = ("disabled_reason", "failures", "failing_since", "last_success_at", "previous_secret_until")
-    health = ("Health", {"fields": [("failures", "failing_since"), ("last_success_at", "disabled_reason"), "previous_secret_until"]})
+    actions_detail = ("send_test", "send_missed", "rotate_secret")
+    facts = [("failures", "timeouts", "failing_since"), ("last_success_at", "disabled_reason", "disabled_at"), ("replays_left", "previous_secret_until")]
+    readonly_fields = ("recently", *(name for line in facts for name in line))
+    health = ("Health", {"fields": ["recently", *facts]})
 
     def get_fieldsets(self, request: HttpRequest, obj: Endpoint | None = None) -> Any:
         """A new endpoint is active, and has no health yet."""
@@ -82,10 +97,26 @@ class EndpointAdmin(TenantAdmin):
         """The secret, once."""
         return secret_page(self, request, obj, title="The new endpoint's signing secret", explanation=SIGNING, secret=vars(request)["secret"])
 
-    @act("Send a test event", icon="send", question="Send a webhook.test event to this endpoint alone?", when=lambda endpoint: endpoint.is_active)
+    @admin.display(description="Recently")
+    def recently(self, endpoint: Endpoint) -> str:
+        """Success and latency over a day and a week, and the last attempts as a sparkline."""
+        return page_part(endpoint)
+
+    @admin.display(description="Replays still to be sent")
+    def replays_left(self, endpoint: Endpoint) -> int:
+        """They wait behind fresh deliveries."""
+        return replays_left(endpoint)
+
+    @act("Send a test event", icon="send", question="Send a webhook.test event to this endpoint alone?", when=is_active)
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
         """To see whether the receiver answers: the delivery tells."""
         send_test(endpoint=endpoint, actor=staff(person(request)))
+
+    @act("Send what was missed", icon="history", question=MISSED, form=RangeForm, when=is_active)
+    def send_missed(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
+        """After a failure of the receiver."""
+        count = replay_since(endpoint=endpoint, since=form.cleaned_data["since"], until=form.cleaned_data["until"])
+        messages.success(request, f"{count} deliveries are on their way.")
 
     @act("Rotate the secret", icon="autorenew", question="Make a new signing secret? The old one signs beside it for 24 hours.")
     def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> HttpResponse:
@@ -148,12 +179,12 @@ class AttemptInline(ReadOnlyInline):
     """Each try of a delivery."""
 
     model = Attempt
-    fields = ("created_at", "status_code", "error", "duration_ms", "response", "is_stale")
+    fields = ("created_at", "status_code", "error", "duration_ms", "response", "request_head", "is_stale")
 
 
 def is_finished(delivery: Delivery) -> bool:
     """Whether it can be replayed."""
-    return delivery.state != State.PENDING
+    return delivery.state != State.PENDING and delivery.endpoint.is_active
 
 
 @admin.register(Delivery)
@@ -163,22 +194,21 @@ class DeliveryAdmin(TenantAdmin):
     area = Area.CONNECTIONS
     can_add = False
     list_display = ("event_type", "endpoint", "state_label", "attempts", "last_error", "next_attempt_at", "finished_at", "created_at")
-    list_select_related = ("event", "endpoint")
+    joins = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", RangeDateFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
     search_help_text = "An id of the event or its subject, the endpoint's URL, or the error"
     actions = ("replay_selected",)
     actions_detail = ("replay",)
     inlines = (AttemptInline,)
-    fields = (("event", "endpoint"), ("state", "attempts"), ("last_error", "next_attempt_at"), ("created_at", "finished_at"))
+    facts = (("event", "endpoint"), ("state", "attempts"), ("last_error", "next_attempt_at"), ("created_at", "finished_at"))
+    fields = (*facts, "content")
+    readonly_fields = ("content", *(name for line in facts for name in line))
 
-    def get_queryset(self, request: HttpRequest) -> Any:
-        """With what a row's name needs."""
-        return super().get_queryset(request).select_related("event", "endpoint")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Delivery | None = None) -> Any:
-        """All of them."""
-        return [name for line in self.fields for name in line]
+    @admin.display(description="Body, as sent")
+    def content(self, delivery: Delivery) -> SafeString:
+        """Readable; the heads of the requests are with the attempts."""
+        return as_json(delivery.event.body)
 
     def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
         """There is nothing to save."""
@@ -193,7 +223,7 @@ class DeliveryAdmin(TenantAdmin):
         """The event's type."""
         return delivery.event.type
 
-    @display(description="State", ordering="state", label=STATE_COLORS)
+    @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
     def state_label(self, delivery: Delivery) -> str:
         """As a colored label."""
         return delivery.get_state_display()
@@ -201,16 +231,9 @@ class DeliveryAdmin(TenantAdmin):
     @act("Replay", icon="replay", question="Send this delivery again, under the same webhook-id?", when=is_finished)
     def replay(self, request: HttpRequest, delivery: Delivery, form: Any) -> None:
         """Once more from the start."""
-        warn_if_disabled(request, delivery)
         replay(delivery=delivery)
 
     @admin.action(description="Replay the selected deliveries", permissions=["change"])
     def replay_selected(self, request: HttpRequest, rows: Any) -> None:
         """Several once more."""
         each_selected(self, request, rows, lambda row: replay(delivery=row))
-
-
-def warn_if_disabled(request: HttpRequest, delivery: Delivery) -> None:
-    """A replay to a disabled endpoint waits."""
-    if not delivery.endpoint.is_active:
-        messages.warning(request, "The endpoint is disabled: the delivery waits until it is enabled.")

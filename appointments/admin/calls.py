@@ -35,8 +35,6 @@ class NoteInline(ReadOnlyInline):
 
     model = Note
     fields = ("created_at", "note", "actor_name")
-    readonly_fields = ("created_at", "actor_name")
-    show_change_link = False
 
 
 class OutcomeInline(HistoryInline):
@@ -50,7 +48,7 @@ class AnalysisInline(ReadOnlyInline):
 
     model = CallAnalysis
     per_page = None
-    fields = ("ai_generated_title", "ai_suggested_outcome", "ai_confidence_score", "ai_rationale")
+    fields = ("ai_generated_title", "ai_suggested_outcome", "ai_confidence_score", "ai_rationale", "link")
 
 
 @admin.register(Appointment)
@@ -61,9 +59,8 @@ class AppointmentAdmin(CustomFieldsAdmin):
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     list_display = ("lead", "schedule_time", "event_type", "host", "outcome_label", "source", "created_at")
-    list_select_related = ("lead", "event_type", "host__user", "outcome")
+    joins = ("lead", "event_type", "host__user", "outcome")
     list_filter = ("outcome", "call_category", "event_type", "host", "setter", "triager", "source", "no_show", ("schedule_time", RangeDateFilter))
-    date_hierarchy = "schedule_time"
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "The lead's name or e-mail, or the external reference"
     autocomplete_fields = ("lead",)
@@ -72,7 +69,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     actions_detail = ("add_note", "cancel")
     readonly_fields = ("lead", "no_show", "source", "external_reference", "first_source", "last_source", "created_at", "updated_at", *UTM)
     fieldsets = (
-        (None, {"fields": ["lead", ("schedule_time", "outcome"), ("event_type", "call_category"), "meeting_url", "recording_url"]}),
+        (None, {"fields": ["lead", "schedule_time", ("outcome", "event_type", "call_category"), ("meeting_url", "recording_url")]}),
         ("People", {"fields": [("host", "setter", "triager")]}),
         (
             "Origin",
@@ -80,13 +77,9 @@ class AppointmentAdmin(CustomFieldsAdmin):
         ),
     )
     booking_fieldsets = (
-        ("Lead", {"fields": ["lead", "lead_email", ("lead_first_name", "lead_last_name"), "lead_phone"]}),
-        ("Call", {"fields": [("event_type", "schedule_time"), "meeting_url", ("host", "setter", "triager"), "notes"]}),
+        ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
+        ("Call", {"fields": ["schedule_time", ("event_type", "meeting_url"), ("host", "setter", "triager"), "notes"]}),
     )
-
-    def get_queryset(self, request: HttpRequest) -> Any:
-        """With what a row's name and buttons need."""
-        return super().get_queryset(request).select_related("lead", "outcome")
 
     def get_fieldsets(self, request: HttpRequest, obj: Appointment | None = None) -> Any:
         """Booking asks for the lead and the call; a booked call shows all."""
@@ -158,7 +151,7 @@ class LeadCallInline(ReadOnlyInline):
     """A lead's calls, on its page."""
 
     model = Appointment
-    fields = readonly_fields = ("schedule_time", "event_type", "host", "outcome_label")
+    fields = ("schedule_time", "event_type", "host", "outcome_label", "link")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """With what the columns show."""

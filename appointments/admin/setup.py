@@ -57,7 +57,7 @@ class NoteAdmin(TenantAdmin):
     area = Area.WORK
     can_add = can_change = False
     list_display = ("note_start", "appointment", "actor_name", "created_at")
-    list_select_related = ("appointment__lead",)
+    joins = ("appointment__lead",)
     search_fields = ("note", "actor_name", "appointment__lead__email")
     fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
 
@@ -73,7 +73,7 @@ class CallAnalysisAdmin(TenantAdmin):
 
     area = Area.WORK
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")
-    list_select_related = ("appointment__lead",)
+    joins = ("appointment__lead",)
     search_fields = ("ai_generated_title", "call_analysis_call_id", "appointment__lead__email")
     autocomplete_fields = ("appointment",)
     fields = ("appointment", "call_analysis_call_id", "ai_generated_title", ("ai_suggested_outcome", "ai_confidence_score"), "ai_rationale")

@@ -1,0 +1,47 @@
+"""Opt-ins in the admin: shown as they came in, and on their lead's page."""
+
+from django.contrib import admin
+from unfold.contrib.filters.admin import RangeDateFilter
+
+from leads.admin import LeadAdmin
+from optins.models import TRAFFIC, OptIn, QuestionAnswer
+from organizations.admin.base import ReadOnlyInline
+from organizations.admin.tenant import TenantAdmin
+from organizations.rights import Area
+
+
+class AnswerInline(ReadOnlyInline):
+    """What was asked and answered."""
+
+    model = QuestionAnswer
+    verbose_name_plural = "Answers"
+    fields = ("position", "question", "answer")
+    ordering = ("position",)
+
+
+@admin.register(OptIn)
+class OptInAdmin(TenantAdmin):
+    """Form submissions; only the interface writes them."""
+
+    area = Area.RECORDS
+    can_add = can_change = False
+    list_display = ("lead", "source", "provider_form_name", "utm_source", "utm_campaign", "created_at")
+    joins = ("lead",)
+    list_filter = ("source", ("created_at", RangeDateFilter))
+    search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
+    search_help_text = "The lead's name or e-mail, reference or form"
+    inlines = (AnswerInline,)
+    fieldsets = (
+        (None, {"fields": ["lead", ("source", "created_at"), ("provider_form_name", "provider_form_id"), "external_reference"]}),
+        ("Traffic", {"fields": [tuple(TRAFFIC[:3]), tuple(TRAFFIC[3:5]), "referrer", "landing_page"]}),
+    )
+
+
+class LeadOptInInline(ReadOnlyInline):
+    """A lead's opt-ins, on its page."""
+
+    model = OptIn
+    fields = ("source", "provider_form_name", "utm_source", "utm_campaign", "created_at", "link")
+
+
+LeadAdmin.inlines = (*LeadAdmin.inlines, LeadOptInInline)

@@ -1,0 +1,143 @@
+"""The site as a whole: signing in, reading that changes nothing, and lists that cost the same however long they are."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from appointments.models import Appointment
+from organizations.models import Membership, Organization, User
+from organizations.tenancy import TenantModel
+from tests.admin.test_scoping import page_of, row_views
+from tests.admin.worlds import PAGES, TENANT_PAGES, furnish, url
+from tests.factories import everything, make_member
+
+PASSWORD = "secret-of-tests"
+
+
+def sign_in(email: str, password: str = PASSWORD):
+    client = Client()
+    return client, client.post(reverse("admin:login"), {"username": email, "password": password})
+
+
+def test_a_member_signs_in_by_e_mail_in_any_letter_case(host: Membership):
+    client, answer = sign_in("HANA@acme.example")
+
+    assert (answer.status_code, answer.url) == (302, "/admin/")
+    assert client.get("/admin/").status_code == 200
+
+
+def test_who_is_no_staff_cannot_sign_in(host: Membership):
+    User.objects.filter(pk=host.user_id).update(is_staff=False)
+
+    client, answer = sign_in("hana@acme.example")
+
+    assert answer.status_code == 200
+    assert client.get("/admin/").status_code == 302
+
+
+def test_who_is_a_member_of_nothing_sees_nothing(db: None):
+    User.objects.create_user("alone@example.com", "secret-of-tests", is_staff=True)
+
+    client, answer = sign_in("alone@example.com")
+
+    assert "You are a member of no active organization." in answer.content.decode()
+    assert client.get("/admin/").status_code == 302
+
+
+def test_guessing_passwords_is_slow(host: Membership):
+    answers = [sign_in("hana@acme.example", "wrong")[1].content.decode() for _ in range(11)]
+    right = sign_in("hana@acme.example")[1]
+
+    assert ["Too many attempts" in answer for answer in answers] == [False] * 10 + [True]
+    assert right.status_code == 200
+
+
+def test_a_post_without_its_token_is_refused(host: Membership):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(host.user)
+
+    assert client.post(url(Appointment, "add"), {}).status_code == 403
+
+
+def test_a_next_page_elsewhere_is_not_followed(host: Membership):
+    answer = Client().post(f"{reverse('admin:login')}?next=https://evil.example/", {"username": "hana@acme.example", "password": "secret-of-tests"})
+
+    assert answer.url == "/admin/"
+
+
+def addresses_of(page, organization: Organization) -> list[str]:
+    row = page.model.objects.of(organization).first() if issubclass(page.model, TenantModel) else None
+    row = row or (organization if page.model is Organization else User.objects.get(email="owner@acme.example"))
+    return [
+        url(page.model, "changelist"),
+        url(page.model, "add"),
+        *(reverse(f"admin:{view}", args=[quote(row.pk)]) for view in row_views() if page_of(view) is page),
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.opts.label)
+def test_reading_changes_nothing(page, owner: Client, ours: Appointment):
+    before = everything(ours.organization)
+
+    for address in addresses_of(page, ours.organization):
+        assert owner.get(address).status_code in (200, 301, 302, 403)
+
+    assert everything(ours.organization) == before
+
+
+@pytest.mark.parametrize("page", TENANT_PAGES, ids=lambda page: page.opts.label)
+def test_a_list_costs_the_same_with_one_row_and_with_many(page, owner: Client, organization: Organization):
+    counts = []
+    for word in ("one", "two", "three"):
+        furnish(organization, word)
+        owner.get(url(page.model, "changelist"))
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            owner.get(url(page.model, "changelist"))
+        counts.append(len(queries))
+
+    assert counts == [counts[0]] * 3
+
+
+@pytest.mark.parametrize("page", TENANT_PAGES, ids=lambda page: page.opts.label)
+def test_only_services_write(page):
+    own = type(page).__dict__
+    base = [name for name in ("save_model", "delete_model") if getattr(type(page), name) is getattr(admin.ModelAdmin, name)]
+
+    assert base == []
+    assert "delete_selected" not in [name for name, *_ in page._get_base_actions()] or "get_actions" not in own
+
+
+def test_the_first_page_shows_the_next_calls(owner: Client, ours: Appointment, theirs: Appointment):
+    page = owner.get("/admin/").content.decode()
+
+    assert "ours call" in page
+    assert "zyxwv" not in page
+
+
+def test_no_page_names_another_host(owner: Client, ours: Appointment):
+    pages = [owner.get(address).content.decode() for address in ("/admin/", url(Appointment, "changelist"), url(Appointment, "change", ours.pk))]
+
+    assert [page for page in pages if 'src="http' in page or 'href="http' in page or "//fonts." in page] == []
+
+
+def test_a_time_zone_that_nobody_knows_is_utc(organization: Organization):
+    member = make_member(organization, "lost@acme.example", time_zone="../Nowhere")
+    client = Client()
+    client.force_login(member.user)
+
+    assert "Acme · UTC" in client.get("/admin/").content.decode()
+
+
+def test_times_elsewhere_than_in_the_admin_stay_utc(organization: Organization):
+    member = make_member(organization, "tokyo@acme.example", time_zone="Asia/Tokyo")
+    client = Client()
+    client.force_login(member.user)
+
+    assert "Asia/Tokyo" in client.get("/admin/").content.decode()
+    assert client.get("/healthz").status_code == 200
