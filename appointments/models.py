@@ -1,10 +1,11 @@
 """Appointments: booked sales calls, their types, notes and analyses (interface 2.1, 2.4 to 2.7)."""
 
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import UniqueConstraint, Value
+from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
@@ -14,6 +15,7 @@ from organizations.actors import Acted
 from organizations.models import Membership
 from organizations.tenancy import TenantModel, TenantQuerySet, guarded
 from pipeline_backend.moments import MomentField, now
+from pipeline_backend.rows import Slot, as_value
 from statuses.models import Role, Status, StatusChange
 
 
@@ -45,9 +47,9 @@ class AppointmentSource(models.TextChoices):
 class EventTypeQuerySet(TenantQuerySet):
     """Reads of event types."""
 
-    def named(self, name: str) -> Any:
+    def named(self, name: str | Slot) -> Any:
         """The one of this name in any letter case."""
-        return self.alias(folded=Lower("name")).filter(folded=Lower(Value(name)))
+        return self.alias(folded=Lower("name")).filter(folded=Lower(as_value(name)))
 
 
 class EventType(TenantModel):
@@ -81,9 +83,9 @@ class AppointmentQuerySet(TenantQuerySet):
         """For a change, as leads are locked."""
         return self.select_for_update(no_key=True)
 
-    def upcoming(self) -> "AppointmentQuerySet":
-        """Still to come, and not canceled."""
-        return self.filter(schedule_time__gt=now()).exclude(outcome__role=Role.CANCELED)
+    def upcoming(self, since: datetime | Slot | None = None) -> "AppointmentQuerySet":
+        """Still to come (now, or then), and not canceled."""
+        return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=Role.CANCELED)
 
 
 class Appointment(TenantModel, Traffic):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,10 +11,10 @@ from django.db.models import ProtectedError
 
 from appointments.events import CANCELED, CREATED, OUTCOME_CHANGED, RESCHEDULED
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType, Note, OutcomeChange
-from appointments.notices import notify
+from appointments.notices import latest_note, notify
 from leads.models import Lead
 from leads.phones import read_phone
-from leads.services import announce, fill, find_or_create, known_lead, move_automatically, point_at, source_named
+from leads.services import announce, fill, find_or_create, first_line, known_lead, move_automatically, new_lead, point_at, source_named
 from notifications.models import Kind
 from optins.models import UTM, OptIn
 from organizations.actors import Actor, columns
@@ -21,7 +22,7 @@ from organizations.models import Membership, Organization
 from organizations.services import active_members
 from pipeline_backend.api.exceptions import Conflict, Invalid, Missing
 from pipeline_backend.moments import now, show
-from pipeline_backend.rows import find_or_insert, settle_race
+from pipeline_backend.rows import Fixed, Slot, find_or_insert, insert, settle_race
 from statuses.models import Board, Role, Status
 from statuses.services import defaults, status_for
 from webhooks.services import record
@@ -30,6 +31,20 @@ BOOKED_LEAD = (Board.LEAD, Role.APPOINTMENT_BOOKED)
 BOOKED_CALL = (Board.APPOINTMENT, Role.APPOINTMENT_BOOKED)
 CANCELED_LEAD = (Board.LEAD, Role.CANCELED)
 CANCELED_CALL = (Board.APPOINTMENT, Role.CANCELED)
+
+BOOKED_AS: Fixed[tuple[UUID, datetime]] = Fixed(
+    lambda: Appointment.objects.of(Slot("organization")).manual().filter(external_reference=Slot("reference")).values_list("pk", "schedule_time")
+)
+EVENT_TYPE: Fixed[EventType] = Fixed(lambda: EventType.objects.of(Slot("organization")).filter(pk=Slot("id")))
+EVENT_TYPE_NAMED: Fixed[EventType] = Fixed(lambda: EventType.objects.of(Slot("organization")).named(Slot("name", "text")))
+LAST_TOUCH: Fixed[tuple[str | None, ...]] = Fixed(
+    lambda: OptIn.objects.of(Slot("organization")).filter(lead=Slot("lead")).order_by("-created_at", "-id").values_list(*UTM)[:1]
+)
+NEXT_CALL: Fixed[tuple[datetime]] = Fixed(
+    lambda: (
+        Appointment.objects.of(Slot("organization")).filter(lead=Slot("lead")).upcoming(Slot("now")).order_by("schedule_time").values_list("schedule_time")[:1]
+    )
+)
 
 
 class ReferenceTaken(Conflict):
@@ -86,8 +101,7 @@ def already_booked(organization: Organization, reference: str | None, schedule_t
     """The appointment of this reference, if it is at this time."""
     if reference is None:
         return None
-    stored = Appointment.objects.of(organization).manual().filter(external_reference=reference)
-    found = stored.values_list("pk", "schedule_time").first()
+    found = BOOKED_AS.first(organization=organization.pk, reference=reference)
     if found is None:
         return None
     if found[1] != schedule_time:
@@ -99,9 +113,9 @@ def write_booking(organization: Organization, actor: Actor, reference: str | Non
     """The booking and everything that goes with it. Rows are locked in one order (source, lead, event type) by everyone."""
     people = members_of(organization, wanted)
     statuses = defaults(organization, BOOKED_LEAD, BOOKED_CALL)
-    lead, is_new_lead = lead_of(organization, actor, wanted, statuses[BOOKED_LEAD])
+    lead, is_new_lead = lead_of(organization, wanted, statuses[BOOKED_LEAD], schedule_time)
     event_type = event_type_of(organization, wanted)
-    appointment = Appointment.objects.create(
+    appointment = Appointment(
         organization=organization,
         lead=lead,
         event_type=event_type,
@@ -113,16 +127,17 @@ def write_booking(organization: Organization, actor: Actor, reference: str | Non
         first_source_id=lead.first_source_id,
         last_source_id=lead.last_source_id,
         **people,
-        **last_touch(lead),
+        **({} if is_new_lead else last_touch(lead)),
     )
-    note_outcome(appointment, None, statuses[BOOKED_CALL], actor)
-    add_note(appointment, wanted.get("notes", ""), actor=actor)
-    point_at(lead, earliest_upcoming(lead))
+    note = wanted.get("notes", "")
+    lines = [outcome_line(appointment, None, statuses[BOOKED_CALL], actor), *([first_line(lead, actor=actor)] if is_new_lead else [])]
+    insert(appointment, *lines, *([note_of(appointment, note, actor)] if note else []))
     if is_new_lead:
         announce(lead, actor=actor)
-    move_automatically(lead, statuses[BOOKED_LEAD], actor=actor)
+    else:
+        settle_lead(lead, statuses[BOOKED_LEAD], actor)
     record(CREATED, appointment, actor=actor)
-    notify(Kind.CALL_BOOKED, appointment)
+    notify(Kind.CALL_BOOKED, appointment, note)
     return appointment
 
 
@@ -132,34 +147,31 @@ def members_of(organization: Organization, wanted: dict[str, Any]) -> dict[str, 
     return {field.removesuffix("_email"): member for field, member in active_members(organization, fields).items()}
 
 
-def lead_of(organization: Organization, actor: Actor, wanted: dict[str, Any], status: Status) -> tuple[Lead, bool]:
-    """The booking's lead, locked, with its newest source and phone; `lead_id` wins over the e-mail."""
+def lead_of(organization: Organization, wanted: dict[str, Any], status: Status, call_at: datetime) -> tuple[Lead, bool]:
+    """The booking's lead, locked, with its newest source and phone; `lead_id` wins over the e-mail. A new one is complete."""
     source = source_named(organization=organization, name=AppointmentSource.MANUAL.value)
     phone = read_phone(wanted.get("lead_phone", ""), organization.default_country)
     if wanted.get("lead_id"):
         lead, is_new = known_lead(organization=organization, lead_id=wanted["lead_id"]), False
     else:
         email = wanted["lead_email"]
-        lead, is_new = find_or_create(
-            organization=organization,
-            actor=actor,
-            email=email,
-            status=status,
-            source=source,
-            first_name=wanted.get("lead_first_name") or email.partition("@")[0],
-            last_name=wanted.get("lead_last_name", ""),
-        )
-    fill(lead, source=source, phone=phone)
+        names = {"first_name": wanted.get("lead_first_name") or email.partition("@")[0], "last_name": wanted.get("lead_last_name", "")}
+        fresh = new_lead(organization=organization, email=email, status=status, source=source, **names)
+        fill(fresh, source=source, phone=phone)
+        point_at(fresh, call_at if call_at > now() else None)
+        lead, is_new = find_or_create(fresh)
+    if not is_new:
+        fill(lead, source=source, phone=phone)
     return lead, is_new
 
 
 def event_type_of(organization: Organization, wanted: dict[str, Any]) -> EventType:
     """The booking's event type, made if its name is new; `event_type_id` wins over the name."""
-    rows = EventType.objects.of(organization)
     if not wanted.get("event_type_id"):
         name = wanted["event_type_name"]
-        return find_or_insert(rows.named(name), EventType(organization=organization, name=name))[0]
-    event_type: EventType | None = rows.filter(pk=wanted["event_type_id"]).first()
+        find = partial(EVENT_TYPE_NAMED.first, organization=organization.pk, name=name)
+        return find_or_insert(find, EventType(organization=organization, name=name))[0]
+    event_type = EVENT_TYPE.first(organization=organization.pk, id=wanted["event_type_id"])
     if event_type is None:
         raise Invalid({"event_type_id": ["is not known in the organization"]})
     return event_type
@@ -167,15 +179,14 @@ def event_type_of(organization: Organization, wanted: dict[str, Any]) -> EventTy
 
 def last_touch(lead: Lead) -> dict[str, str | None]:
     """The campaign of the lead's latest opt-in (decision 26)."""
-    latest: dict[str, str | None] | None = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id").values(*UTM).first()
-    return latest or {}
+    latest = LAST_TOUCH.first(organization=lead.organization_id, lead=lead.pk)
+    return dict(zip(UTM, latest, strict=True)) if latest else {}
 
 
 def earliest_upcoming(lead: Lead) -> datetime | None:
     """When the lead's next call is. The lead is locked, so that two changes see each other's calls."""
-    upcoming = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming().order_by("schedule_time")
-    at: datetime | None = upcoming.values_list("schedule_time", flat=True).first()
-    return at
+    found = NEXT_CALL.first(organization=lead.organization_id, lead=lead.pk, now=now())
+    return found[0] if found else None
 
 
 def cancel(*, organization: Organization, actor: Actor, external_reference: str, notes: str = "") -> Appointment:
@@ -220,20 +231,19 @@ def write_cancellation(appointment: Appointment, actor: Actor, notes: str, outco
     appointment.meeting_url = None
     appointment.invitation_sequence += 1
     set_outcome(appointment, appointment.outcome if is_canceled else outcome or statuses[CANCELED_CALL], actor)
-    settle_lead(appointment, statuses[CANCELED_LEAD], actor)
+    appointment.lead = known_lead(organization=appointment.organization, lead_id=appointment.lead_id)
+    settle_lead(appointment.lead, statuses[CANCELED_LEAD], actor)
     record(CANCELED, appointment, actor=actor, previous=previous)
-    notify(Kind.CALL_CANCELED, appointment)
+    notify(Kind.CALL_CANCELED, appointment, latest_note(appointment))
     return appointment
 
 
-def settle_lead(appointment: Appointment, canceled: Status, actor: Actor) -> None:
-    """The lead's next call, and its status if that was its last one (decision 20)."""
-    lead = known_lead(organization=appointment.organization, lead_id=appointment.lead_id)
-    appointment.lead = lead
+def settle_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
+    """Point a locked lead at its next call and move it, all in one write; to a canceled status only without a next call (decision 20)."""
     upcoming = earliest_upcoming(lead)
     point_at(lead, upcoming)
-    if upcoming is None:
-        move_automatically(lead, canceled, actor=actor)
+    is_kept = upcoming is not None and status is not None and status.role == Role.CANCELED
+    move_automatically(lead, None if is_kept else status, actor=actor)
 
 
 def reschedule(*, organization: Organization, actor: Actor, appointment: Appointment, to: datetime) -> Appointment:
@@ -256,13 +266,10 @@ def write_move(appointment: Appointment, to: datetime, actor: Actor) -> None:
     appointment.invitation_sequence += 1
     is_over = appointment.outcome is None or appointment.outcome.role in (Role.CANCELED, Role.NO_SHOW)
     set_outcome(appointment, statuses[BOOKED_CALL] if is_over else appointment.outcome, actor)
-    lead = known_lead(organization=appointment.organization, lead_id=appointment.lead_id)
-    appointment.lead = lead
-    point_at(lead, earliest_upcoming(lead))
-    if is_over:
-        move_automatically(lead, statuses[BOOKED_LEAD], actor=actor)
+    appointment.lead = known_lead(organization=appointment.organization, lead_id=appointment.lead_id)
+    settle_lead(appointment.lead, statuses[BOOKED_LEAD] if is_over else None, actor)
     record(RESCHEDULED, appointment, actor=actor, previous=previous)
-    notify(Kind.CALL_RESCHEDULED, appointment)
+    notify(Kind.CALL_RESCHEDULED, appointment, latest_note(appointment))
 
 
 def change_outcome(*, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID) -> Appointment:
@@ -278,7 +285,7 @@ def change_outcome(*, organization: Organization, actor: Actor, appointment: App
         previous = {"outcome": brief(stored.outcome), "no_show": stored.no_show}
         set_outcome(stored, status, actor)
         stored.lead = known_lead(organization=organization, lead_id=stored.lead_id)
-        point_at(stored.lead, earliest_upcoming(stored.lead))
+        settle_lead(stored.lead, None, actor)
         record(OUTCOME_CHANGED, stored, actor=actor, previous=previous)
         return stored
 
@@ -314,12 +321,12 @@ def set_outcome(appointment: Appointment, status: Status | None, actor: Actor) -
     appointment.updated_at = now()
     appointment.save(update_fields=["outcome", "no_show", "meeting_url", "schedule_time", "invitation_sequence", "updated_at"])
     if status is not None and status != before:
-        note_outcome(appointment, before, status, actor)
+        insert(outcome_line(appointment, before, status, actor))
 
 
-def note_outcome(appointment: Appointment, before: Status | None, to: Status, actor: Actor) -> None:
-    """A line of the history."""
-    OutcomeChange.objects.create(organization=appointment.organization, appointment=appointment, from_status=before, to_status=to, **columns(actor))
+def outcome_line(appointment: Appointment, before: Status | None, to: Status, actor: Actor) -> OutcomeChange:
+    """A line of the history, not stored yet."""
+    return OutcomeChange(organization=appointment.organization, appointment=appointment, from_status=before, to_status=to, **columns(actor))
 
 
 def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: list[Membership] | None = None) -> None:
@@ -327,8 +334,14 @@ def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: lis
     notes = Note.objects.of(appointment.organization).filter(appointment=appointment, note=text)
     if not text or notes.exists():
         return
-    note = Note.objects.create(organization=appointment.organization, appointment=appointment, note=text, **columns(actor))
+    note = note_of(appointment, text, actor)
+    insert(note)
     note.mention_users.set(mentions or [])
+
+
+def note_of(appointment: Appointment, text: str, actor: Actor) -> Note:
+    """A note, not stored yet."""
+    return Note(organization=appointment.organization, appointment=appointment, note=text, **columns(actor))
 
 
 def changed(**old: Any) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from typing import Any, ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import UniqueConstraint, Value
+from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from organizations.models import Membership
 from organizations.tenancy import TenantModel, TenantQuerySet, guarded
 from pipeline_backend.moments import MomentField, now
+from pipeline_backend.rows import Slot, as_value
 from statuses.models import Status, StatusChange
 
 
@@ -29,9 +30,9 @@ class TouchPoint(models.TextChoices):
 class SourceQuerySet(TenantQuerySet):
     """Reads of sources."""
 
-    def named(self, name: str) -> Any:
+    def named(self, name: str | Slot) -> Any:
         """The source of this name in any letter case."""
-        return self.alias(folded=Lower("name")).filter(folded=Lower(Value(name)))
+        return self.alias(folded=Lower("name")).filter(folded=Lower(as_value(name)))
 
 
 class Source(TenantModel):
@@ -54,9 +55,9 @@ class Source(TenantModel):
 class LeadQuerySet(TenantQuerySet):
     """Reads of leads."""
 
-    def with_email(self, email: str) -> Any:
+    def with_email(self, email: str | Slot) -> Any:
         """The lead of this e-mail in any letter case."""
-        return self.alias(folded=Lower("email")).filter(folded=Lower(Value(email)))
+        return self.alias(folded=Lower("email")).filter(folded=Lower(as_value(email)))
 
     def locked(self) -> Any:
         """For a change: nobody else changes the row until the transaction ends.

@@ -4,7 +4,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leads.filters import LeadFilter
-from leads.models import Lead
 from leads.serializers import StatusUpdateInput
 from leads.services import change_status
 from leads.shapes import LeadDetail
@@ -29,7 +28,7 @@ class LeadViewSet(ExternalViewSet):
     @operation("List leads", answers={200: ListOf(LeadDetail)}, filters=LeadFilter)
     def list(self, request: Request) -> Response:
         """One page of the organization's leads, newest first."""
-        chosen = LeadFilter(request.query_params, organization=self.organization, rows=Lead.objects.of(self.organization))
+        chosen = LeadFilter(request.query_params, organization=self.organization)
         return self.list_of(LeadDetail, chosen, message="Leads retrieved")
 
     @operation("Get a lead", answers={200: One(LeadDetail)})

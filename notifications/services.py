@@ -5,6 +5,7 @@ from typing import Any
 from notifications.models import CALLS, Kind, MailPreference, Medium, Notification
 from organizations.models import Membership, Organization
 from pipeline_backend.outbox import Doorbell
+from pipeline_backend.rows import insert
 
 DRAIN = "notifications.drain"
 
@@ -18,8 +19,8 @@ def queue(*, organization: Organization, kind: Kind, recipients: list[Membership
     rows = [Notification(organization=organization, kind=kind, recipient=member, facts=facts) for member in recipients if wants(member, kind)]
     if organization.slack_url and kind in CALLS:
         rows.append(Notification(organization=organization, kind=kind, medium=Medium.SLACK, facts=facts))
-    Notification.unscoped.bulk_create(rows)
     if rows:
+        insert(*rows)
         Doorbell.ring(DRAIN, organization.pk)
 
 

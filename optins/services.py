@@ -6,15 +6,19 @@ from uuid import UUID
 
 from leads.models import Lead
 from leads.phones import Phone
-from leads.services import announce, fill, find_or_create, source_named
+from leads.services import announce, fill, find_or_create, first_line, keep, new_lead, source_named
 from optins.events import CREATED
 from optins.models import OptIn, QuestionAnswer
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
-from pipeline_backend.rows import settle_race
+from pipeline_backend.rows import Fixed, Slot, insert, settle_race
 from statuses.models import Board, Role
 from statuses.services import defaults
 from webhooks.services import record
+
+STORED: Fixed[tuple[UUID, UUID]] = Fixed(
+    lambda: OptIn.objects.of(Slot("organization")).filter(source=Slot("source"), external_reference=Slot("reference")).values_list("pk", "lead_id")
+)
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,11 @@ def submit(
         if known:
             return known
         visit = traffic or {}
-        lead, is_new = lead_of(organization, actor, email, visit.get("utm_source") or source)
-        fill(
-            lead,
-            source=lead.last_source,
-            phone=phone,
-            first_name=first_name,
-            last_name=last_name,
-            setter=setter_of(organization, visit.get("utm_content", "")),
-        )
-        opt_in = OptIn.objects.create(organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit)
-        store_answers(opt_in, questions_answers or [])
+        facts = {"phone": phone, "first_name": first_name, "last_name": last_name, "setter": setter_of(organization, visit.get("utm_content", ""))}
+        lead, is_new = lead_of(organization, email, visit.get("utm_source") or source, facts)
+        opt_in = OptIn(organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit)
+        answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers or []]
+        insert(opt_in, *answers, *([first_line(lead, actor=actor)] if is_new else []))
         if is_new:
             announce(lead, actor=actor)
         record(CREATED, opt_in, actor=actor)
@@ -70,17 +68,20 @@ def already_there(organization: Organization, source: str, external_reference: s
     """The stored record of this reference and source."""
     if external_reference is None:
         return None
-    stored = OptIn.objects.of(organization).filter(source=source, external_reference=external_reference)
-    found = stored.values_list("pk", "lead_id").first()
+    found = STORED.first(organization=organization.pk, source=source, reference=external_reference)
     return Submission(found[0], found[1], is_new_lead=False) if found else None
 
 
-def lead_of(organization: Organization, actor: Actor, email: str, source_name: str) -> tuple[Lead, bool]:
-    """The submission's lead, locked, with its newest source."""
+def lead_of(organization: Organization, email: str, source_name: str, facts: dict[str, Any]) -> tuple[Lead, bool]:
+    """The submission's lead, locked, with its newest source and what the submission says."""
     source = source_named(organization=organization, name=source_name)
     status = defaults(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
-    lead, is_new = find_or_create(organization=organization, actor=actor, email=email, status=status, source=source)
-    lead.last_source = source
+    fresh = new_lead(organization=organization, email=email, status=status, source=source)
+    fill(fresh, source=source, **facts)
+    lead, is_new = find_or_create(fresh)
+    if not is_new:
+        fill(lead, source=source, **facts)
+        keep(lead)
     return lead, is_new
 
 
@@ -91,8 +92,3 @@ def setter_of(organization: Organization, utm_content: str) -> Membership | None
     members = Membership.objects.of(organization).filter(user_id=utm_content, is_active=True, user__is_active=True)
     member: Membership | None = members.first()
     return member
-
-
-def store_answers(opt_in: OptIn, answers: list[dict[str, Any]]) -> None:
-    """The answers, in one statement."""
-    QuestionAnswer.unscoped.bulk_create(QuestionAnswer(organization=opt_in.organization, opt_in=opt_in, **answer) for answer in answers)

@@ -18,9 +18,11 @@ from organizations.models import ApiKey, Organization, Scope
 from organizations.services import note_use
 from pipeline_backend.api.ratelimits import Usage, charge
 from pipeline_backend.moments import now
+from pipeline_backend.rows import Fixed, Slot
 
 REFUSED = "Invalid or revoked API key"
 NOTE_USE_EVERY = timedelta(minutes=5)
+BY_KEY_ID: Fixed[ApiKey] = Fixed(lambda: ApiKey.unscoped.select_related("organization").filter(key_id=Slot("key_id")))
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 def find(given: KeyText) -> ApiKey | None:
     """The live key of an active organization, its secret compared in constant time."""
-    key = ApiKey.unscoped.select_related("organization").filter(key_id=given.key_id).first()
+    key = BY_KEY_ID.first(key_id=given.key_id)
     known = bytes(key.secret_hash) if key else bytes(32)
     is_same = hmac.compare_digest(known, given.secret_hash)
     return key if key and is_same and key.is_live and key.organization.is_active else None

@@ -2,19 +2,18 @@
 
 from typing import Any
 
-from django.db.models import QuerySet, Value
+from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from organizations.models import Membership
 from pipeline_backend.api.filters import Line
+from pipeline_backend.rows import Slot
 
 
 class MemberEmail(Line):
     """A member's e-mail in any letter case; one that nobody has gives an empty list."""
 
-    def filter(self, qs: QuerySet[Any], value: str | None) -> QuerySet[Any]:
-        """The rows of that member."""
-        if value is None:
-            return qs
-        members = Membership.objects.of(self.parent.organization).alias(folded=Lower("user__email"))
-        return qs.filter(**{f"{self.field_name}__in": members.filter(folded=Lower(Value(value)))})
+    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
+        """The rows of that member: looked up first, so that the list then reads one index in its order."""
+        members = Membership.objects.of(Slot("organization")).alias(folded=Lower("user__email"))
+        return qs.filter(**{self.field_name: Subquery(members.filter(folded=Lower(value.typed("text"))).values("pk")[:1])})

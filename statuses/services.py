@@ -4,11 +4,12 @@ import uuid
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import ProtectedError, Q
 
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, Invalid
 from pipeline_backend.moments import now
+from pipeline_backend.rows import Fixed, Slot
 from statuses.models import AUTOMATIC, Board, Role, Status
 
 # Name, role, text and background color: at least 4.5 : 1 in contrast.
@@ -26,6 +27,9 @@ DEFAULTS = [
 ]
 
 DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointment_default"}
+DEFAULTS_OF: Fixed[Status] = Fixed(
+    lambda: Status.objects.of(Slot("organization")).filter(Q(is_lead_default=True) | Q(is_appointment_default=True), role__any=Slot("roles"))
+)
 
 
 class NeededStatus(Conflict):
@@ -50,10 +54,7 @@ def seed_defaults(*, organization: Organization) -> None:
 
 def defaults(organization: Organization, *wanted: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
     """The statuses that automatic moves use, all in one query; a board without a default for a role is left out."""
-    asked = Q()
-    for board, role in wanted:
-        asked |= Q(role=role, **{DEFAULT_FLAG[board]: True})
-    rows = list(Status.objects.of(organization).filter(asked))
+    rows = DEFAULTS_OF.all(organization=organization.pk, roles=[role.value for _, role in wanted])
     return {(board, role): row for board, role in wanted for row in rows if row.role == role and getattr(row, DEFAULT_FLAG[board])}
 
 
@@ -88,7 +89,10 @@ def delete_status(*, organization: Organization, status: Status) -> None:
     """Delete a status that nothing uses and no automatic move needs."""
     status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
     keep_needed(status, None)
-    status.delete()
+    try:
+        status.delete()
+    except ProtectedError:
+        raise StatusInUse(name=status.name) from None
 
 
 def keep_needed(before: Status, after: Status | None) -> None:

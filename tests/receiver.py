@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -24,11 +25,15 @@ class Received:
 
 @dataclass
 class Receiver:
-    """Answers with `codes` in turn (the last one from then on) and keeps what came; `extra` are headers to answer with."""
+    """Answers with `codes` in turn (the last one from then on) and keeps what came; `extra` are headers to answer with.
+
+    `meanwhile` is called before each answer, with the number of the request.
+    """
 
     codes: list[int] = field(default_factory=lambda: [204])
     extra: dict[str, str] = field(default_factory=dict)
     received: list[Received] = field(default_factory=list)
+    meanwhile: Callable[[int], object] = field(default=lambda number: None)
     connections: int = 0
     url: str = ""
 
@@ -62,7 +67,9 @@ def handler_for(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.received.append(Received({name.lower(): value for name, value in self.headers.items()}, body))
             codes = receiver.codes
-            self.send_response(codes.pop(0) if len(codes) > 1 else codes[0])
+            code = codes.pop(0) if len(codes) > 1 else codes[0]
+            receiver.meanwhile(len(receiver.received))
+            self.send_response(code)
             for name, value in receiver.extra.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", "0")

@@ -1,25 +1,35 @@
 """List filters on django-filter: a bad value is a 400 that names its parameter (decision 6).
 
 A filter is one line of a `ListFilter`; it always starts from a queryset of one organization, and describes itself to
-the OpenAPI document.
+the OpenAPI document. django-filter reads the values; the statement is compiled once for each combination of filters,
+with a slot in the place of each value.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django import forms
-from django.db import models
-from django.db.models import QuerySet, Value
+from django.db import connection, models
+from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django_filters import Filter, FilterSet
 
 from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.api.fields import parse_moment, parse_uuid
+from pipeline_backend.rows import Slot, filled
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 DAY = timedelta(days=1) - timedelta(milliseconds=1)
+COUNT = "SELECT count(*) AS total FROM ({ids}) AS chosen"
+PAGE = """
+WITH counted AS ({count})
+SELECT total, ARRAY(SELECT id FROM ({ids} LIMIT {limit:d} OFFSET {start:d}) AS page WHERE (SELECT total FROM counted) > {start:d}) FROM counted
+"""
 
 
 class Parameter(forms.Field):
@@ -77,14 +87,14 @@ class MembersParameter(Parameter):
         self.most = most
         super().__init__(*args, **options)
 
-    def read(self, text: str) -> list[str]:
-        """The members."""
+    def read(self, text: str) -> str | list[str]:
+        """The member, or the members."""
         members = text.split(",", len(self.accepted) * 4)
         if self.most == 1 and members != [text]:
             members = [text]
         if not set(members) <= set(self.accepted):
             raise ValueError(f"must be one of: {', '.join(self.accepted)}")
-        return members
+        return members if len(set(members)) > 1 else members[0]
 
 
 class Line(Filter):
@@ -133,18 +143,10 @@ class KnownId(Line):
         super().__init__(field_name, help=help)
         self.related = model
 
-    def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        """The rows that point at it."""
-        if value is None:
-            return qs
-        if not self.related.objects.of(self.parent.organization).filter(pk=value).exists():  # type: ignore[attr-defined]
-            raise Invalid({self.parent_name: ["is not known in the organization"]})
-        return qs.filter(**{f"{self.field_name}_id": value})
-
-    @property
-    def parent_name(self) -> str:
-        """The parameter's name."""
-        return next(name for name, line in self.parent.filters.items() if line is self)
+    def knows(self, organization: Any, id: UUID) -> bool:
+        """Whether the organization has it."""
+        known: bool = self.related.objects.of(organization).filter(pk=id).exists()  # type: ignore[attr-defined]
+        return known
 
 
 class Members(Line):
@@ -156,7 +158,11 @@ class Members(Line):
         self.accepted = list(choices.values)
         self.single = single
         summary = "" if single else f"Comma-separated: any of {', '.join(self.accepted)}."
-        super().__init__(field_name, help=help or summary, lookup_expr="in", accepted=self.accepted, most=1 if single else None)
+        super().__init__(field_name, help=help or summary, accepted=self.accepted, most=1 if single else None)
+
+    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
+        """The rows with the member, or with any of several: two statements, because only of one the index knows the order."""
+        return qs.filter(**{f"{self.field_name}__{'any' if value.is_list else 'exact'}": value})
 
     def describe(self) -> dict[str, Any]:
         """With the values, where one is allowed."""
@@ -166,11 +172,9 @@ class Members(Line):
 class SameText(Line):
     """Equal, whatever the letter case."""
 
-    def filter(self, qs: QuerySet[Any], value: str | None) -> QuerySet[Any]:
+    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
         """The rows with this text."""
-        if value is None:
-            return qs
-        return qs.alias(folded=Lower(self.field_name)).filter(folded=Lower(Value(value)))
+        return qs.alias(folded=Lower(self.field_name)).filter(folded=Lower(value.typed("text")))
 
 
 class ListFilter(FilterSet):
@@ -178,22 +182,36 @@ class ListFilter(FilterSet):
 
     orderings: ClassVar[list[str]] = ["created_at", "updated_at"]
 
-    def __init__(self, query: Mapping[str, str], *, organization: Any, rows: QuerySet[Any]) -> None:
+    def __init__(self, query: Mapping[str, str], *, organization: Any) -> None:
         self.organization = organization
         self.query = query
-        super().__init__(data=query, queryset=rows)
+        # Of the filters only those that are asked for: copying them all takes longer than the rest of the request.
+        self.base_filters = {name: line for name, line in self.declared_filters.items() if query.get(name, "").strip()}
+        super().__init__(data=query, queryset=self._meta.model._base_manager)
 
     def problems(self) -> dict[str, list[str]]:
         """What is wrong with the parameters, by their names."""
-        found = {name: [str(item) for item in items] for name, items in self.form.errors.items()}
+        found = {name: [str(item) for item in items] for name, items in self.form.errors.items()} if self.filters else {}
         if self.ordering.removeprefix("-") not in self.orderings:
             found["ordering"] = [f"must be one of: {', '.join(self.accepted_orderings())}"]
         return found
 
-    def chosen(self) -> QuerySet[Any]:
-        """The rows asked for, in order, the id settling ties; ask for `problems` first."""
-        by_id = "-id" if self.ordering.startswith("-") else "id"
-        return self.filter_queryset(self.queryset).order_by(self.ordering, by_id)
+    def cut(self, start: int, limit: int) -> tuple[int, list[UUID]]:
+        """How many rows are asked for, and the ids of a part of them; ask for `problems` first."""
+        values: dict[str, Any] = self.form.cleaned_data if self.filters else {}
+        lines: Any = type(self)
+        choice = choose(lines, tuple((name, isinstance(value, list)) for name, value in sorted(values.items())), self.ordering)
+        total, ids = choice.cut(start, limit, {**values, "organization": self.organization.pk})
+        if not total:
+            self.refuse_unknown(values)
+        return total, ids
+
+    def refuse_unknown(self, values: dict[str, Any]) -> None:
+        """400 for ids that the organization does not have. Asked only where nothing was found: of what has rows, it has the id."""
+        known = {name: line for name, line in self.filters.items() if isinstance(line, KnownId)}
+        unknown = [name for name, line in known.items() if not line.knows(self.organization, values[name])]
+        if unknown:
+            raise Invalid({name: ["is not known in the organization"] for name in unknown})
 
     @property
     def ordering(self) -> str:
@@ -208,7 +226,41 @@ class ListFilter(FilterSet):
     @classmethod
     def parameters(cls) -> Iterator[tuple[str, dict[str, Any], str]]:
         """Name, schema and help of each, for the OpenAPI document."""
-        for name, line in cls.base_filters.items():
+        for name, line in cls.declared_filters.items():
             yield name, line.describe(), line.help
         if cls.orderings:
             yield "ordering", {"type": "string", "enum": cls.accepted_orderings()}, "Newest first (-created_at) by default."
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The statements of one combination of filters in one order: how many rows, and their ids."""
+
+    count: str
+    count_slots: list[Any]
+    ids: str
+    ids_slots: list[Any]
+
+    def cut(self, start: int, limit: int, values: dict[str, Any]) -> tuple[int, list[UUID]]:
+        """The number of all, and the ids of some.
+
+        Limit and offset are written out: with parameters in their place PostgreSQL would plan anew each time. A page
+        behind the end is not looked for.
+        """
+        with connection.cursor() as cursor:
+            statement = PAGE.format(count=self.count, ids=self.ids, limit=limit, start=start)
+            cursor.execute(statement, filled([*self.count_slots, *self.ids_slots], values))
+            total, ids = cursor.fetchone()
+        return total, ids
+
+
+@lru_cache(maxsize=512)
+def choose(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> Choice:
+    """The statements for these parameters, each named with whether it is a list; the id settles ties of the order."""
+    rows = lines._meta.model.objects.of(Slot("organization"))
+    for name, is_list in given:
+        rows = lines.declared_filters[name].filter(rows, Slot(name, is_list=is_list))
+    by_id = "-id" if ordering.startswith("-") else "id"
+    ids, ids_slots = rows.order_by(ordering, by_id).values_list("id").query.sql_with_params()
+    all_ids, slots = rows.order_by().values_list("id").query.sql_with_params()
+    return Choice(COUNT.format(ids=all_ids), list(slots), ids, list(ids_slots))

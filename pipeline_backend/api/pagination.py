@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
-
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 100
 MAX_PAGE = 2**53 - 1  # the largest whole number that every JSON reader keeps exact
@@ -26,12 +24,10 @@ class Page:
         limit, bad_limit = read_number(query, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
         return cls(number, limit), bad_number | bad_limit
 
-    def cut(self, rows: QuerySet[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The ids on this page, and the pagination object."""
-        total = rows.count()
-        start = (self.number - 1) * self.limit
-        ids = list(rows.values_list("pk", flat=True)[start : start + self.limit]) if start < total else []
-        return ids, self.describe(total)
+    @property
+    def start(self) -> int:
+        """How many rows come before it."""
+        return (self.number - 1) * self.limit
 
     def describe(self, total: int) -> dict[str, Any]:
         """The pagination object."""

@@ -12,9 +12,11 @@ from typing import Any, ClassVar
 
 import orjson
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db import connection, models
+from django.db import models
 from django.db.models import Case, Expression, F, Func, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast
+
+from pipeline_backend.rows import Fixed, Slot
 
 Json = orjson.Fragment
 Schema = dict[str, Any]
@@ -205,22 +207,29 @@ class Shape:
         wanted = list(ids)
         if not wanted:
             return []
-        statement, fixed = cls.statement()
-        with connection.cursor() as cursor:
-            cursor.execute(statement, [*fixed, organization.pk, wanted])
-            rows = dict(cursor.fetchall())
+        rows = dict(cls.rows().all(organization=organization.pk, ids=wanted))
         return [Json(rows[one]) for one in wanted if one in rows]
 
     @classmethod
     def one(cls, organization: Any, id: uuid.UUID) -> Json | None:
         """The organization's object with this id, or None."""
-        return next(iter(cls.of(organization, [id])), None)
+        found = cls.row().first(organization=organization.pk, id=id)
+        return Json(found[1]) if found else None
 
     @classmethod
     @cache
-    def statement(cls) -> tuple[str, tuple[Any, ...]]:
-        """The fixed statement: compiling it anew costs more than running it."""
-        rows = cls.model._base_manager.order_by().values_list("pk", Cast(cls.expression(), models.TextField()))
-        sql, fixed = rows.query.sql_with_params()
-        table = connection.ops.quote_name(cls.model._meta.db_table)
-        return f"{sql} WHERE {table}.organization_id = %s AND {table}.id = ANY(%s)", fixed
+    def rows(cls) -> Fixed[tuple[uuid.UUID, str]]:
+        """The fixed statement of many: id and JSON."""
+        return Fixed(lambda: cls.selected().filter(pk__any=Slot("ids")))
+
+    @classmethod
+    @cache
+    def row(cls) -> Fixed[tuple[uuid.UUID, str]]:
+        """The fixed statement of one. It is another, because PostgreSQL would plan a list of one anew each time."""
+        return Fixed(lambda: cls.selected().filter(pk=Slot("id")))
+
+    @classmethod
+    def selected(cls) -> QuerySet[Any, Any]:
+        """Id and JSON of an organization's rows."""
+        rows = cls.model._base_manager.filter(organization=Slot("organization")).order_by()
+        return rows.values_list("pk", Cast(cls.expression(), models.TextField()))

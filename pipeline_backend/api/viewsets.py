@@ -87,8 +87,8 @@ class ExternalViewSet(ViewSetMixin, KeyedView):
         problems |= chosen.problems()
         if problems:
             raise Invalid(problems)
-        ids, pagination = page.cut(chosen.chosen())
-        return found(message, shape.of(self.organization, ids), pagination=pagination)
+        total, ids = chosen.cut(page.start, page.limit)
+        return found(message, shape.of(self.organization, ids), pagination=page.describe(total))
 
     def detail_of(self, shape: type[Shape], id: str, *, message: str) -> Response:
         """One object by its id, or 404."""

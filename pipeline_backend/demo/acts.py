@@ -18,14 +18,14 @@ from appointments.services import (
     earliest_upcoming,
     edit_appointment,
     last_touch,
-    note_outcome,
+    outcome_line,
     reschedule,
     save_analysis,
     write_note,
 )
 from leads.models import CustomField, Lead, TouchPoint
 from leads.phones import Phone, read_phone
-from leads.services import announce, change_status, edit_lead, fill, find_or_create, move_automatically, point_at, source_named
+from leads.services import announce, change_status, edit_lead, fill, find_or_create, first_line, keep, move_automatically, new_lead, point_at, source_named
 from optins.models import OptInSource
 from optins.services import submit
 from organizations.actors import SYSTEM, Actor, key_actor, staff
@@ -34,6 +34,7 @@ from pipeline_backend.demo.campaigns import FORMS, Channel, answers, visit
 from pipeline_backend.demo.opening import FIELDS, World
 from pipeline_backend.demo.people import Person
 from pipeline_backend.moments import now
+from pipeline_backend.rows import insert
 from statuses.models import PAID, Role
 from webhooks.services import record
 
@@ -155,7 +156,7 @@ def book_at_provider(world: World, person: Person, call: Call) -> UUID:
     """What a scheduler's integration does, which is no part of this service: the steps of `appointments.services.book`."""
     organization, booked = world.organization, world.statuses[Role.APPOINTMENT_BOOKED]
     source = source_named(organization=organization, name=call.source.value)
-    lead, is_new = find_or_create(organization=organization, actor=SYSTEM, email=person.email, status=booked, source=source, first_name=person.first_name)
+    lead, is_new = find_or_create(new_lead(organization=organization, email=person.email, status=booked, source=source, first_name=person.first_name))
     fill(lead, source=source, phone=phone_of(person), last_name=person.last_name)
     appointment: Appointment = Appointment.objects.create(
         organization=organization,
@@ -174,9 +175,10 @@ def book_at_provider(world: World, person: Person, call: Call) -> UUID:
         triager=call.triager,
         **last_touch(lead),
     )
-    note_outcome(appointment, None, booked, SYSTEM)
+    insert(outcome_line(appointment, None, booked, SYSTEM), *([first_line(lead, actor=SYSTEM)] if is_new else []))
     point_at(lead, earliest_upcoming(lead))
     if is_new:
+        keep(lead)
         announce(lead, actor=SYSTEM)
     move_automatically(lead, booked, actor=SYSTEM)
     record(CREATED, appointment, actor=SYSTEM)
