@@ -1,6 +1,9 @@
 """Writing and sending one mail, from its row alone."""
 
+import contextlib
 import smtplib
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -95,14 +98,41 @@ class Mail(Channel):
 
 
 def send(notification: Notification, connection: Any) -> Result:
-    """One mail, and how it went."""
+    """One mail, and how it went; given up while the lease surely lasts."""
     mail = compose(notification)
     mail.connection = connection
     try:
-        mail.send()
-    except smtplib.SMTPRecipientsRefused:
-        return Result(error="recipient_refused")
+        with cut_off_after(settings.DELIVERY_LEASE_SECONDS / 2, connection):
+            connection.open()  # otherwise it is closed again after each mail
+            mail.send()
     except (smtplib.SMTPException, OSError) as error:
         connection.close()
-        return Result(error="timeout" if isinstance(error, TimeoutError) else "mail_server")
+        return Result(error=error_class(error))
     return Result()
+
+
+@contextmanager
+def cut_off_after(seconds: float, connection: Any) -> Iterator[None]:
+    """Shut the line to the mail server when the time is up: its own timeout is for each answer, not for the whole."""
+    timer = threading.Timer(seconds, cut_off, [connection])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def cut_off(connection: Any) -> None:
+    """End the conversation from our side; whoever waits for an answer gets an error."""
+    sock = getattr(getattr(connection, "connection", None), "sock", None)
+    if sock:
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+
+def error_class(error: Exception) -> str:
+    """One word for staff; smtplib hides a timeout inside its own errors."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return "recipient_refused"
+    return "timeout" if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError) else "mail_server"

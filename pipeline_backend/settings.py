@@ -241,7 +241,7 @@ if DELIVERY_LEASE_SECONDS < 2 * DELIVERY_DEADLINE_SECONDS:
 
 # --- mail -------------------------------------------------------------------------------------------------------------
 vars().update(env.email_url("EMAIL_URL", default="smtp://127.0.0.1:25"))
-EMAIL_TIMEOUT = 15
+EMAIL_TIMEOUT = 10  # for each answer of the mail server
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Pipeline Backend <pipeline@localhost>")
 
 # --- words, times, files ----------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def page_part(endpoint: Endpoint) -> str:
     """The part of the endpoint's page that tells how it has been doing."""
     tries = last_attempts(endpoint)
     spans = [("The last 24 hours", health(endpoint, DAY)), ("The last 7 days", health(endpoint, WEEK))]
-    return render_to_string("webhooks/health.html", {"tries": tries, "spans": spans, "bars": bars(tries), "width": SHOWN * STEP})
+    return render_to_string("webhooks/health.html", {"tries": tries, "spans": spans, "bars": bars(tries), "width": max(1, len(tries)) * STEP})
 
 
 def last_attempts(endpoint: Endpoint) -> list[Attempt]:
@@ -78,8 +78,7 @@ def last_attempts(endpoint: Endpoint) -> list[Attempt]:
 def bars(tries: list[Attempt]) -> list[Bar]:
     """The sparkline, the newest at the right end."""
     longest = max((one.duration_ms for one in tries), default=0) or 1
-    offset = SHOWN - len(tries)
-    return [bar(one, (offset + place) * STEP, max(3, round(HEIGHT * one.duration_ms / longest))) for place, one in enumerate(tries)]
+    return [bar(one, place * STEP, max(3, round(HEIGHT * one.duration_ms / longest))) for place, one in enumerate(tries)]
 
 
 def bar(one: Attempt, x: int, height: int) -> Bar:
