@@ -205,7 +205,7 @@ def cancel(*, organization: Organization, actor: Actor, external_reference: str,
 
 def whose(organization: Organization, reference: str) -> Conflict | Missing:
     """Why there is nothing here to cancel: a provider has it, or nobody."""
-    elsewhere = Appointment.objects.of(organization).filter(external_reference=reference).first()
+    elsewhere = Appointment.objects.of(organization).filter(external_reference=reference).exclude(source=AppointmentSource.MANUAL).first()
     if elsewhere is None:
         return NotBooked(reference=reference)
     return ManagedElsewhere(reference=reference, provider=elsewhere.source)

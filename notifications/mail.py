@@ -82,6 +82,9 @@ def one_line(text: str) -> str:
     return " ".join(text.split())[:200]
 
 
+CUT_AGAIN_SECONDS = 0.5
+
+
 class Mail(Channel):
     """E-mail, one connection to the mail server for an organization's turn."""
 
@@ -114,13 +117,19 @@ def send(notification: Notification, connection: Any) -> Result:
 @contextmanager
 def cut_off_after(seconds: float, connection: Any) -> Iterator[None]:
     """Shut the line to the mail server when the time is up: its own timeout is for each answer, not for the whole."""
-    timer = threading.Timer(seconds, cut_off, [connection])
-    timer.daemon = True
-    timer.start()
+    done = threading.Event()
+    threading.Thread(target=watch, args=(done, seconds, connection), daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        done.set()
+
+
+def watch(done: threading.Event, seconds: float, connection: Any) -> None:
+    """Once the time is up, cut the line off; again and again, since it may just be opening."""
+    while not done.wait(seconds):
+        cut_off(connection)
+        seconds = CUT_AGAIN_SECONDS
 
 
 def cut_off(connection: Any) -> None:

@@ -22,7 +22,7 @@ signal.signal(signal.SIGTERM, end)
 BEHAVIOURS = {
     "works": "print('works', flush=True); time.sleep(600)",
     "fails": "time.sleep(0.1); sys.exit(3)",
-    "fails when told": "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(3)); time.sleep(600)",
+    "fails when told": "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(3)); print('listening', flush=True); time.sleep(600)",
     "is deaf": "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('works', flush=True); time.sleep(600)",
     "has a child": "subprocess.Popen(['sleep', '600']); print('works', flush=True); time.sleep(600)",
     "serves": """

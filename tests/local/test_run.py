@@ -36,6 +36,7 @@ def test_other_requests_to_end_are_obeyed_too(start_run: StartRun, number: signa
 
 def test_a_crashed_part_stops_the_rest_and_is_named_in_the_last_line(start_run: StartRun, tmp_path: Path) -> None:
     run = start_run(parts={**PARTS, "worker": "fails when told"}).is_up()
+    assert eventually(lambda: "listening" in run.log)
     noted = json.loads((tmp_path / ".data" / "run.json").read_text())
 
     os.kill(next(pid for name, pid, _ in noted["parts"] if name == "worker"), signal.SIGUSR1)
