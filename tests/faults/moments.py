@@ -1,0 +1,133 @@
+"""The moments at which a worker can be made to kill itself."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from pipeline_backend import outbox, sending
+from webhooks.deliveries import DELIVERIES
+
+POISON = b"poison"
+
+
+def die() -> None:
+    """What the kernel does to a process that took too much memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def before_the_claim_commits() -> None:
+    """The rows are leased, and the transaction is still open."""
+    outbox.lease = then(outbox.lease, die)
+
+
+def after_the_claim() -> None:
+    """The lease is committed, and nothing is sent."""
+    outbox.Queue.claim = then(outbox.Queue.claim, die)
+
+
+def amid_the_request() -> None:
+    """Half of the third request is on its way."""
+    whole, countdown = sending.Wire.sendall, Countdown(3)
+
+    def send_half(wire: sending.Wire, data: bytes) -> None:
+        if countdown.is_over():
+            whole(wire, data[: len(data) // 2])
+            die()
+        whole(wire, data)
+
+    sending.Wire.sendall = send_half
+
+
+def before_the_answer() -> None:
+    """The third request is sent, and its answer is not read."""
+    countdown = Countdown(3)
+    sending.Wire.sendall = then(sending.Wire.sendall, lambda: countdown.is_over() and die())
+
+
+def after_the_answer() -> None:
+    """The third answer is here, and its result is not written."""
+    settle, countdown = outbox.Queue.settle, Countdown(3)
+
+    def settle_or_die(*arguments: Any) -> bool:
+        if countdown.is_over():
+            die()
+        return settle(*arguments)
+
+    outbox.Queue.settle = settle_or_die
+
+
+def before_the_result_commits() -> None:
+    """The third result is written, and the transaction is still open."""
+    settle, countdown = outbox.Queue.settle, Countdown(3)
+
+    def settle_and_die(*arguments: Any) -> bool:
+        with transaction.atomic():
+            is_ours = settle(*arguments)
+            if countdown.is_over():
+                die()
+        return is_ours
+
+    outbox.Queue.settle = settle_and_die
+
+
+def at_the_poison() -> None:
+    """One event's body kills whoever sends it."""
+    post = sending.Line.post
+
+    def post_or_die(line: sending.Line, body: bytes, headers: dict[str, str]) -> sending.Sent:
+        if POISON in body:
+            die()
+        return post(line, body, headers)
+
+    sending.Line.post = post_or_die
+
+
+KILLS = [before_the_claim_commits, after_the_claim, amid_the_request, before_the_answer, after_the_answer, before_the_result_commits]
+MOMENTS = {kill.__name__: kill for kill in (*KILLS, at_the_poison)}
+
+
+class Countdown:
+    """True at the so-manieth call."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def is_over(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+
+def then(function: Callable[..., Any], act: Callable[[], object]) -> Callable[..., Any]:
+    """The function, and something else after it if it gave or took anything."""
+
+    def both(*arguments: Any, **named: Any) -> Any:
+        result = function(*arguments, **named)
+        if result or result is None:
+            act()
+        return result
+
+    return both
+
+
+def look_only_at(path: str) -> None:
+    """As if the others' endpoints were not there."""
+    object.__setattr__(DELIVERIES, "open", DELIVERIES.open & Q(url__endswith=path))
+
+
+def restart_after_each_death() -> None:
+    """Go on in a child; the parent makes another one whenever it dies."""
+    while child := os.fork():
+        os.waitpid(child, 0)
+
+
+def prepare(moment: str, *path: str) -> None:
+    """Arrange for the death of this process."""
+    MOMENTS[moment]()
+    if path:
+        look_only_at(*path)
+    if MOMENTS[moment] is at_the_poison:
+        restart_after_each_death()

@@ -1,0 +1,65 @@
+"""A worker that was away longer than its lease may have sent, but changes nothing any more."""
+
+import signal
+import threading
+
+from organizations.models import Organization
+from pipeline_backend.moments import now
+from pipeline_backend.outbox import State
+from tests.faults.backlog import are_done, endpoint_at, pile
+from tests.faults.stack import Stack, wait_for
+from tests.receiver import Receiver
+from webhooks.models import Attempt, Delivery, Endpoint
+
+
+def tries(delivery: Delivery) -> list[tuple[int, bool]]:
+    """Each attempt's status, and whether it came too late to count."""
+    return sorted(Attempt.unscoped.filter(delivery=delivery).values_list("status_code", "is_stale"))
+
+
+def assert_delivered_once(delivery: Delivery, endpoint: Endpoint) -> None:
+    """The row tells of the success alone."""
+    delivery.refresh_from_db()
+    endpoint.refresh_from_db()
+    assert (delivery.state, delivery.attempts, delivery.last_error) == (State.DONE, 1, "")
+    assert endpoint.failures == 0
+
+
+def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_delivered(hasty: Stack, organization: Organization, receiver: Receiver) -> None:
+    receiver.codes = [204, 204]
+    receiver.meanwhile = lambda number: number == 1 and hasty.kill("worker", signal.SIGSTOP)
+    endpoint = endpoint_at(organization, receiver.url)
+    delivery = pile(endpoint, 1)[0]
+
+    hasty.start("worker")
+    wait_for(lambda: receiver.received, seconds=30)
+    hasty.start("worker-2")
+    wait_for(lambda: are_done(endpoint), seconds=30)
+    delivery.refresh_from_db()
+    finished_at = delivery.finished_at
+    hasty.kill("worker", signal.SIGCONT)
+    wait_for(lambda: len(tries(delivery)) == 2, seconds=10)
+
+    assert_delivered_once(delivery, endpoint)
+    assert delivery.finished_at == finished_at
+    assert [is_stale for _, is_stale in tries(delivery)].count(True) == 1
+    assert receiver.received[0].headers["webhook-id"] == receiver.received[1].headers["webhook-id"]
+
+
+def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(stack: Stack, organization: Organization, receiver: Receiver) -> None:
+    is_written = threading.Event()
+    acts = {1: lambda: stack.kill("worker", signal.SIGSTOP), 2: lambda: (stack.kill("worker", signal.SIGCONT), is_written.wait(10))}
+    receiver.codes, receiver.meanwhile = [500, 204], lambda number: acts[number]()
+    endpoint = endpoint_at(organization, receiver.url)
+    delivery = pile(endpoint, 1)[0]
+
+    stack.start("worker")
+    wait_for(lambda: receiver.received, seconds=30)
+    Delivery.unscoped.update(next_attempt_at=now())  # the lease is over
+    stack.start("worker-2")
+    wait_for(lambda: tries(delivery), seconds=30)
+    is_written.set()
+    wait_for(lambda: are_done(endpoint), seconds=10)
+
+    assert_delivered_once(delivery, endpoint)
+    assert tries(delivery) == [(204, False), (500, True)]

@@ -1,0 +1,87 @@
+"""PostgreSQL goes away in the middle of it: requests are taken or asked to come again, and nothing taken is lost."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from django.db import DatabaseError, connection
+from psycopg import sql
+
+from organizations.models import Organization
+from pipeline_backend.local import processes
+from tests.client import Api
+from tests.factories import events_of
+from tests.faults.backlog import endpoint_at, pile
+from tests.faults.bookings import has_all, stream
+from tests.faults.fast_receiver import FastReceiver
+from tests.faults.stack import Stack, wait_for
+
+
+def ask(question: str) -> list[tuple]:
+    """Rows of an answer, on whatever connection there is."""
+    connection.close()
+    with connection.cursor() as cursor:
+        cursor.execute(question)
+        return cursor.fetchall()
+
+
+FAULTS = 3
+OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+
+
+def cut_connections() -> None:
+    """As an administrator would, or a fail-over."""
+    ask(f"SELECT pg_terminate_backend(pid) {OTHERS}")
+
+
+def crash() -> None:
+    """Kill a server process, which makes PostgreSQL throw out everybody and recover; only the throw-away one of these tests."""
+    folder = ask("SHOW data_directory")[0][0]
+    pid = ask(f"SELECT pid {OTHERS} LIMIT 1")[0][0]
+    assert "pipeline-backend" in folder
+    assert folder in processes.command_line(int((Path(folder) / "postmaster.pid").read_text().split()[0]))
+    assert processes.command_line(pid).startswith("postgres: ")
+    os.kill(pid, signal.SIGKILL)
+    wait_for(answers, seconds=30)
+
+
+def answers() -> bool:
+    """Whether it is there again."""
+    try:
+        return bool(ask("SELECT 1"))
+    except DatabaseError:
+        return False
+
+
+def is_throwaway() -> bool:
+    """Whether the server is one that `make test` has started."""
+    return "pipeline-backend" in ask("SHOW data_directory")[0][0]
+
+
+@pytest.mark.parametrize("fault", [cut_connections, crash])
+def test_bookings_and_deliveries_survive(hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str], fault) -> None:
+    if fault is crash and not is_throwaway():
+        pytest.skip("this PostgreSQL is somebody's")
+    # The throw-away server writes its log late, for speed; what it has confirmed must outlive the crash here.
+    with connection.cursor() as cursor:
+        name = sql.Identifier(connection.settings_dict["NAME"])
+        cursor.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = on").format(name))
+    connection.close()
+    pile(endpoint_at(organization, inbox.url("ok")), 1000)
+    hasty.settings["RATE_LIMIT_PER_MINUTE"] = "100000"
+    hasty.start("web", "worker")
+
+    with stream(hasty, str(api.key), threads=4) as bookings:
+        wait_for(inbox.has(50), seconds=30)
+        for _ in range(FAULTS):
+            fault()
+            bookings.wait_for_more(20)
+    wait_for(has_all(inbox), seconds=90)
+
+    assert bookings.codes() <= {200, 201, 503}
+    assert all("retry-after" in answer.headers for answer, _ in bookings.answers if answer.code == 503)
+    assert events_of(organization).count("appointment.created") == len(bookings.taken)
+    refused = [answer.code for answer, _ in bookings.answers].count(503)
+    repeats = inbox.times().total() - len(inbox.times())
+    figures[f"PostgreSQL, {fault.__name__}, {FAULTS} times"] = f"{len(bookings.taken)} bookings taken, {refused} answered 503, {repeats} events repeated"
