@@ -145,6 +145,8 @@ class Queue:
                     return False
                 if not self.work_off(jobs, deliver, claimed_at) or is_slow:
                     return True
+                if len(jobs) < BATCH and not jobs[0].claims:
+                    return False  # that was all; what comes later rings for itself
         return True
 
     def work_off(self, jobs: list[Any], deliver: Callable[[Any], Result], claimed_at: float) -> bool:
