@@ -65,6 +65,7 @@ class Stack:
             self.kill(name)
         self.celery.close()
         self.redis.remove()
+        connection.close()  # a fault may have broken it; the next test gets another
         for log in self.folder.glob("*.log"):
             sys.stdout.write(f"--- the end of {log.name}\n{log.read_text()[-2000:]}\n")  # pytest shows it with a failure
 
