@@ -4,12 +4,12 @@ from typing import ClassVar
 
 from appointments.models import Appointment, CallCategory
 from leads.models import Lead
-from organizations.filters import MemberEmail
-from pipeline_backend.api.filters import KnownId, ListFilter, Members, MomentFrom, MomentTo
+from organizations.filters import CountedList, MemberEmail
+from pipeline_backend.api.filters import KnownId, Members, MomentFrom, MomentTo
 from statuses.models import Role
 
 
-class AppointmentFilter(ListFilter):
+class AppointmentFilter(CountedList):
     """Which appointments."""
 
     orderings: ClassVar[list[str]] = ["created_at", "updated_at", "schedule_time"]

@@ -3,12 +3,12 @@
 from typing import ClassVar
 
 from leads.models import Lead
-from organizations.filters import MemberEmail
-from pipeline_backend.api.filters import KnownId, ListFilter, Members, MomentFrom, MomentTo, SameText
+from organizations.filters import CountedList, MemberEmail
+from pipeline_backend.api.filters import KnownId, Members, MomentFrom, MomentTo, SameText
 from statuses.models import Role, Status
 
 
-class LeadFilter(ListFilter):
+class LeadFilter(CountedList):
     """Which leads."""
 
     email = SameText("email", help="The lead's e-mail, in any letter case.")

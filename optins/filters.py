@@ -4,10 +4,11 @@ from typing import ClassVar
 
 from leads.models import Lead
 from optins.models import OptIn, OptInSource
-from pipeline_backend.api.filters import KnownId, ListFilter, Members, MomentFrom, MomentTo
+from organizations.filters import CountedList
+from pipeline_backend.api.filters import KnownId, Members, MomentFrom, MomentTo
 
 
-class OptInFilter(ListFilter):
+class OptInFilter(CountedList):
     """Which opt-ins."""
 
     orderings: ClassVar[list[str]] = ["created_at"]

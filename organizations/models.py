@@ -126,6 +126,24 @@ class Membership(TenantModel):
         return self.user.get_full_name()
 
 
+class RowCount(TenantModel):
+    """How many rows of a table an organization has, kept by the database in the transaction that changes the number.
+
+    It is kept in parts, so that those who write at the same time do not wait for each other; the sum is exact.
+    """
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    counted = models.CharField("table", max_length=63, editable=False)
+    part = models.PositiveSmallIntegerField(editable=False)
+    rows = models.BigIntegerField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint("organization", "counted", "part", name="one_count_per_table_and_part")]
+
+    def __str__(self) -> str:
+        return f"{self.rows} of {self.counted}"
+
+
 class Scope(models.TextChoices):
     """What a key may do."""
 

@@ -213,6 +213,11 @@ class ListFilter(FilterSet):
         if unknown:
             raise Invalid({name: ["is not known in the organization"] for name in unknown})
 
+    @classmethod
+    def count_all(cls) -> tuple[str, list[Any]]:
+        """A statement for the number of all rows, named `total`, and its slots."""
+        return count(cls._meta.model.objects.of(Slot("organization")))
+
     @property
     def ordering(self) -> str:
         """The column to order by."""
@@ -262,5 +267,11 @@ def choose(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], orderin
         rows = lines.declared_filters[name].filter(rows, Slot(name, is_list=is_list))
     by_id = "-id" if ordering.startswith("-") else "id"
     ids, ids_slots = rows.order_by(ordering, by_id).values_list("id").query.sql_with_params()
-    all_ids, slots = rows.order_by().values_list("id").query.sql_with_params()
-    return Choice(COUNT.format(ids=all_ids), list(slots), ids, list(ids_slots))
+    counted, count_slots = count(rows) if given else lines.count_all()
+    return Choice(counted, count_slots, ids, list(ids_slots))
+
+
+def count(rows: QuerySet[Any]) -> tuple[str, list[Any]]:
+    """The statement that counts them, and its slots."""
+    ids, slots = rows.order_by().values_list("id").query.sql_with_params()
+    return COUNT.format(ids=ids), list(slots)

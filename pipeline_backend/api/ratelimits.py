@@ -39,6 +39,7 @@ class SteadyCache(BaseCache):
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         self.counted = 0
+        self.client: Any = None
 
     def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
         """Count, and true if it is the first. django-ratelimit then asks `incr` for the number: one round trip, not two."""
@@ -54,7 +55,8 @@ class SteadyCache(BaseCache):
         if time.monotonic() >= self.away_until:
             try:
                 redis: Any = caches["default"]
-                return int(redis._cache.get_client(key, write=True).eval(COUNT, 1, redis.make_key(key), timeout))
+                self.client = self.client or redis._cache.get_client(None, write=True)  # Django makes another for each call
+                return int(self.client.eval(COUNT, 1, redis.make_key(key), timeout))
             except (RedisError, OSError) as error:
                 self.note_away(error)
         memory = caches["memory"]

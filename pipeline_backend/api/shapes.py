@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import orjson
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import Case, Expression, F, Func, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Cast
 
 from pipeline_backend.rows import Fixed, Slot
@@ -124,13 +124,14 @@ class Nested(Field):
         super().__init__(path, null=null, help=help)
         self.shape = shape
 
-    def expression(self, name: str, prefix: str) -> Expression:
+    def expression(self, name: str, prefix: str) -> Any:
         """The inner object."""
         path = prefix + (self.path or name)
-        inner = self.shape.expression(f"{path}__")
         if not self.null:
-            return inner
-        return Case(When(**{f"{path}__isnull": False}, then=inner), output_field=models.JSONField())
+            return self.shape.expression(f"{path}__")
+        # Not a join: PostgreSQL's planning grows with each one, and comes to more than running the statement.
+        rows = self.shape.model._base_manager.filter(pk=OuterRef(path)).order_by()
+        return Subquery(rows.values_list(self.shape.expression()), output_field=models.JSONField())
 
     def schema(self, resolve: Resolve) -> Schema:
         """A reference to the inner shape."""
