@@ -98,6 +98,8 @@ class Stack:
         part = self.parts[name]
         with contextlib.suppress(ProcessLookupError):
             os.killpg(part.pid, number)
+        if number == signal.SIGSTOP:
+            os.waitpid(part.pid, os.WUNTRACED)  # it stands still only a moment later
         if number == signal.SIGKILL:
             part.wait(10)
             del self.parts[name]

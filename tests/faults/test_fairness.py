@@ -47,7 +47,7 @@ def book_everywhere(stack: Stack, keys: list[str], reference: str) -> None:
     """A booking in each organization, each told to ten endpoints."""
     for key in keys:
         assert stack.book(key, external_reference=reference)[0] == 201
-        time.sleep(0.3)
+        time.sleep(0.2)
 
 
 def waits_of(arrivals: list[Arrival]) -> list[float]:

@@ -42,6 +42,7 @@ def test_an_event_that_kills_each_worker_is_parked_and_the_others_of_its_endpoin
     poison = pile(endpoint, 1, note=POISON.decode())[0]
     pile(endpoint, EVENTS)
 
+    hasty.settings["DELIVERY_LEASE_SECONDS"] = "2"
     hasty.start("doomed", wish="at_the_poison")
     wait_for(lambda: State.PENDING.value not in states(endpoint), seconds=60)
 

@@ -24,6 +24,7 @@ def test_one_worker_delivers_all_there_is_and_drains_as_many_tasks_that_do_nothi
     stack.start("worker")
     events = pace(lambda: len(inbox.arrivals()), EVENTS)
     stack.kill("worker")
+    stack.flush_redis()  # what it has not acknowledged
 
     for _ in range(TASKS):
         stack.send_task(NO_OP)
