@@ -10,19 +10,9 @@ from uuid_utils.compat import uuid7
 
 from appointments.events import CREATED
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType
-from appointments.services import (
-    book,
-    cancel,
-    cancel_appointment,
-    change_outcome,
-    earliest_upcoming,
-    edit_appointment,
-    last_touch,
-    outcome_line,
-    reschedule,
-    save_analysis,
-    write_note,
-)
+from appointments.services import book, cancel, cancel_appointment, change_outcome, edit_appointment, reschedule, save_analysis, write_note
+from appointments.services.booking import last_touch
+from appointments.services.steps import earliest_upcoming, outcome_line
 from leads.models import CustomField, Lead, TouchPoint
 from leads.phones import Phone, read_phone
 from leads.services import announce, change_status, edit_lead, fill, find_or_create, first_line, keep, move_automatically, new_lead, point_at, source_named

@@ -77,10 +77,10 @@ def test_the_ground_knows_no_app() -> None:
 
 def test_inside_an_app_what_is_read_stands_below_what_is_done() -> None:
     upward = [
-        f"{app}/{name}.py -> {module}"
+        f"{path.relative_to(ROOT)} -> {module}"
         for app in LEVEL
         for place, name in enumerate(INSIDE)
-        if (path := ROOT / app / f"{name}.py").exists()
+        for path in [*(ROOT / app).glob(f"{name}.py"), *(ROOT / app).glob(f"{name}/*.py")]
         for module in imports_of(path)
         if module in {f"{app}.{later}" for later in INSIDE[place + 1 :]}
     ]
