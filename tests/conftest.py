@@ -1,4 +1,4 @@
-"""What every test may ask for: an organization and its integrator, and a stranger beside them."""
+"""What every test may ask for: an organization and its integrator, a stranger beside them, and a place for figures."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +10,8 @@ from organizations.models import Membership, Organization, Role
 from pipeline_backend.outbox import Doorbell
 from tests.client import Api
 from tests.factories import make_api, make_member, make_organization
+
+FOUND: dict[str, str] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +52,17 @@ def stranger_api(stranger: Organization) -> Api:
 def host(organization: Organization) -> Membership:
     """An active member of Acme, hana@acme.example."""
     return make_member(organization, "hana@acme.example", role=Role.CLOSER, first_name="Hana", last_name="Host")
+
+
+@pytest.fixture
+def figures() -> dict[str, str]:
+    """Write a figure here, and it stands at the end of the run."""
+    return FOUND
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show what was measured."""
+    if FOUND:
+        terminalreporter.section("figures")
+    for name, value in FOUND.items():
+        terminalreporter.write_line(f"{name}: {value}")

@@ -1,4 +1,4 @@
-"""The service as processes, and the figures that its tests find."""
+"""The service as processes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,22 +12,6 @@ from tests.factories import make_api, make_organization
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
 from tests.receiver import Receiver
-
-FOUND: dict[str, str] = {}
-
-
-@pytest.fixture
-def figures() -> dict[str, str]:
-    """Write a figure here, and it stands at the end of the run."""
-    return FOUND
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Show what was measured."""
-    if FOUND:
-        terminalreporter.section("figures")
-    for name, value in FOUND.items():
-        terminalreporter.write_line(f"{name}: {value}")
 
 
 @pytest.fixture
