@@ -177,11 +177,10 @@ CACHES = {
         "OPTIONS": {"socket_timeout": REDIS_SOCKET_SECONDS, "socket_connect_timeout": REDIS_SOCKET_SECONDS, "retry": Retry(NoBackoff(), 0)},
     },
     "ratelimits": {"BACKEND": "pipeline_backend.api.ratelimits.SteadyCache"},
-    "memory": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "fallback"},
+    "memory": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "fallback", "OPTIONS": {"MAX_ENTRIES": 10_000}},
 }
 # django-ratelimit does not list Django's own RedisCache; `api/ratelimits.py` says what makes it sound here.
 RATELIMIT_USE_CACHE = "ratelimits"
-RATELIMIT_FAIL_OPEN = True
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
 # --- people -----------------------------------------------------------------------------------------------------------
