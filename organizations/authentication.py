@@ -19,7 +19,7 @@ from organizations.actors import Actor, key_actor
 from organizations.keys import KeyText, parse_key
 from organizations.models import ApiKey, Organization, Scope
 from organizations.services import note_use
-from pipeline_backend.api.ratelimits import Usage, charge
+from pipeline_backend.api.ratelimits import Usage, charge, remember, used_up
 from pipeline_backend.moments import now
 from pipeline_backend.rows import Fixed, Slot
 
@@ -47,15 +47,36 @@ class Access:
     def charge(self, request: HttpRequest) -> Usage:
         """Count this request against the organization."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
-        return charge(request, group="organization", whom=str(self.organization.pk), limit=limit)
+        usage = charge(request, group="organization", whom=str(self.organization.pk), limit=limit)
+        remember(label(self.key.key_id, bytes(self.key.secret_hash)), usage)
+        return usage
+
+
+@dataclass(frozen=True)
+class UsedUp:
+    """What a key opens that was good a moment ago, of an organization that has no request left: nothing, and it costs no query."""
+
+    usage: Usage
+
+    def charge(self, request: HttpRequest) -> Usage:
+        """The limit as it stands; a refused request is not counted."""
+        return self.usage
+
+
+def label(key_id: str, secret_hash: bytes) -> str:
+    """Names one full key: who knows an id alone learns nothing of its limit."""
+    return f"{key_id}:{secret_hash.hex()}"
 
 
 class ApiKeyAuthentication(BaseAuthentication):
     """Every way of being no key gets the same answer."""
 
-    def authenticate(self, request: Request) -> tuple[None, Access]:
+    def authenticate(self, request: Request) -> tuple[None, Access | UsedUp]:
         """The access that the header's key gives, or 401."""
         given = parse_key(request.headers.get("x-api-key", ""))
+        usage = used_up(label(given.key_id, given.secret_hash)) if given else None
+        if usage:
+            return None, UsedUp(usage)
         key = find(given) if given else None
         if key is None:
             raise AuthenticationFailed(REFUSED)
