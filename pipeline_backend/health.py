@@ -1,14 +1,66 @@
-"""Is the service well: one address for load balancers and for `make run`."""
+"""Is the service well: `/healthz` for alarms and workers, `/readyz` for load balancers and `make run`."""
 
-from django.db import DatabaseError, connection
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import Error, connection
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
+
+from notifications.tasks import QUEUES
+from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
+from pipeline_backend.outbox import Queue, State
+from webhooks.deliveries import DELIVERIES
+
+AWAY = "The database does not answer"
+WAITING = "{what} have been due for more than {seconds} seconds, and no worker takes them up"
+WORK: dict[str, list[Queue]] = {"Webhook deliveries": [DELIVERIES], "Notifications": QUEUES}
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 while the database answers, 503 otherwise."""
+    """200 while the database answers and workers take up what is due, whatever processes there are; 503, saying what is wrong, otherwise."""
+    return answer(complaint())
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 while this web server can serve: absent workers are no reason to send it no bookings."""
+    return answer(silence())
+
+
+def answer(wrong: str) -> JsonResponse:
+    """The sentence, if there is one."""
+    if wrong:
+        return JsonResponse({"status": "error", "message": wrong}, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+    return JsonResponse({"status": "ok"})
+
+
+def complaint() -> str:
+    """What is wrong with the service, in a sentence; empty if nothing is."""
+    wrong = silence()
+    if wrong:
+        return wrong
+    waiting = " and ".join(what for what, queues in WORK.items() if any(is_neglected(queue) for queue in queues))
+    return WAITING.format(what=waiting.capitalize(), seconds=settings.HEALTH_BACKLOG_SECONDS) if waiting else ""
+
+
+def silence() -> str:
+    """That the database does not answer, if so."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except DatabaseError:
-        return JsonResponse({"status": "error", "message": "The database does not answer"}, status=503, headers={"Retry-After": "5"})
-    return JsonResponse({"status": "ok"})
+    except Error:
+        return AWAY
+    return ""
+
+
+def is_neglected(queue: Queue) -> bool:
+    """Whether something has been due for too long while no worker has anything of the same receiver in hand.
+
+    A slow receiver makes its own events wait, which is no illness of ours: it is in hand, or in the slow lane.
+    """
+    jobs = queue.rows.filter(**{f"{queue.group}_id": OuterRef("pk")}, state=State.PENDING).order_by()
+    late = jobs.filter(next_attempt_at__lt=Now() - timedelta(seconds=settings.HEALTH_BACKLOG_SECONDS))
+    in_hand = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
+    found: bool = queue.groups(is_slow=False).filter(Exists(late), ~Exists(in_hand)).exists()
+    return found

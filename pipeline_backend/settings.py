@@ -197,6 +197,7 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_HSTS_SECONDS = number("HSTS_SECONDS", default=31_536_000, least=0) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # asked from inside, where there is no TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("BEHIND_PROXY", default=False) else None
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 X_FRAME_OPTIONS = "DENY"
@@ -237,6 +238,7 @@ DELIVERY_DEADLINE_SECONDS = number("DELIVERY_DEADLINE_SECONDS", default=15)
 DELIVERY_LEASE_SECONDS = number("DELIVERY_LEASE_SECONDS", default=60)
 if DELIVERY_LEASE_SECONDS < 2 * DELIVERY_DEADLINE_SECONDS:
     raise ImproperlyConfigured("DELIVERY_LEASE_SECONDS must be at least twice DELIVERY_DEADLINE_SECONDS")
+HEALTH_BACKLOG_SECONDS = number("HEALTH_BACKLOG_SECONDS", default=300)
 
 # --- mail -------------------------------------------------------------------------------------------------------------
 vars().update(env.email_url("EMAIL_URL", default="smtp://127.0.0.1:25"))

@@ -12,7 +12,7 @@ from pipeline_backend import inbox
 from pipeline_backend.api.viewsets import UnknownRoute
 from pipeline_backend.documents import schema
 from pipeline_backend.errors import handler400, handler403, handler404, handler500
-from pipeline_backend.health import healthz
+from pipeline_backend.health import healthz, readyz
 
 PUBLIC: dict[str, Any] = {"authentication_classes": [], "permission_classes": []}
 
@@ -30,6 +30,7 @@ api: list[Any] = [
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
     path("api/", include(api)),
     path("admin/", admin.site.urls),
 ]

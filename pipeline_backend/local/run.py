@@ -199,7 +199,7 @@ def wait_for_web(port: int, parts: Parts, terminal: Terminal) -> None:
 def is_healthy(port: int) -> bool:
     line = HTTPConnection("127.0.0.1", port, timeout=2)
     try:
-        line.request("GET", "/healthz")
+        line.request("GET", "/readyz")
         return line.getresponse().status == 200
     except (OSError, HTTPException):
         return False
