@@ -1,5 +1,6 @@
 # make run     the whole application on this computer, with demo data; PORT=8001 for another port
 # make test    all tests; ARGS="-k booking" for some of them
+# make soak    ten minutes of load with kills and restarts, then a table of what held; SECONDS=60 for a minute
 # make lint    style, types, missing migrations
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make clean   remove the virtual environment and the local data
@@ -15,13 +16,16 @@ ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
 
-.PHONY: run test lint pins clean
+.PHONY: run test soak lint pins clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m pipeline_backend.local run
 
 test: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m pipeline_backend.local test $(ARGS)
+
+soak: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+	@$(VENV) -m pipeline_backend.local with-servers $(VENV) -m tests.soak $(SECONDS)
 
 lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m ruff check .

@@ -25,7 +25,7 @@ from tests.client import booking
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
-GRANIAN = "granian --interface wsgi --host 127.0.0.1 --port {port} --workers 1 --blocking-threads 4 --no-access-log"
+GRANIAN = "granian --interface wsgi --host 127.0.0.1 --port {port} --workers {web_workers} --blocking-threads 4 --respawn-failed-workers --no-access-log"
 COMMANDS = {
     "web": f"{GRANIAN} pipeline_backend.wsgi:application",
     "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
@@ -52,6 +52,7 @@ class Stack:
     port: int = field(default_factory=free_port)
     parts: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    web_workers: int = 1
 
     def __enter__(self) -> "Stack":
         self.redis = Redis(self.folder / "redis", throwaway=True)
@@ -72,7 +73,8 @@ class Stack:
     def start(self, *names: str, wish: str = "") -> None:
         """Start parts; the web server is waited for. `worker-2` is another worker, `wish` what a doomed one is told."""
         for name in names:
-            command = COMMANDS[name.split("-")[0]].format(port=self.port, folder=self.folder, name=name, wish=wish)
+            facts = {"port": self.port, "web_workers": self.web_workers, "folder": self.folder, "name": name, "wish": wish}
+            command = COMMANDS[name.split("-")[0]].format(**facts)
             program = [sys.executable, "-m", *command.split()]
             with (self.folder / f"{name}.log").open("ab") as log:
                 self.parts[name] = processes.start(program, last_wish=signal.SIGKILL, cwd=ROOT, env=self.environment(), stdout=log, stderr=log)
