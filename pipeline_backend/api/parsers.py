@@ -12,6 +12,7 @@ from rest_framework.parsers import BaseParser
 from pipeline_backend.api.exceptions import BodyTooLarge, Invalid
 
 MAX_DEPTH = 32
+LONGEST_NAME = 64  # an answer that names what is wrong is not as long as the request
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -37,8 +38,8 @@ class StrictJsonParser(BaseParser):
         return parsed
 
     def read(self, stream: IO[bytes], announced: str | None) -> bytes:
-        """At most the limit, announced or not."""
-        if announced and announced.isdecimal() and int(announced) > settings.BODY_LIMIT:
+        """At most the limit, announced or not; one byte more is what `wsgi.py` says of a body without a length."""
+        if announced and announced.isdecimal() and int(announced) > settings.BODY_LIMIT + 1:
             raise BodyTooLarge
         body = stream.read(settings.BODY_LIMIT + 1)
         if len(body) > settings.BODY_LIMIT:
@@ -66,7 +67,7 @@ def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise RepeatedName(f"{name[:50]!a} is there twice")
+            raise RepeatedName(f"{name[:LONGEST_NAME]!a} is there twice")
         found[name] = value
     return found
 
@@ -99,4 +100,5 @@ def problems(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, 
         if isinstance(key, str) and UNSTORABLE.search(key):
             yield path or "body", "must not contain NUL or unpaired surrogate characters in a name"
             return
-        yield from problems(item, f"{path}.{key}" if path else str(key), depth + 1)
+        name = str(key)[:LONGEST_NAME]
+        yield from problems(item, f"{path}.{name}" if path else name, depth + 1)
