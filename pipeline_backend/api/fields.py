@@ -21,6 +21,7 @@ FREE_TEXT = 10_000
 
 MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+NOT_IN_URLS = re.compile(r"""["<>\\]""")  # browsers take \\ for /, and so another host than we see
 MOMENT_RULE = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
 
 
@@ -127,14 +128,18 @@ class WebAddress(Text):
     def to_internal_value(self, data: Any) -> str:
         """The URL, trimmed."""
         text = super().to_internal_value(data)
+        if NOT_IN_URLS.search(text):
+            self.fail("invalid")
         return checked(self, URLValidator(schemes=["http", "https"]), text)
 
 
 def checked(field: serializers.Field[Any, Any, Any, Any], validator: Any, text: str) -> str:
-    """The text, if Django's validator takes it."""
+    """The text, if Django's validator takes it and nothing in it is invisible: addresses are put into mails and links."""
     try:
         validator(text)
     except DjangoValidationError:
+        field.fail("invalid")
+    if not text.isprintable():
         field.fail("invalid")
     return text
 
