@@ -23,6 +23,8 @@ def read_phone(text: str, default_country: str) -> Phone | None:
     if not phonenumbers.is_possible_number(number):
         return None
     country = phonenumbers.region_code_for_number(number) or main_country(number.country_code)
+    if not is_country(country):  # +800 and its like belong to the whole world, and E.164 with a country is what we keep
+        return None
     return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
 
 
