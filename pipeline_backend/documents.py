@@ -1,11 +1,17 @@
-"""The OpenAPI document: made once a process, since it says the same to everybody."""
+"""The OpenAPI document and its reader; both need no key. The document is made once a process, since it says the same to everybody."""
 
 from functools import cache
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
+from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
+from drf_spectacular.views import SpectacularSwaggerView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from pipeline_backend.api.responses import JsonRenderer
 
 
 @cache
@@ -16,7 +22,28 @@ def document() -> bytes:
     return rendered
 
 
-@require_safe
-def schema(request: HttpRequest) -> HttpResponse:
-    """The document; no key needed."""
-    return HttpResponse(document(), content_type="application/json")
+class Document(APIView):
+    """The document, for machines."""
+
+    authentication_classes: Any = []
+    permission_classes: Any = []
+    http_method_names = ["get", "head"]
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        """Its bytes."""
+        return HttpResponse(document(), content_type="application/json")
+
+
+class Reader(SpectacularSwaggerView):
+    """The document, for people; what it refuses is told in the error form all the same."""
+
+    authentication_classes: Any = []
+    permission_classes: Any = []
+    http_method_names = ["get", "head"]
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """The refusal, in JSON."""
+        self.request.accepted_renderer, self.request.accepted_media_type = JsonRenderer(), JsonRenderer.media_type
+        response: Response = super().handle_exception(exc)
+        return response
