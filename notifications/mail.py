@@ -1,6 +1,7 @@
 """Writing and sending one mail, from its row alone."""
 
 import contextlib
+import re
 import smtplib
 import socket
 import threading
@@ -28,7 +29,7 @@ def compose(notification: Notification) -> EmailMultiAlternatives:
 
 def compose_call(notification: Notification) -> EmailMultiAlternatives:
     """A call's mail: text, HTML, and the invitation as a calendar part and a file."""
-    facts = notification.facts
+    facts = tamed(notification.facts)
     start = datetime.fromisoformat(facts["schedule_time"])
     context = {**facts, "when": local(start, reader(notification).time_zone), "link": admin_link("appointments/appointment", facts["appointment_id"])}
     mail = written(notification, f"{facts['lead_name']}, {context['when']}", "call", context)
@@ -77,9 +78,18 @@ def admin_link(page: str, id: str) -> str:
     return f"{settings.BASE_URL}/admin/{page}/{id}/change/"
 
 
+UNRULY = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # what terminals obey, and what turns the reading direction
+
+
+def tamed(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts, each name in one line; a note keeps its lines."""
+    names = {name: one_line(facts[name]) for name in ("lead_name", "event_type", "host", "organization")}
+    return {**facts, **names, "note": "\n".join(UNRULY.sub(" ", line) for line in facts["note"].splitlines())}
+
+
 def one_line(text: str) -> str:
-    """A subject: no line break gets into the mail's head through a name."""
-    return " ".join(text.split())[:200]
+    """A name that stays where it is put: no line break gets into the mail's head, or makes a line of its own below."""
+    return " ".join(UNRULY.sub(" ", text).split())[:200]
 
 
 CUT_AGAIN_SECONDS = 0.5

@@ -8,11 +8,13 @@ from typing import Any
 import orjson
 
 from notifications.channels import Channel, Send
-from notifications.mail import admin_link, local
+from notifications.mail import admin_link, local, one_line
 from notifications.models import Medium, Notification
 from organizations.models import Organization
 from pipeline_backend.outbox import Result
 from pipeline_backend.sending import Line
+
+LONGEST_NAME = 150
 
 
 class Slack(Channel):
@@ -47,9 +49,10 @@ def message(notification: Notification) -> dict[str, Any]:
         f"Host: {escaped(facts['host'] or 'nobody yet')}",
         f"<{admin_link('appointments/appointment', facts['appointment_id'])}|Open it>",
     ]
-    return {"text": f"{title}, {when}", "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "\n".join(lines)}}]}
+    text = {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}  # otherwise Slack makes links and mentions of plain words
+    return {"text": f"{title}, {when}", "blocks": [{"type": "section", "text": text}]}
 
 
 def escaped(text: str) -> str:
-    """Nobody's name becomes a link or a mention."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Nobody's name becomes a link, a mention, or a line of its own; Slack refuses what is much longer."""
+    return one_line(text)[:LONGEST_NAME].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
