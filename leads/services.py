@@ -167,11 +167,19 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: 
         changes = dict(facts)
         stored = known_lead(organization=organization, lead_id=lead.pk)
         status = changes.pop("status", stored.status)
+        if "email" in changes:
+            refuse_taken_email(stored, changes["email"])
         store(stored, changes)
         move(stored, status, actor=actor)
         return stored
 
     return settle_race(attempt)
+
+
+def refuse_taken_email(lead: Lead, email: str) -> None:
+    """400 if another lead has it."""
+    if Lead.objects.of(lead.organization).with_email(email).exclude(pk=lead.pk).exists():
+        raise Invalid({"email": ["belongs to another lead"]})
 
 
 def store(lead: Lead, facts: dict[str, Any]) -> None:
