@@ -73,7 +73,10 @@ def note_use(key: ApiKey) -> None:
 
 @transaction.atomic
 def add_member(*, organization: Organization, user: User, role: str = Role.CLOSER) -> Membership:
-    """Make someone a member who can sign in; one who was, is again."""
+    """Make someone a member who can sign in; one who was, is again. The last active owner stays one."""
+    known = Membership.objects.of(organization).filter(user=user).first()
+    if known:
+        keep_an_owner(known, role=role, is_active=True)
     member, _ = Membership.objects.of(organization).update_or_create(organization=organization, user=user, defaults={"role": role, "is_active": True})
     if not user.is_staff:
         user.is_staff = True
@@ -84,12 +87,20 @@ def add_member(*, organization: Organization, user: User, role: str = Role.CLOSE
 @transaction.atomic
 def change_member(*, member: Membership, role: str, is_active: bool, wants_mail: bool) -> Membership:
     """Change what a member is; the last active owner stays one."""
-    owners = list(Membership.objects.of(member.organization).select_for_update().filter(role=Role.OWNER, is_active=True).order_by("pk"))
-    if [owner.pk for owner in owners] == [member.pk] and (role != Role.OWNER or not is_active):
-        raise LastOwner(name=member)
+    keep_an_owner(member, role=role, is_active=is_active)
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
     member.save(update_fields=["role", "is_active", "wants_mail"])
     return member
+
+
+def keep_an_owner(member: Membership, *, role: str, is_active: bool) -> None:
+    """Refuse what would leave the organization without an active owner. Call it in the transaction that changes the member."""
+    if role == Role.OWNER and is_active:
+        return
+    owners = Membership.objects.of(member.organization).filter(role=Role.OWNER, is_active=True)
+    is_able = {owner.pk: owner.user.is_active for owner in owners.select_related("user").select_for_update(of=["self"]).order_by("pk")}
+    if is_able.pop(member.pk, None) is not None and not any(is_able.values()):
+        raise LastOwner(name=member)
 
 
 def active_members(organization: Organization, emails: dict[str, str]) -> dict[str, Membership]:
