@@ -1,10 +1,16 @@
-"""What Django itself refuses: in the interface's error form below /api/, as its own pages elsewhere."""
+"""What Django itself refuses, or fails at: in the interface's error form below /api/, as its own pages elsewhere."""
 
+import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import defaults
+from django.views.debug import SafeExceptionReporterFilter
+
+from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
 
 SENTENCES = {
     400: "The request is malformed",
@@ -12,6 +18,10 @@ SENTENCES = {
     404: "Resource not found",
     500: "Something went wrong on our side; the X-Request-Id header names this request",
 }
+BUSY = """<!doctype html>
+<html lang="en"><title>Briefly unavailable</title>
+<h1>Briefly unavailable</h1><p>The database did not answer in time, and nothing was saved. Go back, wait a moment, and send it again.</p>
+</html>"""
 
 
 def handler(code: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -28,4 +38,20 @@ def handler(code: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpR
 handler400 = handler(400, defaults.bad_request)
 handler403 = handler(403, defaults.permission_denied)
 handler404 = handler(404, defaults.page_not_found)
-handler500 = handler(500, defaults.server_error)
+failed = handler(500, defaults.server_error)
+
+
+def handler500(request: HttpRequest) -> HttpResponse:
+    """A failure of ours; a database that is away or too busy is none."""
+    if not isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
+        return failed(request)
+    wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    if request.path_info.startswith("/api/"):
+        return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=wait)
+    return HttpResponse(BUSY, status=503, headers=wait)
+
+
+class QuietReports(SafeExceptionReporterFilter):
+    """Django's reports of errors, for whoever has them sent: addresses can hold passwords, too."""
+
+    hidden_settings = re.compile(f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|LOCATION|PROXY", re.IGNORECASE)

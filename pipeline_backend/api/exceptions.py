@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 
 NOT_FOUND = "Resource not found"
 RETRY_AFTER_SECONDS = 5
+UNAVAILABLE = "The service is briefly unavailable; send the request again"
 
 
 class Problem(Exception):
@@ -119,7 +120,7 @@ def api_answer(error: exceptions.APIException) -> Response:
 
 def unavailable() -> Response:
     """The database is away: the same request is worth sending again."""
-    response = failure(503, "The service is briefly unavailable; send the request again")
+    response = failure(503, UNAVAILABLE)
     response["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
 

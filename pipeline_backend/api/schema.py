@@ -237,7 +237,7 @@ class WholeNumberExtension(OpenApiSerializerFieldExtension):
 
 RATE_HEADERS = {
     "RateLimit-Policy": 'The limit: `"default";q=600;w=60` is 600 requests in 60 seconds.',
-    "RateLimit": 'Where you stand: `"default";r=599;t=42` is 599 left now, and one more in 42 seconds. The limit holds for every 60 seconds, wherever they begin.',
+    "RateLimit": 'Where you stand: `"default";r=599;t=42` is 599 left now, and one more in 42 seconds. The limit holds for any 60 seconds.',
 }
 RETRY_AFTER = {"Retry-After": "Seconds to wait before the same request is worth sending again."}
 
