@@ -1,5 +1,7 @@
 """The admin site: who gets in, its menu, and the page at which a password is chosen."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.apps import apps
@@ -9,6 +11,7 @@ from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.core.exceptions import ValidationError
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path, reverse, reverse_lazy
@@ -19,6 +22,7 @@ from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.rights import EVERYONE, held, organizations_where, read_roles
 from pipeline_backend.api.ratelimits import charge, client_address
+from pipeline_backend.rows import was_given_up
 
 ATTEMPTS_PER_ADDRESS = 30
 ATTEMPTS_PER_ACCOUNT = 10
@@ -102,6 +106,21 @@ class LabelledAutocomplete(AutocompleteJsonView):
         return super().serialize_result(obj, to_field_name) | {"text": label(obj)}
 
 
+def once_more(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """A page whose change PostgreSQL gave up (two people, the same rows, in another order) is asked for again: nothing of it was kept."""
+
+    @wraps(view)
+    def patient(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except OperationalError as error:
+            if not was_given_up(error):
+                raise
+        return view(request, *args, **kwargs)
+
+    return patient
+
+
 class Site(UnfoldAdminSite):
     """Our admin."""
 
@@ -110,6 +129,10 @@ class Site(UnfoldAdminSite):
     def has_permission(self, request: HttpRequest) -> bool:
         """Staff with an active membership of an active organization, asked anew on each request; and operators."""
         return super().has_permission(request) and (request.user.is_superuser or bool(held(request)))
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Every page but those of signing in."""
+        return super().admin_view(once_more(view), cacheable)
 
     def extra_urls(self) -> list[Any]:
         """Where a password is chosen; open to who has the link."""

@@ -206,7 +206,12 @@ def settle_race(attempt: Callable[[], Answer]) -> Answer:
     except IntegrityError:
         pass
     except OperationalError as error:
-        if not isinstance(error.__cause__, DeadlockDetected | SerializationFailure):
+        if not was_given_up(error):
             raise
     with transaction.atomic():
         return attempt()
+
+
+def was_given_up(error: OperationalError) -> bool:
+    """Whether PostgreSQL rolled the transaction back for the sake of another, so that it is worth doing again."""
+    return isinstance(error.__cause__, DeadlockDetected | SerializationFailure)
