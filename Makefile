@@ -2,6 +2,7 @@
 # make test    all tests; ARGS="-k booking" for some of them
 # make soak    ten minutes of load with kills and restarts, then a table of what held; SECONDS=60 for a minute
 # make lint    style, types, missing migrations
+# make bench   the table of docs/performance.md, in 15 minutes; QUICK=1 for less of it in three
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make clean   remove the virtual environment and the local data
 
@@ -16,7 +17,7 @@ ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
 
-.PHONY: run test soak lint pins clean
+.PHONY: run test soak lint bench pins clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m pipeline_backend.local run
@@ -32,6 +33,10 @@ lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m ruff format --check .
 	@$(VENV) -m pipeline_backend.local with-servers sh -ec \
 		'$(VENV) -m mypy; $(VENV) manage.py makemigrations --check --dry-run'
+
+# On servers of its own, whatever is given: it needs two empty databases, and fills them.
+bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
+	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks $(if $(QUICK),--quick)
 
 pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt

@@ -1,0 +1,70 @@
+"""`python -m benchmarks.delivering 3000 5`: how many events workers deliver a second, and how many empty Celery tasks one takes; as JSON.
+
+It uses what tests/faults proves the deliveries with: real workers, and a receiver that is a process of its own.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import django
+
+django.setup()
+
+from redis import Redis  # noqa: E402  # after the settings
+
+from organizations.models import Organization  # noqa: E402
+from pipeline_backend.onboarding import open_organization  # noqa: E402
+from tests.faults.backlog import endpoint_at, pile  # noqa: E402
+from tests.faults.fast_receiver import FastReceiver  # noqa: E402
+from tests.faults.stack import Stack  # noqa: E402
+from tests.faults.test_throughput import NO_OP, pace  # noqa: E402
+from webhooks.models import Delivery  # noqa: E402
+
+ENDPOINTS = 8
+
+
+@contextmanager
+def worker_and_receiver() -> Iterator[tuple[Stack, FastReceiver]]:
+    """Fresh ones for each measurement."""
+    with tempfile.TemporaryDirectory() as folder, Stack(Path(folder)) as stack, FastReceiver(Path(folder)) as inbox:
+        yield stack, inbox
+
+
+def events_a_second(organization: Organization, count: int, workers: list[str]) -> float:
+    """From a pile of events to a receiver that is quick."""
+    with worker_and_receiver() as (stack, inbox):
+        for number in range(ENDPOINTS):
+            endpoint = endpoint_at(organization, inbox.url(f"ok/{number}"))
+            pile(endpoint, count // ENDPOINTS)
+            stack.send_task("webhooks.drain", str(endpoint.pk))
+        stack.start(*workers)
+        return pace(lambda: len(inbox.arrivals()), count // ENDPOINTS * ENDPOINTS)
+
+
+def tasks_a_second(count: int) -> float:
+    """Messages that are taken from the queue, and nothing done."""
+    with worker_and_receiver() as (stack, _), Redis.from_url(stack.redis_url) as redis:
+        for _number in range(count):
+            stack.send_task(NO_OP)
+        stack.start("worker")
+        return pace(lambda: count - redis.llen("celery") - redis.hlen("unacked"), count)
+
+
+def measure(count: int, rounds: int) -> dict[str, list[float]]:
+    """All three in turn."""
+    Delivery.unscoped.filter(state="PENDING").delete()  # of the bookings before: their receiver is not there
+    found: dict[str, list[float]] = {"events": [], "tasks": [], "events_of_two": []}
+    for number in range(rounds):
+        organization = open_organization(name=f"Receiver {number}", owner_email=f"owner@receiver{number}.example").organization
+        found["events"].append(events_a_second(organization, count, ["worker"]))
+        found["tasks"].append(tasks_a_second(count))
+        found["events_of_two"].append(events_a_second(organization, count, ["worker-1", "worker-2"]))
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(int(sys.argv[1]), int(sys.argv[2]))))  # noqa: T201

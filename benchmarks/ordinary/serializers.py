@@ -1,0 +1,164 @@
+"""What it answers: the interface's objects, field by field."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from appointments.models import Appointment, CallAnalysis, EventType, Note
+from leads.models import CustomField, Lead, Source
+from optins.models import UTM, OptIn, QuestionAnswer
+from organizations.models import Membership
+from statuses.models import Status
+
+MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+class Moments(serializers.ModelSerializer):
+    """Model serializers that show moments in one form."""
+
+    def build_standard_field(self, field_name: str, model_field: Any) -> Any:
+        field, options = super().build_standard_field(field_name, model_field)
+        return field, options | ({"format": MOMENT} if issubclass(field, serializers.DateTimeField) else {})
+
+
+class LeadSerializer(Moments):
+    class Meta:
+        model = Lead
+        fields = ["id", "first_name", "last_name", "email", "phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"]
+
+
+class UserSerializer(serializers.ModelSerializer):
+    id = serializers.CharField(source="user.id")
+    first_name = serializers.CharField(source="user.first_name")
+    last_name = serializers.CharField(source="user.last_name")
+    email = serializers.CharField(source="user.email")
+    profile_image_url = serializers.CharField(source="user.profile_image_url")
+
+    class Meta:
+        model = Membership
+        fields = ["first_name", "last_name", "email", "profile_image_url", "id", "role"]
+
+
+class EventTypeSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = EventType
+        fields = ["id", "provider", "owner_name"]
+
+
+class OutcomeSerializer(Moments):
+    class Meta:
+        model = Status
+        fields = ["id", "name", "role", "description", "text_color", "bg_color", "created_at"]
+
+
+class NoteSerializer(serializers.ModelSerializer):
+    mention_users = UserSerializer(many=True)
+
+    class Meta:
+        model = Note
+        fields = ["note", "mention_users"]
+
+
+class CallAnalysisSerializer(Moments):
+    class Meta:
+        model = CallAnalysis
+        fields = [
+            "id",
+            "call_analysis_call_id",
+            "ai_generated_title",
+            "ai_rationale",
+            "ai_suggested_outcome",
+            "ai_confidence_score",
+            "appointment_id",
+            "created_at",
+        ]
+
+
+class SourceSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Source
+        fields = ["id", "name"]
+
+
+class OptInSerializer(Moments):
+    class Meta:
+        model = OptIn
+        fields = ["id", "lead_id", "source", "provider_form_id", "provider_form_name", "external_reference", "created_at"]
+
+
+class AnswerSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = QuestionAnswer
+        fields = ["id", "question", "answer", "position"]
+
+
+class OptInDetailSerializer(OptInSerializer):
+    question_answers = AnswerSerializer(many=True)
+    traffic_attribution = serializers.SerializerMethodField()
+
+    def get_traffic_attribution(self, opt_in: OptIn) -> dict[str, Any]:
+        return {name: getattr(opt_in, name) for name in [*UTM, "referrer", "landing_page"]}
+
+    class Meta(OptInSerializer.Meta):
+        fields = [*OptInSerializer.Meta.fields, "question_answers", "traffic_attribution"]
+
+
+class WithCustomFields(Moments):
+    """Custom fields are asked for once in a request, and are in the context."""
+
+    custom_fields = serializers.SerializerMethodField()
+
+    def get_custom_fields(self, row: Any) -> list[dict[str, Any]]:
+        fields: list[CustomField] = self.context["custom_fields"]
+        return [{"id": field.pk, "key": field.key, "label": field.label, "type": field.type, "value": row.custom_values.get(str(field.pk))} for field in fields]
+
+
+class AppointmentSerializer(WithCustomFields):
+    lead = LeadSerializer()
+    host = UserSerializer()
+    setter = UserSerializer()
+    triager = UserSerializer()
+    appointment_type = serializers.CharField(source="event_type.name")
+    appointment_event_type = EventTypeSerializer(source="event_type")
+    outcome = OutcomeSerializer()
+    notes = serializers.SerializerMethodField()
+    call_analysis = serializers.SerializerMethodField()
+
+    def get_notes(self, appointment: Appointment) -> Any:
+        notes = list(appointment.notes.all())
+        return NoteSerializer(notes[0]).data if notes else None
+
+    def get_call_analysis(self, appointment: Appointment) -> Any:
+        found = getattr(appointment, "call_analysis", None)
+        return CallAnalysisSerializer(found).data if found else None
+
+    class Meta:
+        model = Appointment
+        fields = [
+            *["id", "lead", "schedule_time", "host", "setter", "triager", "meeting_url", "appointment_type", "call_category"],
+            *["appointment_event_type", "outcome", "notes", "recording_url", "no_show", "source", "external_reference", *UTM],
+            *["call_analysis", "custom_fields", "created_at", "updated_at"],
+        ]
+
+
+class AppointmentDetailSerializer(AppointmentSerializer):
+    first_source = SourceSerializer()
+    last_source = SourceSerializer()
+    opt_ins = serializers.SerializerMethodField()
+
+    def get_opt_ins(self, appointment: Appointment) -> Any:
+        return OptInSerializer(appointment.lead.opt_ins.order_by("-created_at", "-id")[:3], many=True).data
+
+    class Meta(AppointmentSerializer.Meta):
+        fields = [*(name for name in AppointmentSerializer.Meta.fields if name not in {"notes", *UTM}), "first_source", "last_source", "opt_ins"]
+
+
+class LeadDetailSerializer(WithCustomFields):
+    status = OutcomeSerializer()
+    setter = UserSerializer()
+    first_source = SourceSerializer()
+    last_source = SourceSerializer()
+
+    class Meta:
+        model = Lead
+        fields = [*LeadSerializer.Meta.fields, "status", "setter", "first_source", "last_source", "custom_fields", "created_at", "updated_at"]

@@ -1,0 +1,80 @@
+"""`python -m benchmarks.preparing 1000`: fill a database, and say as JSON what the benchmark must know of it."""
+
+import json
+import sys
+from typing import Any
+from uuid import uuid4
+
+import django
+
+django.setup()
+
+from django.db import connection  # noqa: E402  # after the settings
+from django.test.utils import CaptureQueriesContext  # noqa: E402
+
+from appointments.models import Appointment  # noqa: E402
+from benchmarks import pgbench  # noqa: E402
+from benchmarks.filling import RARE, fill  # noqa: E402
+from organizations.models import Organization  # noqa: E402
+from organizations.services import issue_key  # noqa: E402
+from pipeline_backend.moments import show  # noqa: E402
+from pipeline_backend.onboarding import open_organization  # noqa: E402
+from tests.client import Api  # noqa: E402
+from webhooks.services import add_endpoint  # noqa: E402
+
+NO_LIMIT = 100_000_000  # counted as ever, and never reached
+OTHERS = 16
+
+
+def allow(organization: Organization) -> str:
+    """A key for load, and a receiver of events; it has no network, for no worker runs."""
+    organization.rate_limit_per_minute = NO_LIMIT
+    organization.save()
+    add_endpoint(organization=organization, url="http://127.0.0.1:9/events")
+    return issue_key(organization=organization, name="Benchmark")[1]
+
+
+def prepare(appointments: int) -> dict[str, Any]:
+    """The organizations, their keys, and values to ask for."""
+    organization = fill(appointments)
+    others = [open_organization(name=f"Other {number}", owner_email=f"owner@other{number}.example").organization for number in range(OTHERS)]
+    rows, key = Appointment.objects.of(organization), allow(organization)
+    middle = rows.order_by("-created_at").select_related("host__user", "lead")[appointments // 2]
+    return {
+        "organization": str(organization.pk),
+        "key": key,
+        "other_keys": [allow(other) for other in others],
+        "details": [str(id) for id in rows.order_by("-created_at").values_list("pk", flat=True)[:500]],
+        "lead": str(middle.lead_id),
+        "rare": RARE,
+        "host": middle.host.user.email,
+        "setter": rows.exclude(setter=None).select_related("setter__user").order_by("-created_at")[appointments // 2].setter.user.email,
+        "moments": {name: quantiles(rows, name) for name in ("created_at", "updated_at", "schedule_time")},
+        "booking_script": booking_script(key, middle.host.user.email),
+    }
+
+
+def quantiles(rows: Any, name: str) -> dict[str, str]:
+    """Before `early` and after `late` lie half a percent of the rows; before `middle` half of them."""
+    ordered, size = rows.order_by(name).values_list(name, flat=True), rows.count()
+    places = {"early": size // 200, "middle": size // 2, "late": size - size // 200}
+    return {place: show(ordered[number]) for place, number in places.items()}
+
+
+def booking_script(key: str, host: str) -> str:
+    """What a booking of a new lead sends, for `pgbench`: twelve statements, as whoever inserts the lead need not look for it before."""
+    _, first, second = (recorded(key, host) for _ in range(3))  # the first notes that the key is used
+    return pgbench.script_of(first, second)
+
+
+def recorded(key: str, host: str) -> list[str]:
+    """The statements of one booking."""
+    wanted = {"external_reference": str(uuid4()), "lead_email": str(uuid4()) + "@example.com", "host_email": host, "notes": "Wants to know the price"}
+    with CaptureQueriesContext(connection) as seen:
+        answer = Api(key).book(**wanted)
+    assert answer.status_code == 201, answer.content
+    return [query["sql"] for query in seen.captured_queries if 'FROM "leads_lead"' not in query["sql"] or query["sql"].lstrip().startswith("WITH")]
+
+
+if __name__ == "__main__":
+    print(json.dumps(prepare(int(sys.argv[1]))))  # noqa: T201

@@ -1,0 +1,44 @@
+"""What one more worker brings, what a worker holds after many requests, and what the deliveries get done."""
+
+import json
+from collections.abc import Iterator
+
+from benchmarks.load import always, drive, get
+from benchmarks.measuring import Must, Row, Scale, Side, compare
+from benchmarks.rows.reads import CONNECTIONS, OUR_LIST, pace
+from benchmarks.world import OURS, Database, World
+
+
+def rows(world: World, small: Database, scale: Scale) -> Iterator[Row]:
+    """The rows of this subject."""
+    yield memory(world, small, scale)
+    yield more_web(world, small, "/api/external/statuses", "statuses", scale)
+    yield more_web(world, small, f"{OUR_LIST}?limit=10", "list of 10", scale)
+    yield from deliveries(world, small, scale)
+
+
+def memory(world: World, small: Database, scale: Scale) -> Row:
+    """What a worker of its own holds, after a tenth of the requests and after all."""
+    server = world.start(OURS, small, 1)
+    ask, many = always(get(f"{OUR_LIST}?limit=100", small.facts["key"])), scale.memory_requests
+    drive(server.port, ask, connections=CONNECTIONS, count=many // 10)
+    before = server.memory() / 2**20
+    drive(server.port, ask, connections=CONNECTIONS, count=many - many // 10)
+    after = server.memory() / 2**20
+    world.stop(server)
+    return Row(f"memory of a web worker after {many:,} lists of 100", "MB", Side([after]), f"after {many // 10:,}", Side([before]), Must("≤", 1.1))
+
+
+def more_web(world: World, small: Database, path: str, name: str, scale: Scale) -> Row:
+    """Two web workers against one; PostgreSQL, Redis and the client are on the same two cores."""
+    ask = always(get(path, small.facts["key"]))
+    one, two = world.serve(OURS, small, 1), world.serve(OURS, small, 2)
+    return compare(f"two web workers, {name}", "/s", pace(two, ask, scale), "one", pace(one, ask, scale), Must("≥", 1.6), scale)
+
+
+def deliveries(world: World, small: Database, scale: Scale) -> Iterator[Row]:
+    """Events that a worker delivers against tasks that it only takes; two workers against one."""
+    found = json.loads(world.python(small.url, "-m", "benchmarks.delivering", str(scale.events), str(min(scale.rounds, 5))))
+    events, tasks, both = (Side(found[name]) for name in ("events", "tasks", "events_of_two"))
+    yield Row("events delivered", "/s", events, "Celery tasks that do nothing", tasks, Must("≥", 2))
+    yield Row("two delivery workers", "events/s", both, "one", events, Must("≥", 1.6))

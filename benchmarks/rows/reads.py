@@ -1,0 +1,52 @@
+"""Lists, details and statuses against the ordinary way, and against views that answer only bytes."""
+
+import urllib.request
+from collections.abc import Iterator
+
+from benchmarks.load import Ask, always, drive, each, get
+from benchmarks.measuring import Measure, Must, Row, Scale, compare
+from benchmarks.world import OURS, YARDSTICKS, Database, Server, World
+
+CONNECTIONS = 8
+OUR_LIST, THEIR_LIST = "/api/external/appointments", "/ordinary/appointments"
+
+
+def pace(server: Server, ask: Ask, scale: Scale) -> Measure:
+    """Requests a second, the connections' statements prepared before."""
+    drive(server.port, ask, connections=CONNECTIONS, count=CONNECTIONS * 24)
+    return lambda: drive(server.port, ask, connections=CONNECTIONS, seconds=scale.seconds).a_second
+
+
+def rows(world: World, small: Database, large: Database, scale: Scale) -> Iterator[Row]:
+    """The rows of this subject."""
+    yield from lists(world, small, scale, f"list of 10, {1_000:,} rows", 10, Must("≥", 8))
+    yield from lists(world, small, scale, f"list of 100, {1_000:,} rows", 100, Must("≥", 8))
+    yield from lists(world, large, scale, f"list of 10, {scale.rows:,} rows", 10, Must("≥", 40))
+    yield from details(world, small, scale)
+    yield from statuses(world, small, scale)
+
+
+def lists(world: World, database: Database, scale: Scale, work: str, limit: int, must: Must) -> Iterator[Row]:
+    """The newest, with the key, the limits and the total."""
+    key = database.facts["key"]
+    ours = pace(world.serve(OURS, database), always(get(f"{OUR_LIST}?limit={limit}", key)), scale)
+    theirs = pace(world.serve(YARDSTICKS, database), always(get(f"{THEIR_LIST}?limit={limit}", key)), scale)
+    yield compare(work, "/s", ours, "ordinary", theirs, must, scale)
+
+
+def details(world: World, database: Database, scale: Scale) -> Iterator[Row]:
+    """One after the other."""
+    key, ids = database.facts["key"], database.facts["details"]
+    ours = pace(world.serve(OURS, database), each([get(f"{OUR_LIST}/{id}", key) for id in ids]), scale)
+    theirs = pace(world.serve(YARDSTICKS, database), each([get(f"{THEIR_LIST}/{id}", key) for id in ids]), scale)
+    yield compare("detail", "/s", ours, "ordinary", theirs, Must("≥", 4), scale)
+
+
+def statuses(world: World, database: Database, scale: Scale) -> Iterator[Row]:
+    """Against the same number of bytes."""
+    key, path = database.facts["key"], "/api/external/statuses"
+    server = world.serve(OURS, database)
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers={"x-api-key": key})) as answer:
+        size = len(answer.read())
+    hello = pace(world.serve(YARDSTICKS, database), always(get(f"/hello/{size}", key)), scale)
+    yield compare("statuses", "/s", pace(server, always(get(path, key)), scale), "hello", hello, Must("≥", 0.5), scale)
