@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
-from drf_spectacular.views import SpectacularSwaggerView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -35,7 +35,7 @@ class Document(APIView):
         return HttpResponse(document(), content_type="application/json")
 
 
-class Reader(SpectacularSwaggerView):
+class Reader(SpectacularSwaggerSplitView):
     """The document, for people; what it refuses is told in the error form all the same."""
 
     authentication_classes: Any = []

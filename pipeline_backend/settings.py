@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import environ
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -107,6 +108,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "pipeline_backend.api.requestid.RequestIdMiddleware",
+    "pipeline_backend.browsers.BrowserPolicies",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -141,6 +143,7 @@ UNFOLD = {
     "SITE_HEADER": "Pipeline Backend",
     "SITE_SUBHEADER": "pipeline_backend.admin_site.subheader",
     "SITE_SYMBOL": "filter_alt",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "pipeline_backend.overview.overview",
@@ -193,7 +196,8 @@ LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 HTTPS = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = number("HSTS_SECONDS", default=31_536_000, least=0) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
@@ -201,6 +205,8 @@ SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # asked from inside, where the
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("BEHIND_PROXY", default=False) else None
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "pipeline_backend.errors.QuietReports"
 
 # --- the interface ----------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
@@ -29,7 +30,9 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    path("favicon.ico", RedirectView.as_view(url=static("pipeline_backend/icon.svg"))),
 ]
 
 if settings.LOCAL_RUN:
