@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
 from django.views import defaults
 from django.views.debug import SafeExceptionReporterFilter
 
-from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
+from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE, is_unavailable
 
 SENTENCES = {
     400: "The request is malformed",
@@ -18,10 +18,6 @@ SENTENCES = {
     404: "Resource not found",
     500: "Something went wrong on our side; the X-Request-Id header names this request",
 }
-BUSY = """<!doctype html>
-<html lang="en"><title>Briefly unavailable</title>
-<h1>Briefly unavailable</h1><p>The database did not answer in time, and nothing was saved. Go back, wait a moment, and send it again.</p>
-</html>"""
 
 
 def handler(code: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -38,17 +34,20 @@ def handler(code: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpR
 handler400 = handler(400, defaults.bad_request)
 handler403 = handler(403, defaults.permission_denied)
 handler404 = handler(404, defaults.page_not_found)
-failed = handler(500, defaults.server_error)
+unexpected = handler(500, defaults.server_error)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """A failure of ours; a database that is away or too busy is none."""
-    if not isinstance(sys.exc_info()[1], OperationalError | InterfaceError):
-        return failed(request)
-    wait = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    """500, or 503 if it was the database; Django calls this while the error is handled."""
+    return unavailable(request) if is_unavailable(sys.exception()) else unexpected(request)
+
+
+def unavailable(request: HttpRequest) -> HttpResponse:
+    """To come again; the page asks the database nothing."""
+    headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     if request.path_info.startswith("/api/"):
-        return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=wait)
-    return HttpResponse(BUSY, status=503, headers=wait)
+        return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=headers)
+    return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
 
 
 class QuietReports(SafeExceptionReporterFilter):

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404
+from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
@@ -89,8 +90,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
         return failure(400, "The request is malformed")
     if isinstance(error, PermissionDenied):
         return failure(403, "Not allowed")
-    if isinstance(error, OperationalError | InterfaceError):
-        logger.warning("the database did not answer: %s", type(error).__name__)
+    if is_unavailable(error):
+        logger.warning("the database did not answer: %s", type(error.__cause__ or error).__name__)
         return unavailable()
     logger.exception("unexpected error", exc_info=error)
     return failure(500, "Something went wrong on our side; the X-Request-Id header names this request")
@@ -118,8 +119,16 @@ def api_answer(error: exceptions.APIException) -> Response:
     return response
 
 
+def is_unavailable(error: BaseException | None) -> bool:
+    """Whether the database is to blame: it does not answer, gave a statement up, is full, or takes no writes."""
+    if isinstance(getattr(error, "__cause__", None), ReadOnlySqlTransaction):
+        connection.close()  # it may lead to a server that another has replaced, which a new one will not
+        return True
+    return isinstance(error, OperationalError | InterfaceError) or isinstance(getattr(error, "__cause__", None), IdleInTransactionSessionTimeout)
+
+
 def unavailable() -> Response:
-    """The database is away: the same request is worth sending again."""
+    """The same request is worth sending again."""
     response = failure(503, UNAVAILABLE)
     response["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
