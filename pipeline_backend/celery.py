@@ -29,6 +29,7 @@ app.conf.update(
     broker_url=settings.REDIS_URL,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
+    broker_channel_error_retry=True,  # a Redis that is read-only, full or without its replicas would end the worker
     broker_transport_options={
         "visibility_timeout": 300,
         "socket_connect_timeout": settings.REDIS_SOCKET_SECONDS,

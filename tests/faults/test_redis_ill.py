@@ -1,0 +1,68 @@
+"""A Redis that answers, and refuses: bookings and what they cause go on, reads too."""
+
+import time
+from urllib.parse import urlsplit
+
+from redis import Redis
+
+from organizations.models import Organization
+from tests.client import Api
+from tests.faults.backlog import endpoint_at
+from tests.faults.bookings import has_all, stream
+from tests.faults.fast_receiver import FastReceiver
+from tests.faults.stack import Stack, wait_for
+
+ILL_SECONDS = 3.0
+SLOWEST_SECONDS = 1.0  # more than usual
+ILLS = {
+    "read-only": (["REPLICAOF 127.0.0.1 9"], ["REPLICAOF NO ONE"]),
+    "without its replicas": (["CONFIG SET min-replicas-to-write 1"], ["CONFIG SET min-replicas-to-write 0"]),
+    "out of memory": (["CONFIG SET maxmemory-policy noeviction", "CONFIG SET maxmemory 1mb"], ["CONFIG SET maxmemory 0"]),
+}
+READS = ["/api/external/appointments", "/api/external/statuses", "/healthz"]
+
+
+def tell(stack: Stack, commands: list[str]) -> None:
+    with Redis.from_url(stack.redis_url) as redis:
+        for command in commands:
+            redis.execute_command(*command.split())
+
+
+def test_a_stream_of_bookings_survives_every_refusal_of_redis(
+    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
+) -> None:
+    key = str(api.key)
+    endpoint_at(organization, inbox.url("ok"))
+    stack.start("web", "worker")
+    slowest, reads = {}, set()
+    with stream(stack, key) as bookings:
+        wait_for(inbox.has(5), seconds=30)
+        for name, (ill, well) in ILLS.items():
+            before = len(bookings.answers)
+            tell(stack, ill)
+            time.sleep(ILL_SECONDS)
+            reads |= {stack.get(path, key)[0] for path in READS}
+            bookings.wait_for_more(10)
+            wait_for(inbox.has(len(bookings.taken) - 5), seconds=10)  # while it is ill
+            tell(stack, well)
+            slowest[name] = max(bookings.seconds()[before:])
+    wait_for(has_all(inbox), seconds=30)
+    assert stack.parts["worker"].poll() is None
+
+    figures["slowest booking while Redis is ill"] = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in slowest.items())
+    assert (bookings.codes(), reads) == ({201}, {200})
+    assert set(inbox.times().values()) == {1}
+    assert sum(seconds > SLOWEST_SECONDS for seconds in bookings.seconds()) <= len(ILLS)
+
+
+def test_with_a_wrong_password_for_redis_every_event_arrives(stack: Stack, organization: Organization, api: Api, inbox: FastReceiver) -> None:
+    endpoint_at(organization, inbox.url("ok"))
+    stack.settings["REDIS_URL"] = f"redis://:wrong@127.0.0.1:{urlsplit(stack.redis_url).port}/0"
+    stack.start("web", "worker")
+
+    with stream(stack, str(api.key)) as bookings:
+        bookings.wait_for_more(20)
+    wait_for(has_all(inbox), seconds=20)
+
+    assert bookings.codes() == {201}
+    assert {stack.get(path, str(api.key))[0] for path in READS} == {200}
