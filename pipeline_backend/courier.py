@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, connection
 
 from pipeline_backend.outbox import Queue, stopping
 
@@ -65,6 +65,7 @@ class Courier:
             self.queues[number].drain(group, is_slow=is_slow)
         except DatabaseError as error:
             logger.warning("the database is away (%s); the lease ends by itself", type(error).__name__)
+            connection.close()  # it may lead to a server that takes no writes any more, where a new one would not
         except Exception:
             logger.exception("a turn failed")
         finally:
