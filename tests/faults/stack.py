@@ -164,13 +164,17 @@ class Stack:
     def send(self, request: urllib.request.Request) -> Answer:
         """What came back."""
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with self.open(request) as answer:
                 return Answer(answer.status, json.load(answer), lower(answer.headers))
-        except urllib.error.HTTPError as error:
-            with error:
-                return Answer(error.code, json.load(error), lower(error.headers))
         except OSError:
             return Answer(0)
+
+    def open(self, request: urllib.request.Request) -> Any:
+        """The answer, of whatever status."""
+        try:
+            return urllib.request.urlopen(request, timeout=20)
+        except urllib.error.HTTPError as error:
+            return error
 
 
 def lower(headers: Message) -> dict[str, str]:
