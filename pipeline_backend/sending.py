@@ -6,27 +6,25 @@ compressed answers and proxies from the environment do not exist here.
 """
 
 import contextlib
-import http.client
-import io
+import select
 import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from pipeline_backend.addresses import BlockedAddress, Target, allowed, parse_target
+from pipeline_backend.answers import READ_AT_MOST, Answer, BadAnswer
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import Result
 
-READ_AT_MOST = 64 * 1024
-KEEP = 4 * 1024
 GONE = 410
 WAITS = {429, 502, 503, 504}
 _resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
@@ -56,84 +54,97 @@ class Deadline:
         return left
 
 
-class Wire(io.RawIOBase):
-    """A socket, for http.client, whose every wait ends at the deadline."""
+class Wire:
+    """A socket whose every wait ends at the deadline."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        super().__init__()
         self.sock = sock
         self.deadline = deadline
 
-    def readable(self) -> bool:
-        """For io."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """What has come."""
-        self.sock.settimeout(self.deadline.left())
-        return self.sock.recv_into(buffer)
-
-    def sendall(self, data: Any) -> None:
+    def sendall(self, data: bytes) -> None:
         """All of it."""
         self.sock.settimeout(self.deadline.left())
         self.sock.sendall(data)
 
-    def makefile(self, mode: str) -> io.BufferedReader:
-        """A fresh reader for each answer."""
-        return io.BufferedReader(Wire(self.sock, self.deadline))
+    def read(self) -> bytes:
+        """What has come; nothing once the other side has closed."""
+        self.sock.settimeout(self.deadline.left())
+        return self.sock.recv(READ_AT_MOST)
+
+    def head(self) -> Answer:
+        """An answer, read up to the end of its head."""
+        answer = Answer()
+        while not answer.has_head:
+            data = self.read()
+            if not data:
+                raise BadAnswer if answer.size else ConnectionResetError
+            answer.feed(data)
+        return answer
+
+    def answer(self) -> Answer:
+        """An answer and the start of its body; a body that breaks off changes nothing."""
+        answer = self.head()
+        with contextlib.suppress(ConnectionError, BadAnswer, ssl.SSLError):
+            while not answer.is_enough and (data := self.read()):
+                answer.feed(data)
+        return answer
 
 
-@dataclass
 class Line:
     """A connection to one endpoint, opened when needed and kept while it can be."""
 
-    url: str
-    sock: socket.socket | None = None
-    is_used: bool = field(default=False)
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.sock: socket.socket | None = None
+
+    @cached_property
+    def target(self) -> Target:
+        """Where it leads, or BlockedAddress."""
+        return parse_target(self.url)
 
     def post(self, body: bytes, headers: dict[str, str]) -> Sent:
         """Send, and say how it went; never raises for anything a receiver does."""
         started = time.monotonic()
-        deadline = Deadline(started + settings.DELIVERY_DEADLINE_SECONDS)
-        head = ""
+        head, told = "", {}
         try:
-            target = parse_target(self.url)
-            head = request_head(target, len(body), headers)
-            answer = self.exchange(target, head.encode("ascii") + body, deadline)
+            head = request_head(self.target, len(body), headers)
+            told = judge(self.exchange(head.encode("ascii") + body, Deadline(started + settings.DELIVERY_DEADLINE_SECONDS)))
         except Exception as error:
             self.hang_up()
-            answer = Sent(error=error_class(error))
-        duration = round((time.monotonic() - started) * 1000)
-        return replace(answer, duration_ms=duration, request_head=head)
+            told = {"error": error_class(error)}
+        return Sent(**told, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
 
-    def exchange(self, target: Target, request: bytes, deadline: Deadline) -> Sent:
+    def exchange(self, request: bytes, deadline: Deadline) -> Answer:
         """On the open connection; on a new one if the receiver has closed it between two deliveries."""
-        if self.sock and self.is_used:
-            with contextlib.suppress(ConnectionError, http.client.RemoteDisconnected, http.client.BadStatusLine):
-                return self.ask(request, deadline)
-            self.hang_up()
-        self.sock = self.sock or dial(target, deadline)
-        return self.ask(request, deadline)
+        if self.sock and is_quiet(self.sock):
+            with contextlib.suppress(ConnectionError):
+                return self.ask(self.sock, request, deadline)
+        self.hang_up()
+        self.sock = dial(self.target, deadline)
+        return self.ask(self.sock, request, deadline)
 
-    def ask(self, request: bytes, deadline: Deadline) -> Sent:
+    def ask(self, sock: socket.socket, request: bytes, deadline: Deadline) -> Answer:
         """One request and its answer."""
-        assert self.sock is not None
-        wire = Wire(self.sock, deadline)
+        wire = Wire(sock, deadline)
         wire.sendall(request)
-        with http.client.HTTPResponse(wire, method="POST") as response:  # type: ignore[arg-type]  # asks for makefile alone
-            response.begin()
-            text, is_whole = read_some(response)
-            self.is_used = True
-            if response.will_close or not is_whole:
-                self.hang_up()
-            return judge(response, text)
+        answer = wire.answer()
+        if not (answer.is_over and answer.keeps_alive):
+            self.hang_up()
+        return answer
 
     def hang_up(self) -> None:
         """Close the connection, if one is open."""
         if self.sock:
             with contextlib.suppress(OSError):
                 self.sock.close()
-        self.sock, self.is_used = None, False
+        self.sock = None
+
+
+def is_quiet(sock: socket.socket) -> bool:
+    """True unless something came that nobody asked for: an end, or the rest of an answer."""
+    poll = select.poll()  # select itself can't watch more than 1024 files
+    poll.register(sock, select.POLLIN)
+    return not poll.poll(0)
 
 
 def request_head(target: Target, length: int, headers: dict[str, str]) -> str:
@@ -171,9 +182,7 @@ def through_proxy(target: Target, deadline: Deadline) -> socket.socket:
         unless_open.callback(sock.close)
         wire = Wire(sock, deadline)
         wire.sendall(f"CONNECT {target.host}:{target.port} HTTP/1.1\r\nHost: {target.host}:{target.port}\r\n\r\n".encode("ascii"))
-        with http.client.HTTPResponse(wire, method="CONNECT") as response:  # type: ignore[arg-type]
-            response.begin()
-        if response.status != 200:
+        if wire.head().status != 200:
             raise BlockedAddress
         unless_open.pop_all()
     return sock
@@ -202,23 +211,14 @@ def tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def read_some(response: http.client.HTTPResponse) -> tuple[str, bool]:
-    """The start of the body as text, and whether that was all; a body that breaks off changes nothing."""
-    body = b""
-    with contextlib.suppress(ConnectionError, http.client.HTTPException, ssl.SSLError):
-        while len(body) < READ_AT_MOST and (part := response.read1(READ_AT_MOST - len(body))):
-            body += part
-    return body[:KEEP].decode("utf-8", "backslashreplace").replace("\x00", "\\x00"), response.isclosed() or response.length == 0
-
-
-def judge(response: http.client.HTTPResponse, text: str) -> Sent:
+def judge(answer: Answer) -> dict[str, Any]:
     """2xx is success, 410 is final, everything else is worth another try."""
-    code = response.status
+    code = answer.status
+    seen = {"status_code": code, "response": answer.text}
     if 200 <= code < 300:
-        return Sent(status_code=code, response=text)
-    error = "redirect" if 300 <= code < 400 else f"http_{code}"
-    wait = wish(response.getheader("Retry-After", "")) if code in WAITS else None
-    return Sent(error=error, status_code=code, response=text, retry_after=wait, is_final=code == GONE)
+        return seen
+    wait = wish(answer.retry_after.decode("latin-1")) if code in WAITS else None
+    return {**seen, "error": "redirect" if 300 <= code < 400 else f"http_{code}", "retry_after": wait, "is_final": code == GONE}
 
 
 def wish(header: str) -> float | None:
@@ -238,7 +238,7 @@ ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
     (socket.gaierror, "dns_error"),
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionError, "connection_reset"),
-    (http.client.HTTPException, "bad_response"),
+    (BadAnswer, "bad_response"),
     (UnicodeError, "dns_error"),
     (OSError, "connection_error"),
 ]

@@ -14,7 +14,7 @@ FLOORS = [
     {"appointments"},
 ]
 LEVEL = {app: floor for floor, apps in enumerate(FLOORS) for app in apps}
-GROUND = {"outbox", "courier", "sending", "addresses", "moments", "rows", "encryption", "api"}
+GROUND = {"outbox", "claims", "settling", "courier", "sending", "answers", "addresses", "moments", "rows", "encryption", "api"}
 INSIDE = ["models", "shapes", "events", "services", "views"]
 
 
