@@ -35,6 +35,7 @@ class Channel(ABC):
             group_model=Organization,
             session=self.session,
             open=Q(is_active=True),
+            read=lambda due: due.select_related("recipient__user", "organization"),
+            job=lambda notification: notification,
             only=Q(medium=self.medium),
-            related=("recipient__user", "organization"),
         )

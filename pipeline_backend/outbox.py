@@ -14,8 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from celery import current_app
@@ -25,7 +24,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
+from pipeline_backend.claims import Candidates
 from pipeline_backend.moments import MomentField
+from pipeline_backend.settling import Entry, Settlement
 
 logger = logging.getLogger(__name__)
 
@@ -74,16 +75,9 @@ class Result:
     is_final: bool = False
 
 
-SETTLE = """
-WITH settled AS (
-    UPDATE {table} SET
-        state = %(state)s, attempts = attempts + 1, claims = 0, lease_token = NULL, last_error = %(error)s,
-        next_attempt_at = statement_timestamp() + %(gap)s::float * interval '1 second',
-        finished_at = CASE WHEN %(gap)s::float IS NULL THEN statement_timestamp() END
-    WHERE id = %(id)s AND lease_token = %(token)s AND state = 'PENDING'
-    RETURNING id
-){record}
-SELECT count(*) FROM settled
+LEASE = """
+UPDATE {table} SET lease_token = %s, claims = claims + 1, next_attempt_at = statement_timestamp() + %s * interval '1 second'
+WHERE id = ANY(%s)
 """
 
 
@@ -91,10 +85,11 @@ SELECT count(*) FROM settled
 class Queue:
     """One kind of job: its model, what its jobs are grouped by (a receiver), and how a group's jobs are delivered.
 
-    `session` opens whatever a group's deliveries share and gives a function from job to result. `record` is SQL
-    (further members of the WITH of `SETTLE`) that notes a result in the same statement, with the parameters that
-    `facts` makes; `after_failure` is called once a failure is written. `open` says which groups are served at all,
-    `slow` which only by the slow lane, `only` which rows are of this queue.
+    `session` opens whatever a group's deliveries share and gives a function from job to result. `read` adds what that
+    function needs to the query of due jobs, `job` makes a job of what it answers. `record` is SQL (further members of
+    the WITH of `SETTLE`) that notes results in the same statement, with the `columns` that `facts` makes;
+    `after_failure` is called once a failure is written. `open` says which groups are served at all, `slow` which only
+    by the slow lane, `only` which rows are of this queue.
     """
 
     model: type[Any]
@@ -102,12 +97,14 @@ class Queue:
     group_model: type[Any]
     session: Callable[[Any], AbstractContextManager[Callable[[Any], Any]]]
     open: Q
+    read: Callable[[Any], Any]
+    job: Callable[[Any], Any]
     slow: Q | None = None
     only: Q | None = None
     record: str = ""
-    facts: Callable[[Any, Any], dict[str, Any]] | None = None
+    columns: str = ""
+    facts: Callable[[Any, Any], Entry] | None = None
     after_failure: Callable[[Any, Any], None] | None = None
-    related: tuple[str, ...] = ()
     slots: int = 2
 
     @property
@@ -175,59 +172,62 @@ class Queue:
     def claim(self, group_id: Any, most: int = BATCH) -> list[Any]:
         """Lease the group's oldest due jobs, replays last, unless all its slots are taken."""
         # One claim at a time for a group, so that its slots are counted right; the wait is as short as a claim.
-        group = self.group_model._base_manager.select_for_update(no_key=True, of=("self",))
-        if group.filter(self.open, pk=group_id).values_list("pk").first() is None:
+        found = self.candidates
+        if found.opened.first(group=group_id) is None or len(found.busy.all(group=group_id)) >= self.slots:
             return []
-        mine = self.rows.filter(Q(**{f"{self.group}_id": group_id}), state=State.PENDING)
-        busy = mine.filter(lease_token__isnull=False, next_attempt_at__gt=Now()).values("lease_token").distinct()
-        if busy.count() >= self.slots:
-            return []
-        due = mine.filter(next_attempt_at__lte=Now()).select_related(*self.related).select_for_update(skip_locked=True, of=("self",))
-        fresh = list(due.filter(claims=0).order_by("is_replay", "next_attempt_at", "pk")[:most])
-        return lease(fresh or self.suspect(due), self.model)
+        fresh = found.oldest if most == 1 else found.fresh
+        return lease(fresh.all(group=group_id) or self.suspect(group_id), self)
 
-    def suspect(self, due: Any) -> list[Any]:
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What can be claimed."""
+        return Candidates(self, BATCH)
+
+    def suspect(self, group_id: Any) -> list[Any]:
         """A row whose last lease ended without a result: it may have killed its worker, so it is taken alone.
 
         After five such leases it is left for people to see.
         """
-        parked = park(list(due.filter(claims__gte=MAX_CLAIMS)[:BATCH]), self.model)
-        return list(due.exclude(pk__in=parked).filter(claims__gt=0).order_by("claims", "next_attempt_at", "pk")[:1])
+        while rows := self.candidates.suspects.all(group=group_id):
+            [job] = map(self.job, rows)
+            if job.claims < MAX_CLAIMS:
+                return rows
+            park(job, self.model)
+        return []
 
     def settle(self, job: Any, result: Result) -> bool:
         """Write what came of the attempt, in one statement: done, due again, or dead. False if the lease was lost."""
-        wanted = outcome(job, result) | {"id": job.pk, "token": job.lease_token, "error": result.error}
+        entry = outcome(job, result) | {"id": job.pk, "token": job.lease_token, "error": result.error}
         if self.facts:
-            wanted |= self.facts(job, result)
-        with connection.cursor() as cursor:
-            cursor.execute(SETTLE.format(table=self.model._meta.db_table, record=self.record), wanted)
-            is_ours: bool = cursor.fetchone()[0] == 1
+            entry |= self.facts(job, result)
+        is_ours = self.settlement.settle(entry)
         if not is_ours:
             logger.warning("the lease of %s was lost before its result was written", job.pk)
         if is_ours and result.error and self.after_failure:
             self.after_failure(job, result)
         return is_ours
 
-
-def lease(rows: list[Any], model: type[Any]) -> list[Any]:
-    """Put a fresh token and an end on the rows."""
-    token = uuid.uuid4()
-    end = Now() + timedelta(seconds=settings.DELIVERY_LEASE_SECONDS)
-    chosen = model.unscoped.filter(pk__in=[row.pk for row in rows])
-    if rows:
-        chosen.update(lease_token=token, next_attempt_at=end, claims=F("claims") + 1)
-    for row in rows:
-        row.lease_token = token
-    return rows
+    @cached_property
+    def settlement(self) -> Settlement:
+        """Where this process's results are written."""
+        return Settlement(self.model._meta.db_table, self.columns, self.record)
 
 
-def park(rows: list[Any], model: type[Any]) -> list[Any]:
-    """Rows that were claimed again and again without a result kill their workers: they are dead. Their ids."""
-    ids = [row.pk for row in rows]
-    if ids:
-        poison = model.unscoped.filter(pk__in=ids)
-        poison.update(state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now())
-    return ids
+def lease(rows: list[Any], queue: Queue) -> list[Any]:
+    """Put a fresh token and an end on the rows; as jobs."""
+    token, jobs = uuid.uuid4(), list(map(queue.job, rows))
+    for job in jobs:
+        job.lease_token = token
+    if jobs:
+        with connection.cursor() as cursor:
+            cursor.execute(LEASE.format(table=queue.model._meta.db_table), [token, settings.DELIVERY_LEASE_SECONDS, [job.pk for job in jobs]])
+    return jobs
+
+
+def park(job: Any, model: type[Any]) -> None:
+    """A row that was claimed again and again without a result kills its workers: it is dead."""
+    poison = model.unscoped.filter(pk=job.pk)
+    poison.update(state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now())
 
 
 def release(model: type[Any], jobs: list[Any]) -> None:
