@@ -211,3 +211,9 @@ class ListOf(serializers.ListField):
     """An array of at most `most` items of one kind."""
 
     default_error_messages = {"not_a_list": "must be an array", "max_length": "must have at most {max_length} items", "null": "must be an object"}
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        """The items. Too many are refused before each is looked at: the answer would be longer than the request."""
+        if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return super().to_internal_value(data)
