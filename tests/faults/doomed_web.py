@@ -1,4 +1,7 @@
-"""The web application, which kills its server between the commit of a booking and its doorbell."""
+"""The web application, which kills its server in the middle of a booking, or between its commit and its doorbell.
+
+The setting DOOM names the moment.
+"""
 
 import os
 import signal
@@ -16,4 +19,4 @@ def die(*_: object) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-Doorbell.publish = die
+setattr(Doorbell, {"before the commit": "ring", "after the commit": "publish"}[os.environ["DOOM"]], die)

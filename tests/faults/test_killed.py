@@ -54,6 +54,7 @@ def test_an_event_that_kills_each_worker_is_parked_and_the_others_of_its_endpoin
 
 def test_a_web_server_killed_between_commit_and_doorbell_loses_no_event(hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
+    hasty.settings["DOOM"] = "after the commit"
     hasty.start("doomed_web", "worker")
 
     assert hasty.book(str(api.key), external_reference="cut-off")[0] == 0
