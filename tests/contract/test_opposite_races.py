@@ -1,0 +1,97 @@
+"""Opposite changes of one call at once, by integrators and staff: one final state, reached by a legal sequence of events (decisions 21, 28, 30)."""
+
+from itertools import groupby, pairwise
+from typing import Any
+
+import pytest
+
+from appointments.models import Appointment, OutcomeChange
+from organizations.models import Membership, Organization
+from tests.admin.page import form_data
+from tests.admin.worlds import errors_of, signed_in, url
+from tests.client import Api
+from tests.contract.test_races import at_once, codes
+from tests.factories import owner_of
+
+CALLS, ROUNDS = 16, 6
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def histories(api: Api) -> list[list[dict[str, Any]]]:
+    """Each call's events, in the order of the feed."""
+    told = [event for event in api.events(limit="100") if event["type"].startswith("appointment.")]
+    by_call = sorted(told, key=lambda event: event["data"]["id"])  # keeps the order within a call
+    return [list(events) for _, events in groupby(by_call, key=lambda event: event["data"]["id"])]
+
+
+def assert_legal(events: list[dict[str, Any]], organization: Organization) -> None:
+    """It begins with the booking, each event says what was before it as the one before left it, and the last is how it stands."""
+    assert [event["type"] for event in events].count("appointment.created") == 1
+    assert events[0]["type"] == "appointment.created"
+    for before, after in pairwise(events):
+        assert after["previous"]["outcome"]["id"] == before["data"]["outcome"]["id"]
+        assert after["data"]["outcome"]["id"] != before["data"]["outcome"]["id"]
+    call = Appointment.objects.of(organization).get(pk=events[0]["data"]["id"])
+    assert str(call.outcome_id) == events[-1]["data"]["outcome"]["id"]
+    assert OutcomeChange.objects.of(organization).filter(appointment=call).count() == len(events)
+
+
+def test_bookings_and_cancels_of_the_same_references_at_once_end_in_one_state(api: Api, organization: Organization) -> None:
+    references = [f"ref-{number}" for number in range(CALLS)]
+    acts = {
+        "book": lambda api, ref: api.book(external_reference=ref, lead_email=f"{ref}@example.com"),
+        "cancel": lambda api, ref: api.cancel(external_reference=ref),
+    }
+    both = [(name, reference) for reference in references for name in ("book", "cancel", "cancel", "book")]
+    requests = [lambda api, name=name, ref=ref: (name, ref, acts[name](api, ref)) for name, ref in both]
+
+    answers = at_once(api.key, *requests)
+
+    assert codes(answer for name, _, answer in answers if name == "book") == {201: CALLS, 200: CALLS}
+    assert set(codes(answer for name, _, answer in answers if name == "cancel")) <= {200, 404}
+    canceled = {reference for name, reference, answer in answers if name == "cancel" and answer.status_code == 200}
+    shown = {call["external_reference"]: call["outcome"]["role"] for call in api.data("/api/external/appointments", {"limit": "100"})}
+    assert shown == {reference: "CANCELED" if reference in canceled else "APPOINTMENT_BOOKED" for reference in references}
+    for events in histories(api):
+        assert_legal(events, organization)
+        assert len(events) <= 2
+    assert sum(len(events) for events in histories(api)) == CALLS + len(canceled)
+
+
+def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_change_is_made(api: Api, organization: Organization, host: Membership) -> None:
+    call = api.book().json()["data"]["id"]
+    address = url(Appointment, "change", call)
+    people = [signed_in(owner_of(organization)), signed_in(host)]
+    roles = ["WON", "LOST", "FOLLOW_UP", "UNQUALIFIED"]
+    for round_number in range(ROUNDS):
+        wanted = [api.status(roles[(2 * round_number + place) % 4])["id"] for place in (0, 1)]
+        forms = [form_data(person, address, outcome=outcome) for person, outcome in zip(people, wanted, strict=True)]
+
+        answers = at_once(api.key, *[lambda _, person=person, form=form: person.post(address, form) for person, form in zip(people, forms, strict=True)])
+
+        assert codes(answers) == {302: 1, 200: 1}
+        saved, refused = sorted(answers, key=lambda answer: -answer.status_code)
+        assert any("Somebody else has changed this" in sentence for sentence in errors_of(refused))
+        assert api.appointment(call)["outcome"]["id"] == wanted[answers.index(saved)]
+    (events,) = histories(api)
+    assert_legal(events, organization)
+    assert len(events) == 1 + ROUNDS
+
+
+def test_a_call_that_an_integrator_cancels_while_staff_move_it_ends_canceled(api: Api, organization: Organization) -> None:
+    staff = signed_in(owner_of(organization))
+    won = api.status("WON")["id"]
+    for number in range(ROUNDS):
+        reference = f"ref-{number}"
+        call = api.book(external_reference=reference, lead_email=f"{reference}@example.com").json()["data"]["id"]
+        address = url(Appointment, "change", call)
+        form = form_data(staff, address, outcome=won)
+
+        answers = at_once(api.key, lambda _, at=address, form=form: staff.post(at, form), lambda api, r=reference: api.cancel(external_reference=r))
+
+        assert set(codes(answers)) <= {302, 200}
+        assert api.appointment(call)["outcome"]["role"] == "CANCELED"
+    assert len(histories(api)) == ROUNDS
+    for events in histories(api):
+        assert_legal(events, organization)
+        assert events[-1]["type"] == "appointment.canceled"
