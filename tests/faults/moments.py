@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from pipeline_backend import outbox, sending
+from pipeline_backend.celery import app
 from webhooks.deliveries import DELIVERIES
 
 POISON = b"poison"
@@ -86,8 +88,16 @@ def at_the_poison() -> None:
     sending.Line.post = post_or_die
 
 
+def with_its_pool_stuck() -> None:
+    """Whatever a message asks for never ends; no death, but connected for nothing."""
+    hang = threading.Event().wait
+    app.loader.import_default_modules()
+    for name in ("webhooks.drain", "notifications.drain"):
+        app.tasks[name].run = lambda *_: hang()
+
+
 KILLS = [before_the_claim_commits, after_the_claim, amid_the_request, before_the_answer, after_the_answer, before_the_result_commits]
-MOMENTS = {kill.__name__: kill for kill in (*KILLS, at_the_poison)}
+MOMENTS = {kill.__name__: kill for kill in (*KILLS, at_the_poison, with_its_pool_stuck)}
 
 
 class Countdown:
