@@ -33,6 +33,11 @@ class Memory:
         return statistics.median(self.samples[: self.tenth]) / MIB
 
     @property
+    def middle(self) -> float:
+        """In MiB, the middle of all."""
+        return statistics.median(self.samples) / MIB
+
+    @property
     def last(self) -> float:
         """In MiB, the middle of the last tenth."""
         return statistics.median(self.samples[-self.tenth :]) / MIB

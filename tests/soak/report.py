@@ -2,6 +2,7 @@
 
 from tests.faults.fast_receiver import FastReceiver
 from tests.soak import verdict
+from tests.soak.memory import Memory
 from tests.soak.soak import Outcome
 from webhooks.models import Event
 
@@ -50,8 +51,13 @@ def table(outcome: Outcome, inbox: FastReceiver) -> dict[str, str]:
         "writes accepted": f"{sum(accepted.values())} ({counted(accepted)})",
         "writes lost": str(len(wrong.get("writes lost", []))),
         "events delivered": f"{len(inbox.times())} of {Event.unscoped.count()}, {repeats(inbox)} of them twice",
-        "memory": ", ".join(f"{name} {memory.first:.1f} -> {memory.last:.1f} MiB ({memory.growth:+.1%})" for name, memory in outcome.memories.items()),
+        # warmed up, in the middle, at the end
+        "memory in MiB": ", ".join(described(name, memory) for name, memory in outcome.memories.items()),
     }
+
+
+def described(name: str, memory: Memory) -> str:
+    return f"{name} {memory.first:.1f}, {memory.middle:.1f}, {memory.last:.1f} ({memory.growth:+.1%})"
 
 
 def counted(numbers: dict[str, int]) -> str:
