@@ -84,7 +84,7 @@ class Stack:
     def serves(self) -> bool:
         """Whether the web server answers; no part may have ended meanwhile."""
         assert all(part.poll() is None for part in self.parts.values()), "a part ended at its start"
-        return self.get("/healthz")[0] == 200
+        return self.get("/readyz")[0] == 200
 
     def environment(self) -> dict[str, str]:
         """As in a local run, on the test's database."""

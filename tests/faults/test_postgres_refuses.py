@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.request import Request
 
+from django.db import connection, transaction
 from django.test import Client
 
 from organizations.models import Organization
@@ -18,21 +19,26 @@ from tests.faults.service_role import NAME, ServiceRole
 from tests.faults.stack import Stack, wait_for
 from webhooks.models import Delivery
 
-REFUSED_SECONDS = 3.0
+REFUSED_SECONDS, LOCKED_SECONDS = 3.0, 1.0
 PAGES = ["/admin/", "/admin/appointments/appointment/"]
 SENTENCE = "The service is briefly unavailable; send the request again"
 
 
 def test_bookings_are_taken_or_asked_to_come_again_while_postgresql_refuses_and_all_recovers(
-    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
+    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
 ) -> None:
     key = str(api.key)
     endpoint_at(organization, inbox.url("ok"))
-    with ServiceRole(stack) as role:
-        faults: dict[str, Callable[[], None]] = {"few places": lambda: role.limit_to(2), "no writes": role.forbid_writes, "no way in": role.shut_out}
-        stack.start("web", "worker")
+    with ServiceRole(hasty) as role:
+        faults: dict[str, Callable[[], None]] = {
+            "a migration": change_a_table,
+            "few places": lambda: role.limit_to(2),
+            "no writes": role.forbid_writes,
+            "no way in": role.shut_out,
+        }
+        hasty.start("web", "worker")
         refused = {}
-        with stream(stack, key, threads=4) as bookings:
+        with stream(hasty, key, threads=4) as bookings:
             wait_for(inbox.has(5), seconds=30)
             for name, fault in faults.items():
                 before = len(bookings.answers)
@@ -42,15 +48,24 @@ def test_bookings_are_taken_or_asked_to_come_again_while_postgresql_refuses_and_
                 role.heal()
                 bookings.wait_for_more(20)
         wait_for(has_all(inbox), seconds=60)
-        stack.kill("web")
-        stack.kill("worker")
+        hasty.kill("web")
+        hasty.kill("worker")
 
+    assert refused.pop("a migration") == 0  # they wait that long
     figures["bookings asked to come again while PostgreSQL has"] = ", ".join(f"{name} {count}" for name, count in refused.items())
     asked = [answer for answer, _ in bookings.answers if answer.code == 503]
     assert bookings.codes() == {200, 201, 503} or bookings.codes() == {201, 503}
     assert {(answer.data["status"], answer.data["message"], answer.headers["retry-after"]) for answer in asked} == {("error", SENTENCE, "5")}
     assert events_of(organization).count("appointment.created") == len(bookings.taken)
     assert not Delivery.unscoped.exclude(state=State.DONE).exists()
+
+
+def change_a_table() -> None:
+    """As a migration would: nobody else may use the table for a while."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE appointments_appointment ADD COLUMN of_tomorrow integer DEFAULT 0")
+        time.sleep(LOCKED_SECONDS)
+        transaction.set_rollback(True)
 
 
 def test_a_service_that_may_only_read_answers_every_read_and_sends_nothing_twice_when_it_may_write_again(
