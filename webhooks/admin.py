@@ -5,7 +5,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
+from django.contrib.admin.utils import unquote
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
@@ -13,19 +16,21 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
 
 from organizations.actors import staff
-from organizations.admin.acts import Confirmation, act, each_selected, secret_page
+from organizations.admin.acts import Confirmation, act, secret_page
 from organizations.admin.base import ReadOnlyInline, within_years
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.rights import Area, person
 from pipeline_backend.outbox import State
 from webhooks.catalogue import event_types
+from webhooks.events import TEST
 from webhooks.health import page_part
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.replays import replay, replay_since, replays_left
+from webhooks.replays import latest, replay, replay_all, replay_since, replays_left
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 
 SIGNING = "Receivers check each delivery's signature with this secret. It is shown this once: keep it now, where only your receiver can read it."
 MISSED = "Send everything of a time that this endpoint has not got: what failed for good, and what happened while it was disabled."
+ALL_WANTED = "None chosen: all that the endpoint wants."
 STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}
 
 
@@ -52,10 +57,16 @@ class EndpointForm(TenantForm):
 
 
 class RangeForm(Confirmation):
-    """A time."""
+    """A time, and types; none of them chosen means all that the endpoint wants."""
 
     since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years])
     until = forms.SplitDateTimeField(required=False, widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years], help_text="Empty: until now.")
+    types = forms.MultipleChoiceField(required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Only these types", help_text=ALL_WANTED)
+
+    def __init__(self, *args: Any, subject: Endpoint, **kwargs: Any) -> None:
+        super().__init__(*args, subject=subject, **kwargs)
+        types: Any = self.fields["types"]
+        types.choices = [(name, name) for name in subject.event_types or event_types() if name != TEST.name]
 
 
 def is_active(endpoint: Endpoint) -> bool:
@@ -74,14 +85,37 @@ class EndpointAdmin(TenantAdmin):
     search_fields = ("url", "description")
     actions_detail = ("send_test", "send_missed", "rotate_secret")
     facts = [("failures", "timeouts", "failing_since"), ("last_success_at", "disabled_reason", "disabled_at"), ("replays_left", "previous_secret_until")]
-    readonly_fields = ("recently", *(name for line in facts for name in line))
+    readonly_fields = ("recently", "replays", *(name for line in facts for name in line))
     health = ("Health", {"fields": ["recently", *facts]})
+    replayed = ("Replays", {"fields": ["replays"]})
+
+    class Media:
+        js = ("webhooks/replays.js",)
 
     def get_fieldsets(self, request: HttpRequest, obj: Endpoint | None = None) -> Any:
         """A new endpoint is active, and has no health yet."""
         if obj is None:
             return [(None, {"fields": ["url", "description", "event_types"]})]
-        return [(None, {"fields": ["url", "description", "is_active", "event_types"]}), self.health]
+        return [(None, {"fields": ["url", "description", "is_active", "event_types"]}), self.health, self.replayed]
+
+    def get_urls(self) -> Any:
+        """With the part of the page that moves."""
+        view = self.admin_site.admin_view(self.replays_view)
+        return [path("<path:object_id>/replays/", view, name="webhooks_endpoint_replays"), *super().get_urls()]
+
+    def replays_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """That part alone, for who sees the page."""
+        endpoint = self.get_object(request, unquote(object_id))
+        if endpoint is None or not self.has_view_permission(request, endpoint):
+            raise Http404
+        return HttpResponse(self.replays(endpoint), headers={"Cache-Control": "no-store"})
+
+    @admin.display(description="The last ones")
+    def replays(self, endpoint: Endpoint) -> str:
+        """Who asked for what, and how far it is."""
+        found = latest(endpoint)
+        source = reverse("admin:webhooks_endpoint_replays", args=[endpoint.pk])
+        return render_to_string("webhooks/replays.html", {"replays": found, "source": source, "is_moving": any(one.left for one in found)})
 
     def save_model(self, request: HttpRequest, obj: Endpoint, form: Any, change: bool) -> None:
         """Through the services; a new one's secret is kept for the answer alone."""
@@ -115,7 +149,7 @@ class EndpointAdmin(TenantAdmin):
     @act("Send what was missed", icon="history", question=MISSED, form=RangeForm, when=is_active)
     def send_missed(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
         """After a failure of the receiver."""
-        count = replay_since(endpoint=endpoint, since=form.cleaned_data["since"], until=form.cleaned_data["until"])
+        count = replay_since(endpoint=endpoint, actor=staff(person(request)), **form.cleaned_data)
         messages.success(request, f"{count} deliveries are on their way.")
 
     @act("Rotate the secret", icon="autorenew", question="Make a new signing secret? The old one signs beside it for 24 hours.")
@@ -184,7 +218,7 @@ class AttemptInline(ReadOnlyInline):
 
 def is_finished(delivery: Delivery) -> bool:
     """Whether it can be replayed."""
-    return delivery.state != State.PENDING and delivery.endpoint.is_active
+    return delivery.state != State.PENDING
 
 
 @admin.register(Delivery)
@@ -235,5 +269,14 @@ class DeliveryAdmin(TenantAdmin):
 
     @admin.action(description="Replay the selected deliveries", permissions=["change"])
     def replay_selected(self, request: HttpRequest, rows: Any) -> None:
-        """Several once more."""
-        each_selected(self, request, rows, lambda row: replay(delivery=row))
+        """Several once more: also all that a filter finds."""
+        done, asked, disabled = 0, rows.count(), rows.filter(endpoint__is_active=False).count()
+        for one in rows.order_by("organization_id").distinct("organization_id"):
+            if self.has_change_permission(request, one):
+                done += replay_all(organization=one.organization, actor=staff(person(request)), chosen=rows)
+        if done:
+            messages.success(request, f"{done} deliveries are on their way; their endpoints' pages tell how far they are.")
+        if disabled:
+            messages.warning(request, f"{disabled} belong to an endpoint that is disabled: enable it, then replay.")
+        if done + disabled < asked:
+            messages.warning(request, f"{asked - done - disabled} are still on their way; only finished ones can be replayed.")

@@ -101,12 +101,31 @@ class Endpoint(TenantModel):
         return [self.secret, before] if before and until and until > now() else [self.secret]
 
 
+class Replay(TenantModel, Acted):
+    """What was asked to be sent again to one endpoint: a time, or deliveries chosen one by one. Its deliveries point at it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="replays", db_index=False, editable=False)
+    since = MomentField(null=True, editable=False)
+    until = MomentField(null=True, editable=False)
+    event_types = ArrayField(models.CharField(max_length=60), default=list, blank=True, editable=False)
+    count = models.PositiveIntegerField(default=0, editable=False, help_text="How many deliveries it was.")
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["endpoint", "-created_at", "-id"], name="replay_of_endpoint")]
+
+    def __str__(self) -> str:
+        return f"Replay by {self.actor_name}"
+
+
 class Delivery(TenantModel, Job):
     """One event on its way to one endpoint."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    replay = models.ForeignKey(Replay, null=True, on_delete=models.SET_NULL, related_name="deliveries", db_index=False, editable=False)
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "deliveries"
@@ -116,6 +135,7 @@ class Delivery(TenantModel, Job):
             models.Index(fields=["endpoint", "is_replay", "next_attempt_at"], condition=Q(state=State.PENDING), name="delivery_due"),
             models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
             models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_of_endpoint"),
+            models.Index(fields=["replay", "state"], condition=Q(replay__isnull=False), name="delivery_of_replay"),
         ]
 
     def __str__(self) -> str:

@@ -3,21 +3,26 @@
 A replay keeps its webhook-id, so receivers that remember ids take it once. Replays wait behind fresh deliveries.
 """
 
+from collections import defaultdict
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 
+from organizations.actors import Actor, columns
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.moments import now
 from pipeline_backend.outbox import Doorbell, State
 from webhooks.catalogue import event_types
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event, Replay
 from webhooks.services import DRAIN
 
 BATCH = 5000
+SHOWN = 5
 AGAIN: dict[str, Any] = {"state": State.PENDING, "attempts": 0, "claims": 0, "finished_at": None, "lease_token": None, "is_replay": True}
 
 
@@ -27,42 +32,103 @@ class NotReplayable(Conflict):
     message = "This delivery is still on its way; only finished ones can be replayed"
 
 
+class EndpointDisabled(Conflict):
+    """Nothing is sent to the endpoint."""
+
+    message = "This endpoint is disabled: enable it, then replay"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A replay, and what has become of its deliveries; some may have been sent again by a later one."""
+
+    replay: Replay
+    delivered: int
+    left: int
+    failed: int
+
+    @property
+    def elsewhere(self) -> int:
+        """Those that a later replay has taken over, or that were deleted since."""
+        return self.replay.count - self.delivered - self.left - self.failed
+
+    @property
+    def ended(self) -> int:
+        """Those that nothing more happens to."""
+        return self.replay.count - self.left
+
+
 @transaction.atomic
 def replay(*, delivery: Delivery) -> Delivery:
     """Send a finished delivery again."""
-    if not replay_all(organization=delivery.organization, chosen=Delivery.objects.of(delivery.organization).filter(pk=delivery.pk)):
+    if not is_open(delivery.organization, delivery.endpoint_id):
+        raise EndpointDisabled
+    finished = Delivery.objects.of(delivery.organization).filter(pk=delivery.pk).exclude(state=State.PENDING)
+    if not finished.update(**AGAIN, next_attempt_at=Now()):
         raise NotReplayable
+    Doorbell.ring(DRAIN, delivery.endpoint_id)
     delivery.refresh_from_db()
     return delivery
 
 
 @transaction.atomic
-def replay_all(*, organization: Organization, chosen: QuerySet[Any]) -> int:
-    """Send the finished ones among the organization's chosen deliveries again; how many."""
+def replay_all(*, organization: Organization, actor: Actor, chosen: QuerySet[Any]) -> int:
+    """Send the finished ones among the organization's chosen deliveries again; how many. Each endpoint has its replay."""
     finished = chosen.filter(organization=organization, endpoint__is_active=True).exclude(state=State.PENDING)
-    ids = list(finished.order_by().values_list("pk", flat=True))
-    changed = Delivery.objects.of(organization).filter(pk__in=ids).exclude(state=State.PENDING)
-    endpoints = set(changed.values_list("endpoint_id", flat=True))
-    count: int = changed.update(**AGAIN, next_attempt_at=Now())
-    for endpoint_id in endpoints:
-        Doorbell.ring(DRAIN, endpoint_id)
-    return count
+    chosen_of: defaultdict[Any, list[Any]] = defaultdict(list)
+    for id, endpoint_id in finished.order_by().values_list("pk", "endpoint_id"):
+        chosen_of[endpoint_id].append(id)
+    return sum(begin(organization, actor, endpoint_id, ids) for endpoint_id, ids in chosen_of.items())
 
 
 @transaction.atomic
-def replay_since(*, endpoint: Endpoint, since: datetime, until: datetime | None = None) -> int:
+def replay_since(*, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None) -> int:
     """Send everything of a time that the endpoint has not got: dead deliveries, and events while it was disabled."""
-    organization = endpoint.organization
-    events = Event.objects.of(organization).filter(created_at__gte=since, type__in=endpoint.event_types or list(event_types()))
-    if until:
-        events = events.filter(created_at__lte=until)
-    missed = list(events.exclude(type="webhook.test").exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True))
-    rows = [Delivery(organization=organization, event_id=event, endpoint=endpoint, is_replay=True) for event in missed]
-    Delivery.unscoped.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
-    dead = Delivery.objects.of(organization).filter(endpoint=endpoint, event__in=events, state__in=[State.DEAD, State.CANCELED])
-    count = len(rows) + replay_all(organization=organization, chosen=dead)
-    Doorbell.ring(DRAIN, endpoint.pk)
-    return count
+    organization, until = endpoint.organization, until or now()
+    if not is_open(organization, endpoint.pk):
+        raise EndpointDisabled
+    wanted = set(endpoint.event_types or event_types()) & set(types or event_types()) - {"webhook.test"}
+    events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=wanted)
+    failed = Delivery.objects.of(organization).filter(endpoint=endpoint, event__in=events, state__in=[State.DEAD, State.CANCELED])
+    ids = [*failed.values_list("pk", flat=True), *never_made(endpoint, events)]
+    return begin(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
+
+
+def never_made(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
+    """Deliveries, made now, of the events that the endpoint has none of; as if they had been given up."""
+    missed = events.exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True)
+    own = {"organization": endpoint.organization, "endpoint": endpoint, "state": State.DEAD, "next_attempt_at": None}
+    rows = [Delivery(event_id=event, **own) for event in missed]
+    made = Delivery.unscoped.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    return [row.pk for row in made]
+
+
+def begin(organization: Organization, actor: Actor, endpoint_id: Any, ids: list[Any], **asked: Any) -> int:
+    """Write down what was asked, and send these deliveries of one endpoint again; how many."""
+    row = Replay.objects.create(organization=organization, endpoint_id=endpoint_id, **columns(actor), **asked)
+    changed = Delivery.objects.of(organization).filter(pk__in=ids).exclude(state=State.PENDING)
+    row.count = changed.update(**AGAIN, next_attempt_at=Now(), replay=row)
+    row.save(update_fields=["count"])
+    Doorbell.ring(DRAIN, endpoint_id)
+    return row.count
+
+
+def is_open(organization: Organization, endpoint_id: Any) -> bool:
+    """Whether anything is sent to the endpoint."""
+    is_active: bool = Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists()
+    return is_active
+
+
+def latest(endpoint: Endpoint) -> list[Progress]:
+    """How the endpoint's last replays are getting on, the newest first."""
+    replays = list(Replay.objects.of(endpoint.organization).filter(endpoint=endpoint)[:SHOWN])
+    found = Delivery.objects.of(endpoint.organization).filter(replay__in=replays).order_by()
+    counts = {(id, state): count for id, state, count in found.values_list("replay_id", "state").annotate(Count("pk"))}
+
+    def in_state(row: Replay, *states: State) -> int:
+        return sum(counts.get((row.pk, state), 0) for state in states)
+
+    return [Progress(row, in_state(row, State.DONE), in_state(row, State.PENDING), in_state(row, State.DEAD, State.CANCELED)) for row in replays]
 
 
 def replays_left(endpoint: Endpoint) -> int:

@@ -13,7 +13,7 @@ from tests.receiver import Receiver
 from webhooks.deliveries import DELIVERIES
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.pruning import prune
-from webhooks.replays import NotReplayable, replay, replay_all, replay_since, replays_left
+from webhooks.replays import EndpointDisabled, NotReplayable, replay, replay_all, replay_since, replays_left
 from webhooks.services import add_endpoint, change_endpoint, send_test
 
 
@@ -28,7 +28,7 @@ def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_bac
     api.book()
     set_active(endpoint, True)
 
-    count = replay_since(endpoint=endpoint, since=since)
+    count = replay_since(endpoint=endpoint, actor=SYSTEM, since=since)
     DELIVERIES.drain(endpoint.pk)
 
     assert count == 2
@@ -40,7 +40,7 @@ def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(api: Api
     DELIVERIES.drain(endpoint.pk)
     Delivery.objects.of(organization).filter(event__type="lead.created").update(state=State.DEAD)
 
-    count = replay_since(endpoint=endpoint, since=now() - timedelta(hours=1))
+    count = replay_since(endpoint=endpoint, actor=SYSTEM, since=now() - timedelta(hours=1))
     DELIVERIES.drain(endpoint.pk)
 
     assert count == 1
@@ -52,7 +52,7 @@ def test_what_is_older_than_the_time_is_left_alone(api: Api, organization: Organ
     api.book()
     Delivery.objects.of(organization).update(state=State.DEAD)
 
-    assert replay_since(endpoint=endpoint, since=now() + timedelta(seconds=1)) == 0
+    assert replay_since(endpoint=endpoint, actor=SYSTEM, since=now() + timedelta(seconds=1)) == 0
 
 
 def test_only_types_that_the_endpoint_wants_are_replayed(api: Api, organization: Organization, receiver: Receiver) -> None:
@@ -60,21 +60,21 @@ def test_only_types_that_the_endpoint_wants_are_replayed(api: Api, organization:
     api.book()
     late, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.created"])
 
-    assert replay_since(endpoint=late, since=since) == 1
+    assert replay_since(endpoint=late, actor=SYSTEM, since=since) == 1
 
 
 def test_nothing_of_a_stranger_is_replayed(stranger_api: Api, endpoint: Endpoint, stranger: Organization, organization: Organization) -> None:
     since = now()
     stranger_api.book()
 
-    assert replay_since(endpoint=endpoint, since=since) == 0
-    assert replay_all(organization=organization, chosen=Delivery.objects.of(stranger)) == 0
+    assert replay_since(endpoint=endpoint, actor=SYSTEM, since=since) == 0
+    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(stranger)) == 0
 
 
 def test_a_fresh_event_overtakes_replays(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     api.book()
     DELIVERIES.drain(endpoint.pk)
-    replay_all(organization=organization, chosen=Delivery.objects.of(organization))
+    replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization))
     send_test(endpoint=endpoint, actor=SYSTEM)
     assert replays_left(endpoint) == 2
 
@@ -89,6 +89,20 @@ def test_a_delivery_on_its_way_cannot_be_replayed(organization: Organization, en
 
     with pytest.raises(NotReplayable):
         replay(delivery=Delivery.objects.of(organization).get())
+
+
+def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+    send_test(endpoint=endpoint, actor=SYSTEM)
+    DELIVERIES.drain(endpoint.pk)
+    set_active(endpoint, False)
+
+    with pytest.raises(EndpointDisabled):
+        replay(delivery=Delivery.objects.of(organization).get())
+    with pytest.raises(EndpointDisabled):
+        replay_since(endpoint=endpoint, actor=SYSTEM, since=now() - timedelta(hours=1))
+
+    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization)) == 0
+    assert Delivery.objects.of(organization).get().state == State.DONE
 
 
 def test_the_exact_request_is_kept_with_each_attempt(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:

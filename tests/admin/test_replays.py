@@ -1,0 +1,166 @@
+"""An endpoint's page tells how its replays are getting on: who asked for what, and what has become of it."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from appointments.models import Appointment
+from organizations.models import Membership, Organization
+from pipeline_backend.moments import now
+from pipeline_backend.outbox import State
+from tests.admin.worlds import errors_of, messages_of, url
+from tests.receiver import Receiver
+from webhooks.deliveries import DELIVERIES
+from webhooks.models import Delivery, Endpoint, Replay
+
+EVER = {"since_0": "2020-01-01", "since_1": "00:00", "until_0": "", "until_1": ""}
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    """Where the endpoint leads."""
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    with Receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def endpoint(ours: Appointment, receiver: Receiver) -> Endpoint:
+    """Acme's endpoint; all that was on its way to it has failed."""
+    Endpoint.objects.of(ours.organization).update(url=receiver.url)
+    Delivery.objects.of(ours.organization).update(state=State.DEAD, next_attempt_at=None)
+    return Endpoint.objects.of(ours.organization).get()
+
+
+def part(client: Client, endpoint: Endpoint) -> str:
+    """The words of the part of the page that moves."""
+    page = client.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
+    assert page in client.get(url(Endpoint, "change", endpoint.pk)).content.decode()
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def is_moving(client: Client, endpoint: Endpoint) -> bool:
+    """Whether the page looks again by itself."""
+    return "data-moving" in client.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
+
+
+def count(endpoint: Endpoint) -> int:
+    """How many deliveries the endpoint has."""
+    return Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint).count()
+
+
+def test_without_a_replay_the_page_says_how_to_ask_for_one(owner: Client, endpoint: Endpoint) -> None:
+    assert part(owner, endpoint).startswith("Nothing has been sent again yet.")
+    assert not is_moving(owner, endpoint)
+
+
+def test_the_page_follows_a_replay_from_the_question_to_its_end(owner: Client, endpoint: Endpoint, receiver: Receiver) -> None:
+    whole = count(endpoint)
+
+    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+    asked, was_moving = part(owner, endpoint), is_moving(owner, endpoint)
+    receiver.codes = [204, 500, 204]
+    DELIVERIES.drain(endpoint.pk)
+    amid = part(owner, endpoint)
+    Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).update(state=State.DEAD, next_attempt_at=None)
+
+    assert "by owner@acme.example What was missed from 1 Jan 2020, 00:00 to " in asked
+    assert f" {whole} 0 {whole} 0 0 of {whole}" in asked
+    assert f" {whole} {whole - 1} 1 0 {whole - 1} of {whole}" in amid
+    assert part(owner, endpoint).endswith(f" {whole} {whole - 1} 0 1 Done, 1 failed")
+    assert (was_moving, is_moving(owner, endpoint)) == (True, False)
+
+
+def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) -> None:
+    owner.post(url(Endpoint, "send_missed", endpoint.pk), {**EVER, "types": ["lead.created"]})
+
+    assert ": lead.created 1 0 1 0 0 of 1" in part(owner, endpoint)
+    assert list(Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).values_list("event__type", flat=True)) == ["lead.created"]
+
+
+def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpoint: Endpoint) -> None:
+    owner.post(url(Endpoint, "send_missed", endpoint.pk), {**EVER, "until_0": "2020-01-02", "until_1": "00:00"})
+
+    assert part(owner, endpoint).endswith("to 2 Jan 2020, 00:00 0 0 0 0 Nothing was missing")
+
+
+def test_what_a_later_replay_takes_over_is_told(owner: Client, endpoint: Endpoint) -> None:
+    whole = count(endpoint)
+    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+    Delivery.objects.of(endpoint.organization).update(state=State.DEAD, next_attempt_at=None)
+
+    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+
+    assert part(owner, endpoint).endswith(f" {whole} 0 0 0 Done {whole} taken over by a later replay")
+
+
+def test_all_that_a_filter_finds_is_replayed_and_followed(owner: Client, endpoint: Endpoint) -> None:
+    chosen = Delivery.objects.of(endpoint.organization).filter(state=State.DEAD).first()
+    data = {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0", "select_across": "1"}
+    whole = count(endpoint)
+
+    answer = owner.post(url(Delivery, "changelist") + "?state__exact=DEAD", data)
+
+    assert messages_of(answer) == [f"{whole} deliveries are on their way; their endpoints' pages tell how far they are."]
+    assert f"by owner@acme.example Chosen in the list {whole} 0 {whole} 0" in part(owner, endpoint)
+
+
+def test_whoever_may_not_change_connections_replays_nothing(closer: Client, manager: Client, endpoint: Endpoint) -> None:
+    chosen = Delivery.objects.of(endpoint.organization).first()
+    data = {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"}
+
+    assert closer.get(url(Endpoint, "replays", endpoint.pk)).status_code in {302, 403, 404}
+    closer.post(url(Delivery, "changelist"), data)
+
+    assert not Replay.objects.of(endpoint.organization).exists()
+
+
+def test_nobody_sees_or_replays_a_strangers(owner: Client, endpoint: Endpoint, theirs: Appointment) -> None:
+    theirs_endpoint = Endpoint.objects.of(theirs.organization).get()
+    Delivery.objects.of(theirs.organization).update(state=State.DEAD, next_attempt_at=None)
+    chosen = Delivery.objects.of(theirs.organization).first()
+
+    answer = owner.get(url(Endpoint, "replays", theirs_endpoint.pk))
+    owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"})
+
+    assert answer.status_code == 404
+    assert not Replay.objects.of(theirs.organization).exists()
+    assert set(Delivery.objects.of(theirs.organization).values_list("state", flat=True)) == {State.DEAD}
+
+
+REASONS = {
+    "button": "This endpoint is disabled: enable it, then replay",
+    "list": "1 belong to an endpoint that is disabled: enable it, then replay.",
+}
+
+
+@pytest.mark.parametrize("way", REASONS)
+def test_a_disabled_endpoint_is_named_as_the_reason(way: str, owner: Client, endpoint: Endpoint) -> None:
+    Endpoint.objects.of(endpoint.organization).update(is_active=False, disabled_at=now() - timedelta(days=1))
+    delivery = Delivery.objects.of(endpoint.organization).first()
+
+    if way == "button":
+        answer = owner.post(url(Delivery, "replay", delivery.pk))
+    else:
+        answer = owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"})
+
+    said = errors_of(answer) if way == "button" else messages_of(answer)
+    assert said == [REASONS[way]]
+    assert not Replay.objects.of(endpoint.organization).exists()
+
+
+def test_a_long_name_is_cut_and_escaped(owner: Client, endpoint: Endpoint, organization: Organization) -> None:
+    person = Membership.objects.of(organization).get(user__email="owner@acme.example").user
+    person.first_name, person.last_name = "<b>" + "Ada" * 40, "Lovelace" * 15
+    person.save()
+
+    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+
+    page = owner.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
+    assert "by &lt;b&gt;AdaAda" in page
+    assert "<b>" not in page
+    assert "Lovelace" * 15 not in page
