@@ -1,7 +1,10 @@
 """Events, deliveries and notifications, saved one by one."""
 
+from functools import partial
 from typing import Any
 
+from celery import current_app
+from django.db import transaction
 from rest_framework.renderers import JSONRenderer
 
 from notifications.models import Kind, Notification
@@ -10,7 +13,6 @@ from organizations.actors import Actor, columns
 from organizations.models import Membership, Organization
 from pipeline_backend.api import requestid
 from pipeline_backend.moments import show
-from pipeline_backend.outbox import Doorbell
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import DRAIN as EVENTS
 
@@ -24,7 +26,7 @@ def record(name: str, subject: Any, data: Any, actor: Actor) -> None:
     for endpoint in Endpoint.objects.of(subject.organization).filter(is_active=True):
         if not endpoint.event_types or name in endpoint.event_types:
             Delivery.objects.create(organization=subject.organization, event=event, endpoint=endpoint)
-            Doorbell.ring(EVENTS, endpoint.pk)
+            ring(EVENTS, endpoint.pk)
 
 
 def notify(kind: Kind, organization: Organization, members: list[Membership], facts: dict[str, Any]) -> None:
@@ -32,4 +34,9 @@ def notify(kind: Kind, organization: Organization, members: list[Membership], fa
     facts = facts | {"attendees": [{"name": str(member), "email": member.user.email} for member in members]}
     for member in members:
         Notification.objects.create(organization=organization, kind=kind, recipient=member, facts=facts)
-    Doorbell.ring(MAILS, organization.pk)
+    ring(MAILS, organization.pk)
+
+
+def ring(task: str, id: Any) -> None:
+    """A Celery task after the commit."""
+    transaction.on_commit(partial(current_app.send_task, task, (str(id),)))
