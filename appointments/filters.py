@@ -5,8 +5,8 @@ from typing import ClassVar
 from appointments.models import Appointment, CallCategory
 from leads.models import Lead
 from organizations.filters import CountedList, MemberEmail
-from pipeline_backend.api.filters import KnownId, Members, MomentFrom, MomentTo
-from statuses.models import Role
+from pipeline_backend.api.filters import KnownId, Members, MembersOf, MomentFrom, MomentTo
+from statuses.models import Role, Status
 
 
 class AppointmentFilter(CountedList):
@@ -16,7 +16,7 @@ class AppointmentFilter(CountedList):
 
     lead_id = KnownId("lead", Lead, help="A lead of the organization.")
     call_category = Members("call_category", CallCategory)
-    outcome_role = Members("outcome__role", Role)
+    outcome_role = MembersOf("outcome", Status, "role", Role)
     setter = MemberEmail("setter", help="Setter's e-mail.")
     triager = MemberEmail("triager", help="Triager's e-mail.")
     closer = MemberEmail("host", help="Host's e-mail.")

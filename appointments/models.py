@@ -119,8 +119,9 @@ class Appointment(TenantModel, Traffic):
         constraints = [UniqueConstraint("organization", "source", "external_reference", name="one_appointment_per_reference_and_source")]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="appointment_newest"),
-            models.Index(fields=["organization", "-updated_at", "-id"], name="appointment_updated"),
-            models.Index(fields=["organization", "-schedule_time", "-id"], name="appointment_scheduled"),
+            # Pages of a range are sorted by created_at: with it in the index, nothing else is read.
+            models.Index(fields=["organization", "-updated_at", "-id"], include=["created_at"], name="appointment_updated_covering"),
+            models.Index(fields=["organization", "-schedule_time", "-id"], include=["created_at"], name="appointment_scheduled_covering"),
             models.Index(fields=["lead", "-schedule_time"], name="appointment_of_lead"),
             models.Index(fields=["organization", "host", "-created_at", "-id"], name="appointment_host"),
             models.Index(fields=["organization", "setter", "-created_at", "-id"], name="appointment_setter"),

@@ -6,6 +6,7 @@ from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from organizations.models import Membership
+from pipeline_backend.api.cutting import Part
 from pipeline_backend.api.filters import Line, ListFilter
 from pipeline_backend.rows import Slot
 
@@ -16,9 +17,9 @@ class CountedList(ListFilter):
     """A list of a table whose rows are counted (`counting`): its total costs the same at any size."""
 
     @classmethod
-    def count_all(cls) -> tuple[str, list[Any]]:
+    def count_all(cls) -> Part:
         """The number that the triggers keep."""
-        return TOTAL, [Slot("organization"), cls._meta.model._meta.db_table]
+        return Part(TOTAL, [Slot("organization"), cls._meta.model._meta.db_table])
 
 
 class MemberEmail(Line):

@@ -2,34 +2,30 @@
 
 A filter is one line of a `ListFilter`; it always starts from a queryset of one organization, and describes itself to
 the OpenAPI document. django-filter reads the values; the statement is compiled once for each combination of filters,
-with a slot in the place of each value.
+with a slot in the place of each value (`cutting`).
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
-from django.db import connection, models
+from django.db import models
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django_filters import Filter, FilterSet
 
+from pipeline_backend.api.cutting import Cut, Order, Part, across, along, branched, count_of
 from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.api.fields import parse_moment, parse_uuid
-from pipeline_backend.rows import Slot, filled
+from pipeline_backend.rows import Slot
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+INDEXED = "created_at"  # the order in which an index has the rows of each filter
 DAY = timedelta(days=1) - timedelta(milliseconds=1)
-COUNT = "SELECT count(*) AS total FROM ({ids}) AS chosen"
-PAGE = """
-WITH counted AS ({count})
-SELECT total, ARRAY(SELECT id FROM ({ids} LIMIT {limit:d} OFFSET {start:d}) AS page WHERE (SELECT total FROM counted) > {start:d}) FROM counted
-"""
 
 
 class Parameter(forms.Field):
@@ -169,6 +165,24 @@ class Members(Line):
         return {"type": "string", **({"enum": self.accepted} if self.single else {})}
 
 
+class MembersOf(Members):
+    """Any of an enumeration's members, by the rows of another table that have them: appointments by their outcome's role."""
+
+    def __init__(self, field_name: str, related: type[models.Model], column: str, choices: type[models.TextChoices]) -> None:
+        super().__init__(field_name, choices)
+        self.related = related
+        self.column = column
+
+    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
+        """The rows that point at one of them."""
+        return qs.filter(**{f"{self.field_name}__in": self.branches(value)})
+
+    def branches(self, value: Slot) -> QuerySet[Any]:
+        """The other table's rows: of each one alone the index knows the order."""
+        rows: QuerySet[Any] = self.related.objects.of(Slot("organization"))  # type: ignore[attr-defined]
+        return rows.filter(**{f"{self.column}__{'any' if value.is_list else 'exact'}": value})
+
+
 class SameText(Line):
     """Equal, whatever the letter case."""
 
@@ -200,8 +214,8 @@ class ListFilter(FilterSet):
         """How many rows are asked for, and the ids of a part of them; ask for `problems` first."""
         values: dict[str, Any] = self.form.cleaned_data if self.filters else {}
         lines: Any = type(self)
-        choice = choose(lines, tuple((name, isinstance(value, list)) for name, value in sorted(values.items())), self.ordering)
-        total, ids = choice.cut(start, limit, {**values, "organization": self.organization.pk})
+        cut = choose(lines, tuple((name, isinstance(value, list)) for name, value in sorted(values.items())), self.ordering)
+        total, ids = cut.run(start, limit, {**values, "organization": self.organization.pk})
         if not total:
             self.refuse_unknown(values)
         return total, ids
@@ -214,9 +228,9 @@ class ListFilter(FilterSet):
             raise Invalid({name: ["is not known in the organization"] for name in unknown})
 
     @classmethod
-    def count_all(cls) -> tuple[str, list[Any]]:
+    def count_all(cls) -> Part:
         """A statement for the number of all rows, named `total`, and its slots."""
-        return count(cls._meta.model.objects.of(Slot("organization")))
+        return count_of(cls._meta.model.objects.of(Slot("organization")))
 
     @property
     def ordering(self) -> str:
@@ -237,41 +251,27 @@ class ListFilter(FilterSet):
             yield "ordering", {"type": "string", "enum": cls.accepted_orderings()}, "Newest first (-created_at) by default."
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The statements of one combination of filters in one order: how many rows, and their ids."""
-
-    count: str
-    count_slots: list[Any]
-    ids: str
-    ids_slots: list[Any]
-
-    def cut(self, start: int, limit: int, values: dict[str, Any]) -> tuple[int, list[UUID]]:
-        """The number of all, and the ids of some.
-
-        Limit and offset are written out: with parameters in their place PostgreSQL would plan anew each time. A page
-        behind the end is not looked for.
-        """
-        with connection.cursor() as cursor:
-            statement = PAGE.format(count=self.count, ids=self.ids, limit=limit, start=start)
-            cursor.execute(statement, filled([*self.count_slots, *self.ids_slots], values))
-            total, ids = cursor.fetchone()
-        return total, ids
-
-
 @lru_cache(maxsize=512)
-def choose(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> Choice:
-    """The statements for these parameters, each named with whether it is a list; the id settles ties of the order."""
-    rows = lines._meta.model.objects.of(Slot("organization"))
-    for name, is_list in given:
-        rows = lines.declared_filters[name].filter(rows, Slot(name, is_list=is_list))
-    by_id = "-id" if ordering.startswith("-") else "id"
-    ids, ids_slots = rows.order_by(ordering, by_id).values_list("id").query.sql_with_params()
-    counted, count_slots = count(rows) if given else lines.count_all()
-    return Choice(counted, count_slots, ids, list(ids_slots))
+def choose(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> Cut:
+    """The statement for these parameters, each named with whether it is a list."""
+    order, rows = Order(ordering), lines._meta.model.objects.of(Slot("organization"))
+    wanted = [(lines.declared_filters[name], Slot(name, is_list=is_list)) for name, is_list in given]
+    others = [(line, slot) for line, slot in wanted if line.field_name != order.column]
+    on_the_way = filtered(rows, [one for one in wanted if one not in others])
+    chosen = filtered(on_the_way, others)
+    count = count_of(chosen) if given else lines.count_all()
+    if not others:
+        return along(count, chosen, order)
+    line, slot = others[0]
+    if len(others) > 1 or order.column != INDEXED or isinstance(line, MomentFrom | MomentTo):
+        return across(count, chosen, on_the_way, order)
+    if isinstance(line, MembersOf):
+        return branched(count, line.branches(slot), on_the_way, line.field_name, order)
+    return across(count, chosen, on_the_way, order) if slot.is_list else along(count, chosen, order)
 
 
-def count(rows: QuerySet[Any]) -> tuple[str, list[Any]]:
-    """The statement that counts them, and its slots."""
-    ids, slots = rows.order_by().values_list("id").query.sql_with_params()
-    return COUNT.format(ids=ids), list(slots)
+def filtered(rows: QuerySet[Any], wanted: list[tuple[Any, Slot]]) -> QuerySet[Any]:
+    """The rows that all of these let through."""
+    for line, slot in wanted:
+        rows = line.filter(rows, slot)
+    return rows

@@ -1,0 +1,118 @@
+"""Cutting a page out of a list: the statements for its total and for the ids of its rows, fast at any size.
+
+What a total costs grows with what is counted; a page must not cost more than that. So its ids come from an index in the
+list's order wherever a filter has one (`along`, `branched`), and where it has none they are looked for among the newest
+rows first, and then among the rows that the filter's own index gives (`across`). Left to itself, the planner takes the
+order's index and walks through a million rows for the ten it wants: it can't know that old calls were booked long ago.
+
+Limit and offset are written out: with parameters in their place PostgreSQL would plan anew each time. A page behind the
+end is not looked for.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import DateTimeField, Func, QuerySet, Subquery, UUIDField
+from django.db.models.functions import Coalesce
+
+from pipeline_backend.rows import filled
+
+WALK = 2000  # rows that are looked through along the order before the filter's own index is asked
+COUNT = "SELECT count(*) AS total FROM ({ids}) AS chosen"
+CUT = "WITH counted AS ({count}){near} SELECT total, {page} FROM counted"
+ALONG = "ARRAY(SELECT id FROM ({ids} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place) WHERE (SELECT total FROM counted) > {{start:d}})"
+BRANCHED = """ARRAY(
+    SELECT part.id FROM ({branches}) AS branch (id) CROSS JOIN LATERAL ({ids} LIMIT {{reach:d}}) AS part (id, place)
+    WHERE (SELECT total FROM counted) > {{start:d}} ORDER BY part.place {way}, part.id {way} LIMIT {{limit:d}} OFFSET {{start:d}}
+)"""
+NEAR = ", near (id, place) AS MATERIALIZED ({ids} LIMIT {{reach:d}})"
+ACROSS = """CASE
+    WHEN total <= {{start:d}} THEN ARRAY[]::uuid[]
+    WHEN (SELECT count(*) FROM near) = least(total, {{reach:d}}) THEN
+        ARRAY(SELECT id FROM near ORDER BY place {way}, id {way} LIMIT {{limit:d}} OFFSET {{start:d}})
+    ELSE ARRAY(SELECT id FROM ({far} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place))
+END"""
+NO_INDEX = "%(expressions)s + interval '0'"
+
+
+class Part(NamedTuple):
+    """A piece of SQL, and its slots."""
+
+    sql: str
+    slots: list[Any]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A column, up or down; the id settles ties."""
+
+    text: str
+
+    @property
+    def column(self) -> str:
+        """The column's name."""
+        return self.text.removeprefix("-")
+
+    @property
+    def way(self) -> str:
+        """Up or down, in SQL."""
+        return "DESC" if self.text.startswith("-") else "ASC"
+
+    def ids(self, rows: QuerySet[Any]) -> Part:
+        """The rows' ids and places, in order."""
+        return part_of(rows.order_by(self.text, "-id" if self.way == "DESC" else "id").values_list("id", self.column))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The statement of one combination of filters in one order: how many rows, and the ids of some."""
+
+    statement: str
+    slots: list[Any]
+
+    def run(self, start: int, limit: int, values: dict[str, Any]) -> tuple[int, list[UUID]]:
+        """The number of all, and the ids of a part."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.statement.format(limit=limit, start=start, reach=start + limit), filled(self.slots, values))
+            total, ids = cursor.fetchone()
+        return total, ids
+
+
+def along(count: Part, rows: QuerySet[Any], order: Order) -> Cut:
+    """There is an index that has the rows in their order."""
+    ids = order.ids(rows)
+    return Cut(CUT.format(count=count.sql, near="", page=ALONG.format(ids=ids.sql)), [*count.slots, *ids.slots])
+
+
+def branched(count: Part, branches: QuerySet[Any], rows: QuerySet[Any], column: str, order: Order) -> Cut:
+    """There is one for each value of the column that is wanted: the pages' beginnings of all of them, merged."""
+    values = part_of(branches.order_by().values_list("id"))
+    ids = order.ids(rows.filter(**{column: Func(template="branch.id", output_field=UUIDField())}))
+    page = BRANCHED.format(branches=values.sql, ids=ids.sql, way=order.way)
+    return Cut(CUT.format(count=count.sql, near="", page=page), [*count.slots, *values.slots, *ids.slots])
+
+
+def across(count: Part, rows: QuerySet[Any], all_along: QuerySet[Any], order: Order) -> Cut:
+    """There is none: first the next rows along the order, of all that its index gives; then by an index of the filters, and sorted."""
+    ahead = order.way == "DESC"
+    edge = all_along.order_by(order.text).values(order.column)[WALK : WALK + 1]
+    end = Coalesce(Subquery(edge), Func(template=f"'{'-' if ahead else ''}infinity'::timestamptz", output_field=DateTimeField()))
+    near = order.ids(rows.filter(**{f"{order.column}__{'gte' if ahead else 'lte'}": end}))
+    place = Func(order.column, template=NO_INDEX, output_field=DateTimeField())
+    far = part_of(rows.order_by(place.desc() if ahead else place.asc(), "-id" if ahead else "id").values_list("id", order.column))
+    page = ACROSS.format(far=far.sql, way=order.way)
+    return Cut(CUT.format(count=count.sql, near=NEAR.format(ids=near.sql), page=page), [*count.slots, *near.slots, *far.slots])
+
+
+def count_of(rows: QuerySet[Any]) -> Part:
+    """The statement that counts them, as `total`."""
+    ids = part_of(rows.order_by().values_list("id"))
+    return Part(COUNT.format(ids=ids.sql), ids.slots)
+
+
+def part_of(rows: QuerySet[Any]) -> Part:
+    """A queryset's statement; its braces are no places."""
+    sql, slots = rows.query.sql_with_params()
+    return Part(sql.replace("{", "{{").replace("}", "}}"), list(slots))
