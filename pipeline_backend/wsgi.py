@@ -20,11 +20,13 @@ class Request(WSGIRequest):
         """The media type, or none where its parameters make no sense.
 
         Django lets that error through to the server, and reads the query in the body's charset, whatever codec that names.
+        Django REST framework reads the header once more.
         """
         try:
             self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
         except ValueError:
-            self.content_type, self.content_params = "", {}
+            meta["CONTENT_TYPE"] = self.content_type = ""
+            self.content_params = {}
 
 
 class Handler(WSGIHandler):
