@@ -3,7 +3,7 @@
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from organizations.models import BASE62, random_base62
 
@@ -15,7 +15,7 @@ class KeyText:
     """A well-formed key, in its parts."""
 
     key_id: str
-    secret: str
+    secret: str = field(repr=False)
 
     @property
     def text(self) -> str:

@@ -10,7 +10,7 @@ from django.contrib.admin.utils import quote
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import PasswordResetConfirmView
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -99,6 +99,13 @@ class NewPasswordForm(SetPasswordForm):
 
 class LabelledAutocomplete(AutocompleteJsonView):
     """Autocompletion whose entries can say more than a row's name."""
+
+    def process_request(self, request: HttpRequest) -> Any:
+        """What is asked about; only fields of the model itself choose rows (Django fails at those that point at it)."""
+        term, model_admin, source_field, to_field_name = super().process_request(request)
+        if source_field.auto_created:
+            raise PermissionDenied
+        return term, model_admin, source_field, to_field_name
 
     def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, str]:
         """The page's own label for choices, if it has one."""

@@ -51,6 +51,10 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 
 class QuietReports(SafeExceptionReporterFilter):
-    """Django's reports of errors, for whoever has them sent: addresses can hold passwords, too."""
+    """Django's reports of errors, for whoever has them sent: where it failed, not with what. Addresses can hold passwords, too."""
 
     hidden_settings = re.compile(f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|LOCATION|PROXY", re.IGNORECASE)
+
+    def get_traceback_frame_variables(self, request: Any, tb_frame: Any) -> list[tuple[str, Any]]:
+        """None: among them may be a key, a header, somebody's data."""
+        return []
