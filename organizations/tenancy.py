@@ -1,6 +1,7 @@
 """The tenant guard: `Model.objects.of(organization)`, or an error.
 
-Reading across organizations is possible only through `unscoped`, a word that a test looks for.
+Reading across organizations is possible only through `unscoped`, a word that a test looks for; and while somebody is
+served the database shows their rows alone (`wall`).
 """
 
 from typing import Any, ClassVar
