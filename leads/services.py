@@ -21,7 +21,7 @@ from webhooks.services import record
 
 SOURCE: Fixed[Source] = Fixed(lambda: Source.objects.of(Slot("organization")).named(Slot("name", "text")))
 LEAD: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().filter(pk=Slot("id")))
-LEAD_OF_EMAIL: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().with_email(Slot("email", "text")))
+LEAD_OF_EMAIL: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().with_email(Slot("organization"), Slot("email", "text")))
 FILLED = ["last_source", "first_name", "last_name", "setter", "phone_e164", "phone_country"]
 POINTED = ["next_touch_point_at", "next_touch_point_type"]
 

@@ -15,7 +15,6 @@ from uuid import UUID
 from django import forms
 from django.db import models
 from django.db.models import QuerySet
-from django.db.models.functions import Lower
 from django_filters import Filter, FilterSet
 
 from pipeline_backend.api.cutting import Cut, Order, Part, across, along, branched, count_of
@@ -181,14 +180,6 @@ class MembersOf(Members):
         """The other table's rows: of each one alone the index knows the order."""
         rows: QuerySet[Any] = self.related.objects.of(Slot("organization"))  # type: ignore[attr-defined]
         return rows.filter(**{f"{self.column}__{'any' if value.is_list else 'exact'}": value})
-
-
-class SameText(Line):
-    """Equal, whatever the letter case."""
-
-    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
-        """The rows with this text."""
-        return qs.alias(folded=Lower(self.field_name)).filter(folded=Lower(value.typed("text")))
 
 
 class ListFilter(FilterSet):

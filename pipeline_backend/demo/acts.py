@@ -98,7 +98,7 @@ def opt_in(world: World, chance: random.Random, person: Person, source: OptInSou
 
 def lead_of(world: World, person: Person) -> Lead:
     """The person's lead."""
-    lead: Lead = Lead.objects.of(world.organization).with_email(person.email).get()
+    lead: Lead = Lead.objects.of(world.organization).with_email(world.organization.pk, person.email).get()
     lead.organization = world.organization
     return lead
 
