@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from organizations.models import Membership, Organization, Role, User
+from organizations.wall import lifted
 
 EVERYONE = frozenset(Role)
 OFFICE = frozenset({Role.OWNER, Role.MANAGER, Role.SALES_OPS})
@@ -77,7 +78,8 @@ def held(request: HttpRequest) -> dict[UUID, str]:
 def read_roles(user: User) -> dict[UUID, str]:
     """Roles by organization, as they are now."""
     members = Membership.unscoped.filter(user=user, is_active=True, organization__is_active=True)
-    return dict(members.order_by().values_list("organization_id", "role"))
+    with lifted():
+        return dict(members.order_by().values_list("organization_id", "role"))
 
 
 def may(request: HttpRequest, roles: Roles, organization_id: UUID | None = None) -> bool:

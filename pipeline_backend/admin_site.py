@@ -21,6 +21,7 @@ from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.rights import EVERYONE, held, organizations_where, read_roles
+from organizations.wall import lifted
 from pipeline_backend.api.ratelimits import charge, client_address
 from pipeline_backend.rows import was_given_up
 
@@ -141,6 +142,11 @@ class Site(UnfoldAdminSite):
         """Every page but those of signing in."""
         return super().admin_view(once_more(view), cacheable)
 
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Who asks is found out here, so everybody can be found."""
+        with lifted():
+            return super().login(request, extra_context)
+
     def extra_urls(self) -> list[Any]:
         """Where a password is chosen; open to who has the link."""
         return [path("set-password/<uidb64>/<token>/", self.set_password, name="set_password")]
@@ -151,7 +157,8 @@ class Site(UnfoldAdminSite):
         view = PasswordResetConfirmView.as_view(
             template_name="admin/set_password.html", form_class=NewPasswordForm, success_url=reverse_lazy("admin:login"), extra_context=context
         )
-        return view(request, uidb64=uidb64, token=token)
+        with lifted():  # the link says who it is
+            return view(request, uidb64=uidb64, token=token)
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         """Choices as one types: the rows that the person may see."""
