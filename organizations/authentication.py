@@ -20,13 +20,16 @@ from organizations.actors import Actor, key_actor
 from organizations.keys import KeyText, parse_key
 from organizations.models import ApiKey, Organization, Scope
 from organizations.services import note_use
+from organizations.wall import Opening, serve, telling, tenant
 from pipeline_backend.api.ratelimits import Usage, charge, remember, used_up
 from pipeline_backend.moments import now
-from pipeline_backend.rows import Fixed, Slot
+from pipeline_backend.rows import Slot
 
 REFUSED = "Invalid or revoked API key"
 NOTE_USE_EVERY = timedelta(minutes=5)
-BY_KEY_ID: Fixed[ApiKey] = Fixed(lambda: ApiKey.unscoped.select_related("organization").filter(key_id=Slot("key_id")))
+BY_KEY_ID: Opening[ApiKey] = Opening(
+    lambda: ApiKey.unscoped.select_related("organization").annotate(**telling("organization_id")).filter(key_id=Slot("key_id"))
+)
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,13 @@ def ask_first(ask: Callable[[], ApiKey | None]) -> ApiKey | None:
 
 def find(given: KeyText) -> ApiKey | None:
     """The live key of an active organization, its secret compared in constant time."""
-    key = ask_first(partial(BY_KEY_ID.first, key_id=given.key_id))
+    key = ask_first(partial(BY_KEY_ID.find, given.key_id))
     known = bytes(key.secret_hash) if key else bytes(32)
     is_same = hmac.compare_digest(known, given.secret_hash)
-    return key if key and is_same and key.is_live and key.organization.is_active else None
+    if not (key and is_same and key.is_live and key.organization.is_active):
+        return None
+    serve(tenant(key.organization_id))
+    return key
 
 
 class HasScope(BasePermission):
