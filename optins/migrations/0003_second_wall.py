@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('optins', '0002_counted'),
-        ('leads', '0003_second_wall'),
+        ('leads', '0004_second_wall'),
     ]
 
     operations = [

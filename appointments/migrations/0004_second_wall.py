@@ -32,8 +32,8 @@ class Migration(migrations.Migration):
     atomic = False  # indexes are built beside those who write, and each step is one of its own
 
     dependencies = [
-        ('appointments', '0002_counted'),
-        ('leads', '0003_second_wall'),
+        ('appointments', '0003_cover_ranges'),
+        ('leads', '0004_second_wall'),
     ]
 
     operations = [

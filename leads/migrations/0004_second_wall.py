@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
     atomic = False  # indexes are built beside those who write, and each step is one of its own
 
     dependencies = [
-        ('leads', '0002_counted'),
+        ('leads', '0003_cover_ranges'),
         ('organizations', '0003_second_wall'),
         ('statuses', '0002_second_wall'),
     ]
