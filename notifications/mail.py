@@ -84,7 +84,8 @@ UNRULY = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # what te
 def tamed(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts, each name in one line; a note keeps its lines."""
     names = {name: one_line(facts[name]) for name in ("lead_name", "event_type", "host", "organization")}
-    return {**facts, **names, "note": "\n".join(UNRULY.sub(" ", line) for line in facts["note"].splitlines())}
+    people = [{**person, "name": one_line(person["name"])} for person in facts["attendees"]]
+    return {**facts, **names, "attendees": people, "note": "\n".join(UNRULY.sub(" ", line) for line in facts["note"].splitlines())}
 
 
 def one_line(text: str) -> str:
