@@ -35,13 +35,13 @@ class Answer:
         self.has_head = self.is_over = self.keeps_alive = False
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of it, or BadAnswer."""
+        """The next bytes of it; BadAnswer for a bad head. What is wrong behind the head ends the answer and changes nothing."""
         self.size += len(data)
         try:
             self.parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
-            raise BadAnswer from None
-        if not self.has_head and self.size > HEAD_AT_MOST:
+            self.is_over, self.keeps_alive = True, False
+        if not self.has_head and (self.is_over or self.size > HEAD_AT_MOST):
             raise BadAnswer
 
     @property

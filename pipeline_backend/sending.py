@@ -84,7 +84,7 @@ class Wire:
     def answer(self) -> Answer:
         """An answer and the start of its body; a body that breaks off changes nothing."""
         answer = self.head()
-        with contextlib.suppress(ConnectionError, BadAnswer, ssl.SSLError):
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
             while not answer.is_enough and (data := self.read()):
                 answer.feed(data)
         return answer

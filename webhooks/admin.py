@@ -36,7 +36,7 @@ STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.
 
 def as_json(text: str) -> SafeString:
     """JSON, indented and escaped."""
-    return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', json.dumps(json.loads(text), indent=2, ensure_ascii=False))
+    return format_html('<pre class="json-body">{}</pre>', json.dumps(json.loads(text), indent=2, ensure_ascii=False))
 
 
 class EndpointForm(TenantForm):
@@ -198,6 +198,9 @@ class EventAdmin(TenantAdmin):
     fields = (("type", "created_at"), ("actor_name", "actor_kind"), ("id", "subject_id"), "request_id", "content")
     readonly_fields = ("content", "id")
 
+    class Media:
+        css = {"all": ("webhooks/bodies.css",)}
+
     def get_inlines(self, request: HttpRequest, obj: Event | None) -> Any:
         """Deliveries are for those who look after connections."""
         deliveries = self.admin_site.get_model_admin(Delivery)
@@ -238,6 +241,9 @@ class DeliveryAdmin(TenantAdmin):
     facts = (("event", "endpoint"), ("state", "attempts"), ("last_error", "next_attempt_at"), ("created_at", "finished_at"))
     fields = (*facts, "content")
     readonly_fields = ("content", *(name for line in facts for name in line))
+
+    class Media:
+        css = {"all": ("webhooks/bodies.css",)}
 
     @admin.display(description="Body, as sent")
     def content(self, delivery: Delivery) -> SafeString:

@@ -105,6 +105,13 @@ CLASSES = {
     "200 and a body that breaks off": (say(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf"), ""),
     "200 and ten endless megabytes": (lambda client: [client.sendall(OK_BODY.replace(b"100000", b"10000000000")), client.sendall(b"x" * 10_000_000)], ""),
     "a compressed body": (say(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b\x00\xff"), ""),
+    "bare line feeds": (say(b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok"), ""),
+    "a length beside chunks": (say(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"), ""),
+    "no reason": (say(b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n"), ""),
+    "early hints before a failure": (say(b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\nHTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "http_500"),
+    "another protocol": (say(b"HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n"), "bad_response"),
+    "a head that breaks off": (say(b"HTTP/1.1 200 OK\r\nContent-Le"), "bad_response"),
+    "200 and a body of bad chunks": (say(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nnot a chunk"), ""),
     "400": (say(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"), "http_400"),
     "500": (say(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "http_500"),
     "a redirect": (say(b"HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), "redirect"),
@@ -151,6 +158,23 @@ def test_a_connection_that_the_receiver_closed_meanwhile_is_opened_anew() -> Non
         line.hang_up()
 
     assert (first.error, second.error) == ("", "")
+
+
+@pytest.mark.parametrize("more", [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"rest of something"], ids=["a second answer", "rubbish"])
+def test_a_connection_on_which_something_came_unasked_is_not_used_again(more: bytes) -> None:
+    asked: list[socket.socket] = []
+
+    def behave(client: socket.socket) -> None:
+        asked.append(client)
+        client.sendall(OK.replace(b"200 OK", b"500 Oops") + more)
+        client.recv(1)
+
+    with server(behave) as url:
+        line = Line(url)
+        codes = [line.post(b"{}", {}).status_code for _ in range(2)]
+        line.hang_up()
+
+    assert (codes, len(asked)) == ([500, 500], 2)
 
 
 def test_environment_proxies_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
