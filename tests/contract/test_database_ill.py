@@ -28,8 +28,11 @@ ILLS = {
     "a standby": "25006",
     "a transaction that slept": "25P03",
 }
-REFUSED = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {condition} RAISE EXCEPTION 'ill' USING ERRCODE = '{code}'; {end} END $$"
-SLOW = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$"
+REFUSED = (
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ "
+    "BEGIN {condition} RAISE EXCEPTION 'ill' USING ERRCODE = '{code}'; {end} END $$"
+)
+SLOW = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$"
 WATCHED = "CREATE TRIGGER refusing BEFORE INSERT ON webhooks_event FOR EACH ROW EXECUTE FUNCTION refuse()"
 WELL = "DROP FUNCTION IF EXISTS refuse CASCADE; DROP SEQUENCE IF EXISTS refusals"
 
@@ -126,7 +129,7 @@ def test_rows_that_another_session_holds_are_waited_for_and_then_given_up(api: A
 
 def test_a_statement_that_takes_too_long_is_given_up(api: Api, organization: Organization) -> None:
     tell(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$",
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$",
         WATCHED,
         "SET statement_timeout = '100ms'",
     )
