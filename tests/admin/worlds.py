@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from appointments.models import Appointment
+from notifications.services import mute
 from organizations.models import Membership, Organization, Role
 from organizations.tenancy import TenantModel
 from tests.factories import make_analysis, make_api, make_custom_field, make_event_type, make_member, make_note, make_status
@@ -27,7 +28,8 @@ def furnish(organization: Organization, word: str) -> Appointment:
     make_status(organization, f"{word} status")
     make_custom_field(organization, "LEAD", f"{word}_field")
     make_custom_field(organization, "APPOINTMENT", f"{word}_field")
-    make_member(organization, f"{word}@members.example", role=Role.CLOSER, first_name=word.capitalize())
+    member = make_member(organization, f"{word}@members.example", role=Role.CLOSER, first_name=word.capitalize())
+    mute(member=member, kinds=[])
     answers = [{"question": f"{word}?", "answer": "Yes", "position": 1}]
     api.submit(email=email, first_name=word.capitalize(), questions_answers=answers, traffic={"utm_source": f"{word} campaign"})
     id = api.book(external_reference=word, lead_email=email, event_type_name=f"{word} call", notes=f"{word} note", host_email=f"{word}@members.example").json()[
