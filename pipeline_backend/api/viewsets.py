@@ -41,9 +41,11 @@ class KeyedView(APIView):
         super().check_permissions(request)
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """The rate limit's headers are on every keyed answer."""
+        """The rate limit's headers are on every keyed answer; without a key nobody learns which methods an address has."""
         if self.usage:
             self.usage.write(response)
+        else:
+            self.headers.pop("Allow", None)
         return super().finalize_response(request, response, *args, **kwargs)
 
     @property
