@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -55,6 +55,6 @@ class QuietReports(SafeExceptionReporterFilter):
 
     hidden_settings = re.compile(f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|LOCATION|PROXY", re.IGNORECASE)
 
-    def get_traceback_frame_variables(self, request: Any, tb_frame: Any) -> list[tuple[str, Any]]:
+    def get_traceback_frame_variables(self, request: Any, tb_frame: Any) -> ItemsView[str, Any]:
         """None: among them may be a key, a header, somebody's data."""
-        return []
+        return dict[str, Any]().items()
