@@ -10,10 +10,11 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from notifications.services import mute
+from organizations.actors import SYSTEM, columns
 from organizations.models import Membership, Organization, Role
 from organizations.tenancy import TenantModel
 from tests.factories import make_analysis, make_api, make_custom_field, make_event_type, make_member, make_note, make_status
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, Replay
 from webhooks.services import add_endpoint
 
 PAGES = [page for page in admin.site._registry.values() if page.opts.app_label not in ("auth", "admin")]
@@ -39,6 +40,8 @@ def furnish(organization: Organization, word: str) -> Appointment:
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):
         Attempt.objects.create(organization=organization, delivery=delivery, duration_ms=5, status_code=200)
+        delivery.replay = Replay.objects.create(organization=organization, endpoint_id=delivery.endpoint_id, count=1, **columns(SYSTEM))
+        delivery.save()
     return Appointment.objects.of(organization).get(pk=id)
 
 

@@ -13,7 +13,6 @@ from organizations.admin.tenant import TenantForm
 from organizations.models import Organization, User
 from organizations.tenancy import TenantModel
 from pipeline_backend.admin import OrganizationAdmin
-from tests.admin.test_scoping import related_fields
 from tests.admin.worlds import PAGES, TENANT_PAGES, signed_in, url
 from tests.factories import everything, owner_of
 
@@ -34,6 +33,12 @@ def owner(worlds: Any, monkeypatch: Any) -> Client:
         for right in ("view", "change"):
             monkeypatch.setattr(page, f"has_{right}_permission", lambda *_, **__: True)
     return signed_in(owner_of(worlds[0]))
+
+
+def related_fields() -> list[tuple[str, str, str]]:
+    """Every field that points at rows, as autocompletion can be asked about it."""
+    fields = [(page.opts.app_label, page.opts.model_name, field) for page in PAGES for field in page.opts.get_fields()]
+    return [(app, model, field.name) for app, model, field in fields if getattr(field, "remote_field", None) and not field.auto_created]
 
 
 def shows_nothing_of_theirs(answer: Any) -> bool:
