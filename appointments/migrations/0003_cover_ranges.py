@@ -1,6 +1,10 @@
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 
+# A large table's index takes longer than a request may, and waits for whoever is writing.
+PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
+HASTILY = "RESET statement_timeout; RESET lock_timeout"
+
 
 class Migration(migrations.Migration):
 
@@ -11,6 +15,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RunSQL(PATIENTLY, HASTILY),
         AddIndexConcurrently(
             model_name='appointment',
             index=models.Index(fields=['organization', '-updated_at', '-id'], include=['created_at'], name='appointment_updated_covering'),
@@ -21,4 +26,5 @@ class Migration(migrations.Migration):
         ),
         RemoveIndexConcurrently(model_name='appointment', name='appointment_updated'),
         RemoveIndexConcurrently(model_name='appointment', name='appointment_scheduled'),
+        migrations.RunSQL(HASTILY, PATIENTLY),
     ]

@@ -1,6 +1,10 @@
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 
+# A large table's index takes longer than a request may, and waits for whoever is writing.
+PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
+HASTILY = "RESET statement_timeout; RESET lock_timeout"
+
 
 class Migration(migrations.Migration):
 
@@ -11,9 +15,11 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.RunSQL(PATIENTLY, HASTILY),
         AddIndexConcurrently(
             model_name='lead',
             index=models.Index(fields=['organization', '-updated_at', '-id'], include=['created_at'], name='lead_updated_covering'),
         ),
         RemoveIndexConcurrently(model_name='lead', name='lead_updated'),
+        migrations.RunSQL(HASTILY, PATIENTLY),
     ]
