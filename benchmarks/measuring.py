@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Measure = Callable[[], float]
-LEAST = 5
 
 
 @dataclass(frozen=True)
@@ -20,10 +19,11 @@ class Scale:
     repeats: int
     memory_requests: int
     events: int
+    delivery_rounds: int
 
 
-WHOLE = Scale(rows=1_000_000, seconds=2.0, rounds=7, repeats=60, memory_requests=20_000, events=3_000)
-QUICK = Scale(rows=100_000, seconds=0.4, rounds=LEAST, repeats=20, memory_requests=1_500, events=1_000)
+WHOLE = Scale(rows=1_000_000, seconds=2.0, rounds=5, repeats=60, memory_requests=20_000, events=3_000, delivery_rounds=5)
+QUICK = Scale(rows=100_000, seconds=0.4, rounds=5, repeats=20, memory_requests=1_500, events=1_000, delivery_rounds=2)
 
 
 @dataclass(frozen=True)
