@@ -8,7 +8,7 @@ from benchmarks.measuring import Must, Row, Scale, Side, compare
 from benchmarks.rows.reads import CONNECTIONS, OUR_LIST, pace
 from benchmarks.world import OURS, Database, World
 
-WARM = 1_000
+WARM = 3_000  # until then the threads' pools of memory fill
 
 
 def rows(world: World, small: Database, scale: Scale) -> Iterator[Row]:
