@@ -29,12 +29,12 @@ $$;
 CREATE FUNCTION earlier(at timestamptz, copy int) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT at - copy * interval '13 minutes' $$;
 """
 UNUSUAL = """
-UPDATE appointments_appointment SET host_id = %(rare)s WHERE abs(hashtext(id::text || 'host')) %% {one_in} = 0;
-UPDATE appointments_appointment SET setter_id = %(rare)s WHERE abs(hashtext(id::text || 'setter')) %% {one_in} = 0;
-UPDATE appointments_appointment SET triager_id = %(rare)s WHERE abs(hashtext(id::text || 'triager')) %% {one_in} = 0;
-UPDATE appointments_appointment SET outcome_id = %(status)s WHERE abs(hashtext(id::text || 'outcome')) %% {one_in} = 0;
-UPDATE appointments_appointment SET call_category = 'SALES_CALL' WHERE call_category = 'TRIAGE_CALL';
-UPDATE appointments_appointment SET call_category = 'TRIAGE_CALL' WHERE abs(hashtext(id::text || 'category')) %% {one_in} = 0;
+UPDATE appointments_appointment SET host_id = %(rare)s WHERE {ours} AND abs(hashtext(id::text || 'host')) %% {one_in} = 0;
+UPDATE appointments_appointment SET setter_id = %(rare)s WHERE {ours} AND abs(hashtext(id::text || 'setter')) %% {one_in} = 0;
+UPDATE appointments_appointment SET triager_id = %(rare)s WHERE {ours} AND abs(hashtext(id::text || 'triager')) %% {one_in} = 0;
+UPDATE appointments_appointment SET outcome_id = %(status)s WHERE {ours} AND abs(hashtext(id::text || 'outcome')) %% {one_in} = 0;
+UPDATE appointments_appointment SET call_category = 'SALES_CALL' WHERE {ours} AND call_category = 'TRIAGE_CALL';
+UPDATE appointments_appointment SET call_category = 'TRIAGE_CALL' WHERE {ours} AND abs(hashtext(id::text || 'category')) %% {one_in} = 0;
 """
 COPIES = "INSERT INTO {table} ({names}) SELECT {values} FROM {table} AS own {joins} CROSS JOIN generate_series(1, {copies}) AS copy {which} ORDER BY {order}"
 LEAD = "JOIN leads_lead AS lead ON lead.id = own.lead_id"
@@ -84,9 +84,10 @@ def add_unusual(organization: Organization) -> None:
     """A few rows with people, outcomes and a category that hardly any have."""
     member = add_member(organization=organization, user=User.objects.create_user(RARE), role=Role.CLOSER)
     status = Status.objects.of(organization).get(role="NEW_LEAD")
+    ours = "organization_id = %(organization)s"
     with connection.cursor() as cursor:
-        for statement in UNUSUAL.format(one_in=ONE_IN).strip().split(";\n"):
-            cursor.execute(statement.rstrip(";"), {"rare": member.pk, "status": status.pk})
+        for statement in UNUSUAL.format(one_in=ONE_IN, ours=ours).strip().split(";\n"):
+            cursor.execute(statement.rstrip(";"), {"rare": member.pk, "status": status.pk, "organization": organization.pk})
 
 
 def multiply(organization: Organization, copies: int) -> None:

@@ -71,7 +71,7 @@ def source_named(organization: Organization, name: str) -> Source:
 
 def lead_of(organization: Organization, actor: Actor, wanted: dict[str, Any], source: Source, status: Status) -> Lead:
     """The lead, made if new, with its history and event."""
-    lead: Lead | None = Lead.objects.of(organization).with_email(wanted["lead_email"]).first()
+    lead: Lead | None = Lead.objects.of(organization).with_email(organization.pk, wanted["lead_email"]).first()
     if lead is None:
         first_name = wanted.get("lead_first_name") or wanted["lead_email"].partition("@")[0]
         fresh = {"email": wanted["lead_email"], "first_name": first_name, "last_name": wanted.get("lead_last_name", "")}

@@ -31,7 +31,7 @@ def submit(
         raise ValueError(external_reference)
     named = source_named(organization, traffic.get("utm_source") or source)
     status = Status.objects.of(organization).get(role="NEW_LEAD", is_lead_default=True)
-    lead: Lead | None = Lead.objects.of(organization).with_email(email).first()
+    lead: Lead | None = Lead.objects.of(organization).with_email(organization.pk, email).first()
     is_new = lead is None
     if lead is None:
         lead = Lead.objects.create(
