@@ -15,6 +15,6 @@ RUN SECRET_KEY=build FIELD_ENCRYPTION_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 
 USER pipeline
 EXPOSE 8000
-CMD ["granian", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", \
-     "--workers", "2", "--blocking-threads", "4", "--workers-kill-timeout", "30", "--respawn-failed-workers", \
-     "pipeline_backend.wsgi:application"]
+CMD ["granian", "--interface", "rsgi", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", \
+     "--workers", "2", "--workers-kill-timeout", "30", "--respawn-failed-workers", \
+     "pipeline_backend.rsgi:server"]

@@ -19,11 +19,11 @@ from pipeline_backend.local import processes
 from pipeline_backend.local.embedded import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = "pipeline_backend.wsgi:application"
-YARDSTICKS = "benchmarks.ordinary.wsgi:application"
+OURS = "pipeline_backend.rsgi:server"
+YARDSTICKS = "benchmarks.ordinary.wsgi:server"
 # As in production (Dockerfile), but for the address.
 SETTINGS = {"WEBHOOKS_ALLOW_PRIVATE": "true"}  # the receivers are here
-GRANIAN = "granian --interface wsgi --host 127.0.0.1 --http 1 --no-ws --no-access-log --blocking-threads 4 --log-level warning"
+GRANIAN = "granian --interface rsgi --host 127.0.0.1 --http 1 --no-ws --no-access-log --log-level warning"
 
 
 @dataclass

@@ -237,6 +237,8 @@ SPECTACULAR_SETTINGS = {
 RATE_LIMIT_PER_MINUTE = number("RATE_LIMIT_PER_MINUTE", default=600)
 FAILED_KEYS_PER_MINUTE = number("FAILED_KEYS_PER_MINUTE", default=60)
 BODY_LIMIT = 1024 * 1024
+BODY_SECONDS = number("BODY_SECONDS", default=20)
+WEB_THREADS = number("WEB_THREADS", default=4)  # of each web process
 
 # --- deliveries -------------------------------------------------------------------------------------------------------
 WEBHOOKS_ALLOW_PRIVATE = flag("WEBHOOKS_ALLOW_PRIVATE", default=False)

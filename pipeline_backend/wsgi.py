@@ -1,4 +1,4 @@
-"""The web server's way in."""
+"""The application, as WSGI has it; `rsgi.py` brings it the requests."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -35,26 +35,10 @@ class Handler(WSGIHandler):
     request_class = Request
 
 
-def with_chunked_bodies(serve: Application, limit: int) -> Application:
-    """Say of a body without a length that it is one byte too long, since Django would skip it: what is read then shows how long it is.
-
-    It is not read here, where nobody has asked for the key yet.
-    """
-
-    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower() and not environ.get("CONTENT_LENGTH"):
-            environ["CONTENT_LENGTH"] = str(limit + 1)
-        return serve(environ, start_response)
-
-    return application
-
-
 def build() -> Application:
     """Django, with its settings read."""
     django.setup(set_prefix=False)
-    from django.conf import settings  # noqa: PLC0415  # after the variable above
-
-    return with_chunked_bodies(Handler(), settings.BODY_LIMIT)
+    return Handler()
 
 
 application = build()

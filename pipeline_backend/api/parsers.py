@@ -38,8 +38,8 @@ class StrictJsonParser(BaseParser):
         return parsed
 
     def read(self, stream: IO[bytes], announced: str | None) -> bytes:
-        """At most the limit, announced or not; one byte more is what `wsgi.py` says of a body without a length."""
-        if announced and announced.isdecimal() and int(announced) > settings.BODY_LIMIT + 1:
+        """At most the limit."""
+        if announced and announced.isdecimal() and int(announced) > settings.BODY_LIMIT:
             raise BodyTooLarge
         body = stream.read(settings.BODY_LIMIT + 1)
         if len(body) > settings.BODY_LIMIT:

@@ -32,15 +32,15 @@ def application(port: int, data: Path) -> Plan:
     python = [sys.executable, "-m"]
     manage = [sys.executable, "manage.py"]
     celery = [*python, "celery", "--quiet", "-A", "pipeline_backend.celery"]
-    server = [*python, "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port), "--http", "1"]
-    sizes = ["--workers", "2", "--blocking-threads", "4", "--workers-kill-timeout", "10"]
+    server = [*python, "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(port), "--http", "1"]
+    sizes = ["--workers", "2", "--workers-kill-timeout", "10"]
     pool = ["--pool", "threads", "--concurrency", "8", "-n", "local@%h", "--without-gossip", "--without-mingle"]
     schedule = ["--schedule", str(data / "celerybeat-schedule"), "--pidfile", ""]
     return Plan(
         migrate=[*manage, "migrate", "--noinput"],
         demo=[*manage, "demo", "--facts", str(data / "demo.json")],
         parts={
-            "web": [*server, *sizes, "--no-ws", "--log-level", "warning", "pipeline_backend.wsgi:application"],
+            "web": [*server, *sizes, "--no-ws", "--log-level", "warning", "pipeline_backend.rsgi:server"],
             "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
             "worker": [*celery, "worker", "--loglevel", "info", *pool],
         },

@@ -6,12 +6,12 @@ The setting DOOM names the moment.
 import os
 import signal
 
-from pipeline_backend.wsgi import application
+from pipeline_backend.rsgi import server
 
 # isort: split
 from pipeline_backend.outbox import Doorbell  # now that Django is ready
 
-__all__ = ["application"]
+__all__ = ["server"]
 
 
 def die(*_: object) -> None:

@@ -25,13 +25,13 @@ from tests.client import booking
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
-GRANIAN = "granian --interface wsgi --host 127.0.0.1 --port {port} --workers {web_workers} --blocking-threads 4 --respawn-failed-workers --no-access-log"
+GRANIAN = "granian --interface rsgi --host 127.0.0.1 --port {port} --workers {web_workers} --respawn-failed-workers --no-access-log"
 COMMANDS = {
-    "web": f"{GRANIAN} pipeline_backend.wsgi:application",
+    "web": f"{GRANIAN} pipeline_backend.rsgi:server",
     "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
     "beat": "celery -A pipeline_backend.celery beat --loglevel warning --schedule {folder}/{name}.schedule --pidfile=",
     # Parts that kill themselves; their modules say when.
-    "doomed_web": f"{GRANIAN} tests.faults.doomed_web:application",
+    "doomed_web": f"{GRANIAN} tests.faults.doomed_web:server",
     "doomed": "tests.faults.doomed_worker {wish} -- -q " + WORKER,
 }
 

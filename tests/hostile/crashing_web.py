@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from pipeline_backend.wsgi import application
+from pipeline_backend.rsgi import server
 
 # isort: split
 from django.conf import settings  # now that Django is ready
@@ -12,7 +12,7 @@ from django.utils.log import AdminEmailHandler
 
 from statuses.views import StatusViewSet
 
-__all__ = ["application"]
+__all__ = ["server"]
 
 
 def fail(self: Any, request: Any, *_: object, **__: object) -> None:

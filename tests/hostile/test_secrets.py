@@ -45,7 +45,7 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: py
     """The service as processes, whose web part crashes at some addresses."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
-    web = parts.COMMANDS["web"].replace("pipeline_backend.wsgi", "tests.hostile.crashing_web").replace(" --no-access-log", " --access-log")
+    web = parts.COMMANDS["web"].replace("pipeline_backend.rsgi", "tests.hostile.crashing_web").replace(" --no-access-log", " --access-log")
     monkeypatch.setitem(parts.COMMANDS, "crashing", web)
     with Stack(tmp_path) as stack:
         yield stack

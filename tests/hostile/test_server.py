@@ -3,7 +3,10 @@
 What the server refuses before the application sees it is a 400, 413, 414 or 431 without a body: never a 5xx, never HTML.
 """
 
+import contextlib
 import json
+import select
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +17,7 @@ from tests.client import Api, booking
 from tests.factories import everything, facts
 from tests.faults.stack import Stack, wait_for
 from tests.hostile.tally import tried
-from tests.hostile.wire import Wire, chunk, chunked, endless
+from tests.hostile.wire import PATIENCE, Wire, chunk, chunked, endless, take
 
 MIB = 1024 * 1024
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +28,7 @@ CREATE, LEADS = "POST /api/external/appointments", "GET /api/external/leads?emai
 def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The web server and its Redis, for all tests here: none may harm it."""
     with Stack(tmp_path_factory.mktemp("server")) as stack:
-        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000", "FAILED_KEYS_PER_MINUTE": "100000"}
+        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000", "FAILED_KEYS_PER_MINUTE": "100000", "BODY_SECONDS": "3"}
         stack.start("web")
         yield stack
 
@@ -207,6 +210,24 @@ def test_a_stranger_is_refused_before_the_body_is_waited_for(wire: Wire, untouch
 
     for unfinished in ["Transfer-Encoding: chunked", "Content-Length: 500"]:
         assert wire.say(wire.request(CREATE, "Content-Type: application/json", unfinished, key="no")).code == 401
+
+
+def test_clients_that_announce_a_body_and_stall_hold_up_nobody_and_are_told(stack: Stack, wire: Wire, untouched: None, figures: dict[str, str]) -> None:
+    """Three times as many as the server has threads, with a key, and as strangers at the sign-in."""
+    unfinished = "Content-Length: 500", "Content-Type: application/json"
+    stalled = [wire.request(CREATE, *unfinished), wire.request("POST /admin/login/", *unfinished, key="no")] * 6
+    tried(figures, "on the wire", len(stalled))
+
+    with contextlib.ExitStack() as hanging:
+        lines = [hanging.enter_context(socket.create_connection(("127.0.0.1", stack.port), timeout=PATIENCE)) for _ in stalled]
+        for line, data in zip(lines, stalled, strict=True):
+            line.sendall(data + b"{")
+        served = [wire.say(wire.request(LEADS)).code for _ in range(12)]
+        stay = select.select(lines, [], [], 0)[0] == []
+        replies = [take(line, is_head=False) for line in lines]
+
+    assert (served, stay) == ([200] * 12, True)
+    assert [(reply.code, reply.kind) for reply in replies] == [(408, "application/json")] * len(stalled)
 
 
 def test_what_follows_a_body_is_no_request_of_its_own(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
