@@ -60,9 +60,23 @@ def figures() -> dict[str, str]:
     return FOUND
 
 
+# The last lines of a run: what the figures come to.
+CLOSING = {
+    "load held": "soak, load held",
+    "faults survived": "soak, faults survived",
+    "bad inputs tried": "hostile inputs tried",
+    "writes lost": "soak, writes lost",
+}
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Show what was measured."""
+    """Show what was measured, and what it comes to."""
     if FOUND:
         terminalreporter.section("figures")
     for name, value in FOUND.items():
         terminalreporter.write_line(f"{name}: {value}")
+    if FOUND.keys() & set(CLOSING.values()):
+        terminalreporter.section("what held")
+    for title, name in CLOSING.items():
+        if name in FOUND:
+            terminalreporter.write_line(f"{title:<18}{FOUND[name]}")
