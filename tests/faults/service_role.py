@@ -5,10 +5,13 @@ from types import TracebackType
 from django.db import connection
 from psycopg import sql
 
+from organizations.policies import ROLES
 from tests.faults.stack import Stack
 
 NAME, PASSWORD = "service_of_tests", "only-for-tests"
 GRANTS = "GRANT ALL ON ALL TABLES IN SCHEMA public TO {0}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {0}"
+# As if it owned the tables: no policy concerns it, and it may serve as the owner's roles do.
+SERVING = "CREATE ROLE {serving} NOLOGIN IN ROLE {owners}; GRANT {serving} TO {0} WITH INHERIT FALSE, SET TRUE"
 CUT_OFF = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
 
 
@@ -20,12 +23,16 @@ class ServiceRole:
         stack.settings["DATABASE_URL"] = f"postgres://{NAME}:{PASSWORD}@{own['HOST']}:{own['PORT']}/{own['NAME']}"
 
     def __enter__(self) -> "ServiceRole":
-        self.tell("CREATE ROLE {0} LOGIN PASSWORD {1}")
+        self.tell("CREATE ROLE {0} LOGIN BYPASSRLS PASSWORD {1}")
         self.tell(GRANTS)
+        for role in ROLES:
+            self.tell(SERVING, serving=f"{NAME}_{role}", owners=f"{connection.settings_dict['USER']}_{role}")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.shut_out()
+        for role in ROLES:
+            self.tell("DROP ROLE {serving}", serving=f"{NAME}_{role}")
         self.tell("DROP OWNED BY {0}; DROP ROLE {0}")
 
     def shut_out(self) -> None:
@@ -50,7 +57,8 @@ class ServiceRole:
         with connection.cursor() as cursor:
             cursor.execute(CUT_OFF, [NAME])
 
-    def tell(self, statements: str) -> None:
+    def tell(self, statements: str, **names: str) -> None:
+        known = {word: sql.Identifier(name) for word, name in names.items()}
         with connection.cursor() as cursor:
             for statement in statements.split(";"):
-                cursor.execute(sql.SQL(statement).format(sql.Identifier(NAME), sql.Literal(PASSWORD)))
+                cursor.execute(sql.SQL(statement).format(sql.Identifier(NAME), sql.Literal(PASSWORD), **known))
