@@ -178,7 +178,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: 
 
 def refuse_taken_email(lead: Lead, email: str) -> None:
     """400 if another lead has it."""
-    if Lead.objects.of(lead.organization).with_email(email).exclude(pk=lead.pk).exists():
+    if Lead.objects.of(lead.organization).with_email(lead.organization_id, email).exclude(pk=lead.pk).exists():
         raise Invalid({"email": ["belongs to another lead"]})
 
 

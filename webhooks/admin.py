@@ -29,7 +29,7 @@ from webhooks.replays import latest, replay, replay_all, replay_since, replays_l
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 
 SIGNING = "Receivers check each delivery's signature with this secret. It is shown this once: keep it now, where only your receiver can read it."
-MISSED = "Send everything of a time that this endpoint has not got: what failed for good, and what happened while it was disabled."
+MISSED = "Send everything of a time that this endpoint has not got: what failed, and what happened while it was disabled."
 ALL_WANTED = "None chosen: all that the endpoint wants."
 STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}
 
@@ -66,6 +66,7 @@ class RangeForm(Confirmation):
     def __init__(self, *args: Any, subject: Endpoint, **kwargs: Any) -> None:
         super().__init__(*args, subject=subject, **kwargs)
         types: Any = self.fields["types"]
+        self.fields["since"].initial = subject.disabled_at or subject.failing_since
         types.choices = [(name, name) for name in subject.event_types or event_types() if name != TEST.name]
 
 
@@ -219,14 +220,14 @@ class AttemptInline(ReadOnlyInline):
     fields = ("created_at", "status_code", "error", "duration_ms", "response", "request_head", "is_stale")
 
 
-def is_finished(delivery: Delivery) -> bool:
+def was_tried(delivery: Delivery) -> bool:
     """Whether it can be replayed."""
-    return delivery.state != State.PENDING
+    return delivery.state != State.PENDING or delivery.attempts > 0
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(TenantAdmin):
-    """Events on their way to endpoints; finished ones can be sent again."""
+    """Events on their way to endpoints; what was tried can be sent again."""
 
     area = Area.CONNECTIONS
     can_add = False
@@ -268,7 +269,7 @@ class DeliveryAdmin(TenantAdmin):
         """As a colored label."""
         return delivery.get_state_display()
 
-    @act("Replay", icon="replay", question="Send this delivery again, under the same webhook-id?", when=is_finished)
+    @act("Replay", icon="replay", question="Send this delivery again, under the same webhook-id?", when=was_tried)
     def replay(self, request: HttpRequest, delivery: Delivery, form: Any) -> None:
         """Once more from the start."""
         replay(delivery=delivery)
@@ -285,4 +286,4 @@ class DeliveryAdmin(TenantAdmin):
         if disabled:
             messages.warning(request, f"{disabled} belong to an endpoint that is disabled: enable it, then replay.")
         if done + disabled < asked:
-            messages.warning(request, f"{asked - done - disabled} are still on their way; only finished ones can be replayed.")
+            messages.warning(request, f"{asked - done - disabled} are on their way just now.")

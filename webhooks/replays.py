@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 
 from organizations.actors import Actor, columns
@@ -23,13 +23,16 @@ from webhooks.services import DRAIN
 
 BATCH = 5000
 SHOWN = 5
+# Those that wait for their next attempt: whoever has mended the receiver need not wait for it, too.
+RETRYING = Q(state=State.PENDING, attempts__gt=0, lease_token=None)
+ENDED = ~Q(state=State.PENDING)
 AGAIN: dict[str, Any] = {"state": State.PENDING, "attempts": 0, "claims": 0, "finished_at": None, "lease_token": None, "is_replay": True}
 
 
 class NotReplayable(Conflict):
-    """The delivery is on its way already."""
+    """The delivery was not tried yet, or is being sent."""
 
-    message = "This delivery is still on its way; only finished ones can be replayed"
+    message = "This delivery is on its way just now"
 
 
 class EndpointDisabled(Conflict):
@@ -60,11 +63,11 @@ class Progress:
 
 @transaction.atomic
 def replay(*, delivery: Delivery) -> Delivery:
-    """Send a finished delivery again."""
+    """Send a delivery again that has ended, or waits for its next attempt."""
     if not is_open(delivery.organization, delivery.endpoint_id):
         raise EndpointDisabled
-    finished = Delivery.objects.of(delivery.organization).filter(pk=delivery.pk).exclude(state=State.PENDING)
-    if not finished.update(**AGAIN, next_attempt_at=Now()):
+    free = Delivery.objects.of(delivery.organization).filter(ENDED | RETRYING, pk=delivery.pk)
+    if not free.update(**AGAIN, next_attempt_at=Now()):
         raise NotReplayable
     Doorbell.ring(DRAIN, delivery.endpoint_id)
     delivery.refresh_from_db()
@@ -73,23 +76,23 @@ def replay(*, delivery: Delivery) -> Delivery:
 
 @transaction.atomic
 def replay_all(*, organization: Organization, actor: Actor, chosen: QuerySet[Any]) -> int:
-    """Send the finished ones among the organization's chosen deliveries again; how many. Each endpoint has its replay."""
-    finished = chosen.filter(organization=organization, endpoint__is_active=True).exclude(state=State.PENDING)
+    """Send the organization's chosen deliveries again that are not on their way just now; how many. Each endpoint has its replay."""
+    free = chosen.filter(ENDED | RETRYING, organization=organization, endpoint__is_active=True)
     chosen_of: defaultdict[Any, list[Any]] = defaultdict(list)
-    for id, endpoint_id in finished.order_by().values_list("pk", "endpoint_id"):
+    for id, endpoint_id in free.order_by().values_list("pk", "endpoint_id"):
         chosen_of[endpoint_id].append(id)
     return sum(begin(organization, actor, endpoint_id, ids) for endpoint_id, ids in chosen_of.items())
 
 
 @transaction.atomic
 def replay_since(*, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None) -> int:
-    """Send everything of a time that the endpoint has not got: dead deliveries, and events while it was disabled."""
+    """Send everything of a time that the endpoint has not got: dead deliveries, those that are to be tried again, and events while it was disabled."""
     organization, until = endpoint.organization, until or now()
     if not is_open(organization, endpoint.pk):
         raise EndpointDisabled
     wanted = set(endpoint.event_types or event_types()) & set(types or event_types()) - {"webhook.test"}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=wanted)
-    failed = Delivery.objects.of(organization).filter(endpoint=endpoint, event__in=events, state__in=[State.DEAD, State.CANCELED])
+    failed = Delivery.objects.of(organization).filter(Q(state__in=[State.DEAD, State.CANCELED]) | RETRYING, endpoint=endpoint, event__in=events)
     ids = [*failed.values_list("pk", flat=True), *never_made(endpoint, events)]
     return begin(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
 
@@ -106,7 +109,7 @@ def never_made(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
 def begin(organization: Organization, actor: Actor, endpoint_id: Any, ids: list[Any], **asked: Any) -> int:
     """Write down what was asked, and send these deliveries of one endpoint again; how many."""
     row = Replay.objects.create(organization=organization, endpoint_id=endpoint_id, **columns(actor), **asked)
-    changed = Delivery.objects.of(organization).filter(pk__in=ids).exclude(state=State.PENDING)
+    changed = Delivery.objects.of(organization).filter(ENDED | RETRYING, pk__in=ids)
     row.count = changed.update(**AGAIN, next_attempt_at=Now(), replay=row)
     row.save(update_fields=["count"])
     Doorbell.ring(DRAIN, endpoint_id)

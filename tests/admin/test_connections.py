@@ -156,7 +156,7 @@ def test_a_delivery_under_way_is_not_replayed(owner: Client, ours: Appointment):
     chosen = owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"})
 
     assert messages_of(button) == ["Replay is not possible now."]
-    assert any("can be replayed" in sentence for sentence in messages_of(chosen))
+    assert any("on their way just now" in sentence for sentence in messages_of(chosen))
     assert everything(ours.organization) == before
 
 

@@ -40,9 +40,14 @@ def furnish(organization: Organization, word: str) -> Appointment:
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):
         Attempt.objects.create(organization=organization, delivery=delivery, duration_ms=5, status_code=200)
+    return Appointment.objects.of(organization).get(pk=id)
+
+
+def furnish_replays(organization: Organization) -> None:
+    """A replay for each delivery."""
+    for delivery in Delivery.objects.of(organization):
         delivery.replay = Replay.objects.create(organization=organization, endpoint_id=delivery.endpoint_id, count=1, **columns(SYSTEM))
         delivery.save()
-    return Appointment.objects.of(organization).get(pk=id)
 
 
 def signed_in(member: Membership) -> Client:

@@ -7,7 +7,7 @@ import pytest
 
 from notifications.models import MailPreference
 from organizations.models import Membership, Organization
-from tests.admin.worlds import furnish, signed_in
+from tests.admin.worlds import furnish, furnish_replays, signed_in
 from tests.client import Api
 from tests.factories import owner_of
 from tests.hostile import forgetful
@@ -20,6 +20,7 @@ def worlds(organization: Organization, stranger: Organization) -> tuple[Organiza
     """Both, with a row in every table."""
     for whose, word in ((organization, "ours"), (stranger, "zyxwv")):
         furnish(whose, word)
+        furnish_replays(whose)
         MailPreference.objects.create(organization=whose, member=Membership.objects.of(whose).first())
     return organization, stranger
 

@@ -71,7 +71,7 @@ def test_a_row_that_stays_locked_is_told_in_words_and_nothing_is_saved(settings)
         answer = client.post(address, data)
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert "nothing was saved" in answer.content.decode()
+    assert "What you were just sending was not stored" in answer.content.decode()
     assert everything(organization) == before
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization
-from tests.admin.worlds import PAGES, furnish
+from tests.admin.worlds import PAGES, furnish, furnish_replays
 from tests.factories import owner_of
 from tests.hostile.site_map import ADMIN_ROUTES, OTHER_ROUTES, Stranger, enter
 
@@ -22,6 +22,7 @@ OPEN = {"search", "set_password", "login", "view_on_site"}  # search is none, th
 def own(organization: Organization) -> Stranger:
     """Acme with one of everything, as something to fill addresses with."""
     furnish(organization, "ours")
+    furnish_replays(organization)
     return Stranger(organization)
 
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from appointments.models import Appointment
 from organizations.models import Organization, Role, User
 from tests.admin.page import FormReader
-from tests.admin.worlds import PAGES, furnish, url
+from tests.admin.worlds import PAGES, furnish, furnish_replays, url
 from tests.factories import everything, make_member, owner_of
 from tests.hostile.site_map import ADMIN_ROUTES, TENANT_MODELS, Route, Stranger, crossings, enter, undone
 
@@ -66,13 +66,16 @@ class Walk:
 @pytest.fixture
 def ours(organization: Organization) -> Appointment:
     """A call of Acme, which has one of everything."""
-    return furnish(organization, "ours")
+    call = furnish(organization, "ours")
+    furnish_replays(organization)
+    return call
 
 
 @pytest.fixture
 def theirs(stranger: Organization) -> Stranger:
     """Globex, which has one of everything, and a log of what its owner did."""
     call = furnish(stranger, "zyxwv")
+    furnish_replays(stranger)
     enter(owner_of(stranger)).post(url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"})
     return Stranger(stranger)
 

@@ -12,7 +12,7 @@ import pytest
 
 from organizations.models import Membership, Organization
 from pipeline_backend.documents import document
-from tests.admin.worlds import furnish
+from tests.admin.worlds import furnish, furnish_replays
 from tests.client import TIME, Api
 from tests.factories import everything, make_api, make_member
 from tests.hostile.site_map import API_ROUTES, Route, Stranger, crossings, undone
@@ -38,6 +38,7 @@ OWN = {
 def theirs(stranger: Organization) -> Stranger:
     """Globex, which has one of everything."""
     furnish(stranger, "zyxwv")
+    furnish_replays(stranger)
     make_member(stranger, "sol@zyxwv.example")
     return Stranger(stranger)
 

@@ -84,6 +84,21 @@ def test_a_fresh_event_overtakes_replays(api: Api, organization: Organization, e
     assert replays_left(endpoint) == 0
 
 
+def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+    receiver.codes = [500, 500, 200]
+    for _ in range(2):
+        send_test(endpoint=endpoint, actor=SYSTEM)
+    DELIVERIES.drain(endpoint.pk)
+    one, other = Delivery.objects.of(organization)
+
+    replay(delivery=one)
+    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization).filter(pk=other.pk)) == 1
+    DELIVERIES.drain(endpoint.pk)
+
+    assert len(receiver.received) == 4
+    assert {delivery.state for delivery in Delivery.objects.of(organization)} == {State.DONE}
+
+
 def test_a_delivery_on_its_way_cannot_be_replayed(organization: Organization, endpoint: Endpoint) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
 
