@@ -146,6 +146,7 @@ UNFOLD = {
     "SITE_SUBHEADER": "pipeline_backend.admin_site.subheader",
     "SITE_SYMBOL": "filter_alt",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}],
+    "STYLES": [lambda request: static("pipeline_backend/admin.css")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "pipeline_backend.overview.overview",
