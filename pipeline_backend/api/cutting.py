@@ -15,7 +15,6 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import DateTimeField, Func, QuerySet, Subquery, UUIDField
-from django.db.models.functions import Coalesce
 
 from pipeline_backend.rows import filled
 
@@ -35,6 +34,7 @@ ACROSS = """CASE
     ELSE ARRAY(SELECT id FROM ({far} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place))
 END"""
 NO_INDEX = "%(expressions)s + interval '0'"
+EDGE = "(SELECT {end}(place) FROM (%(subquery)s) AS walked (place))"
 
 
 class Part(NamedTuple):
@@ -97,9 +97,10 @@ def branched(count: Part, branches: QuerySet[Any], rows: QuerySet[Any], column: 
 def across(count: Part, rows: QuerySet[Any], all_along: QuerySet[Any], order: Order) -> Cut:
     """There is none: first the next rows along the order, of all that its index gives; then by an index of the filters, and sorted."""
     ahead = order.way == "DESC"
-    edge = all_along.order_by(order.text).values(order.column)[WALK : WALK + 1]
-    end = Coalesce(Subquery(edge), Func(template=f"'{'-' if ahead else ''}infinity'::timestamptz", output_field=DateTimeField()))
-    near = order.ids(rows.filter(**{f"{order.column}__{'gte' if ahead else 'lte'}": end}))
+    # A subselect alone, nothing around it: to what could tell of a row, PostgreSQL opens no index behind a policy.
+    walked = all_along.order_by(order.text).values(order.column)[: WALK + 1]
+    edge = Subquery(walked, template=EDGE.format(end="min" if ahead else "max"))
+    near = order.ids(rows.filter(**{f"{order.column}__{'gte' if ahead else 'lte'}": edge}))
     place = Func(order.column, template=NO_INDEX, output_field=DateTimeField())
     far = part_of(rows.order_by(place.desc() if ahead else place.asc(), "-id" if ahead else "id").values_list("id", order.column))
     page = ACROSS.format(far=far.sql, way=order.way)

@@ -10,13 +10,17 @@ from django.db.models.functions import Cast
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
+from appointments.filters import AppointmentFilter
 from appointments.models import Appointment, Note
 from leads.models import Lead
 from leads.shapes import CustomFieldValue
 from optins.models import OptIn
 from organizations.models import Membership, Organization, Role, User
 from organizations.tenancy import TenantModel
+from pipeline_backend.api.filters import choose
 from pipeline_backend.api.shapes import Shape
+from pipeline_backend.moments import now
+from pipeline_backend.rows import filled
 from tests.client import Api
 from tests.factories import everything, make_api
 from tests.hostile.conftest import Ask
@@ -24,6 +28,7 @@ from tests.house.test_tenancy import TENANTS
 from webhooks.deliveries import DELIVERIES
 from webhooks.models import Delivery, Endpoint
 
+WALK = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off"
 by_name: Any = {"ids": lambda model: model.__name__}
 
 
@@ -255,3 +260,17 @@ def test_the_roles_can_do_nothing_else(ask: Ask):
             cursor.execute("TRUNCATE leads_lead CASCADE")
 
     assert ask(lambda: tried(drop)) == ProgrammingError.__name__
+
+
+def bounds_of_scans() -> list[str]:
+    """What PostgreSQL looks up in indexes for a page of calls before a moment, which is looked for among the newest first."""
+    cut = choose(AppointmentFilter, (("scheduled_to", False),), "-created_at")
+    with connection.cursor() as cursor:
+        cursor.execute(WALK)
+        values = {"organization": Organization.objects.get().pk, "scheduled_to": now()}
+        cursor.execute("EXPLAIN " + cut.statement.format(limit=10, start=0, reach=10), filled(cut.slots, values))
+        return [line for (line,) in cursor.fetchall() if "Index Cond" in line]
+
+
+def test_a_walk_along_the_order_ends_at_its_edge_behind_the_wall_too(ask: Ask):
+    assert sum("created_at >= " in bounds for bounds in ask(bounds_of_scans)) == 1
