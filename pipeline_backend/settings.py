@@ -111,14 +111,14 @@ MIDDLEWARE = [
     "pipeline_backend.browsers.BrowserPolicies",
     "organizations.wall.SecondWall",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "pipeline_backend.pages.Files",
+    "pipeline_backend.pages.Sessions",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "pipeline_backend.pages.People",
     "organizations.staff.StaffWall",
     "pipeline_backend.timezones.AdminTimeZone",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "pipeline_backend.pages.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "pipeline_backend.urls"
