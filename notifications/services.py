@@ -4,7 +4,7 @@ from typing import Any
 
 from notifications.models import CALLS, Kind, MailPreference, Medium, Notification
 from organizations.models import Membership, Organization
-from pipeline_backend.outbox import Doorbell
+from pipeline_backend.doorbell import Doorbell
 from pipeline_backend.rows import insert
 
 DRAIN = "notifications.drain"

@@ -5,7 +5,7 @@ from celery import shared_task
 from notifications.mail import Mail
 from notifications.services import DRAIN
 from notifications.slack import Slack
-from pipeline_backend.outbox import Doorbell
+from pipeline_backend.doorbell import Doorbell
 
 QUEUES = [Mail().queue(), Slack().queue()]
 

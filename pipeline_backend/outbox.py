@@ -14,15 +14,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
-from celery import current_app
 from django.conf import settings
 from django.db import connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from kombu.exceptions import OperationalError
 
 from pipeline_backend.claims import Candidates
 from pipeline_backend.moments import MomentField
@@ -36,8 +34,6 @@ JITTER = 0.2
 MAX_CLAIMS = 5
 BATCH = 50
 TURN_SECONDS = 20
-SILENT_SECONDS = 5
-GATHER_SECONDS = 0.02
 
 stopping = threading.Event()  # set when this process is asked to end: nothing is claimed any more
 
@@ -252,53 +248,3 @@ def gap(attempts: int, result: Result) -> float:
     planned = SCHEDULE_SECONDS[attempts]
     spread = planned * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  # spreads load, guards nothing
     return min(max(spread, result.retry_after or 0), 2 * planned)
-
-
-class Doorbell:
-    """Tells a worker that there is something to do. Losing a ring costs latency; the sweep finds the row.
-
-    A thread rings, so that no request waits for the broker. What is wanted while it rings, or just after, becomes one
-    ring for each group: a message costs as much as a third of a booking.
-    """
-
-    silent_until: ClassVar[float] = 0.0
-    wanted: ClassVar[dict[tuple[str, str], None]] = {}
-    change: ClassVar[threading.Condition] = threading.Condition()
-    ringer: ClassVar[threading.Thread | None] = None
-
-    @classmethod
-    def ring(cls, task: str, group_id: Any) -> None:
-        """After the commit, if there is one; `task` is a task's name."""
-        transaction.on_commit(partial(cls.publish, task, str(group_id)))
-
-    @classmethod
-    def publish(cls, task: str, group_id: str) -> None:
-        """Leave it to the thread, which is started where there is none (a fork has none)."""
-        with cls.change:
-            cls.wanted[task, group_id] = None
-            if cls.ringer is None or not cls.ringer.is_alive():
-                cls.ringer = threading.Thread(target=cls.keep_ringing, name="doorbell", daemon=True)
-                cls.ringer.start()
-            cls.change.notify()
-
-    @classmethod
-    def keep_ringing(cls) -> None:
-        """At once what is wanted, then a short while nothing."""
-        while True:
-            with cls.change:
-                cls.change.wait_for(lambda: cls.wanted)
-                rings, cls.wanted = cls.wanted, {}
-            for task, group_id in rings:
-                cls.send(task, group_id)
-            time.sleep(GATHER_SECONDS)
-
-    @classmethod
-    def send(cls, task: str, group_id: str) -> None:
-        """One message; a broker that is away is left alone for a few seconds."""
-        if time.monotonic() < cls.silent_until:
-            return
-        try:
-            current_app.send_task(task, (group_id,), retry=False)
-        except (OperationalError, OSError) as error:
-            cls.silent_until = time.monotonic() + SILENT_SECONDS
-            logger.warning("the broker is away (%s); the sweep will find the work", type(error).__name__)

@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import caches
 
 from organizations.models import Membership, Organization, Role
-from pipeline_backend.outbox import Doorbell
+from pipeline_backend.doorbell import Doorbell
 from tests.client import Api
 from tests.factories import make_api, make_member, make_organization
 

@@ -15,8 +15,9 @@ from django.db.models.functions import Now
 from organizations.actors import Actor, columns
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.doorbell import Doorbell
 from pipeline_backend.moments import now
-from pipeline_backend.outbox import Doorbell, State
+from pipeline_backend.outbox import State
 from webhooks.catalogue import event_types
 from webhooks.models import Delivery, Endpoint, Event, Replay
 from webhooks.services import DRAIN

@@ -15,8 +15,9 @@ from pipeline_backend.addresses import BlockedAddress, check_when_saved
 from pipeline_backend.api import requestid
 from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.api.fields import URL
+from pipeline_backend.doorbell import Doorbell
 from pipeline_backend.moments import now, show
-from pipeline_backend.outbox import Doorbell, State
+from pipeline_backend.outbox import State
 from pipeline_backend.rows import filled
 from webhooks.catalogue import EventType, event_types
 from webhooks.events import TEST

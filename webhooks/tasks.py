@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from organizations.models import Organization
-from pipeline_backend.outbox import Doorbell
+from pipeline_backend.doorbell import Doorbell
 from webhooks.deliveries import DELIVERIES
 from webhooks.pruning import prune
 from webhooks.services import DRAIN

@@ -9,7 +9,7 @@ import signal
 from pipeline_backend.rsgi import server
 
 # isort: split
-from pipeline_backend.outbox import Doorbell  # now that Django is ready
+from pipeline_backend.doorbell import Doorbell  # now that Django is ready
 
 __all__ = ["server"]
 

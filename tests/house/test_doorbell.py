@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pipeline_backend.outbox import Doorbell
+from pipeline_backend.doorbell import Doorbell
 from tests.faults.stack import wait_for
 
 
