@@ -2,42 +2,29 @@
 
 from typing import Any
 
-from django.db.models import Q
-
 from appointments.models import Appointment
-from notifications.models import Kind
-from notifications.services import queue
-from organizations.models import Membership, Role
+from appointments.people import recipients
+from notifications.models import Kind, Notification
+from notifications.services import messages
+from organizations.models import Membership
 from pipeline_backend.moments import show
-from pipeline_backend.rows import Fixed, Slot
-
-PEOPLE: Fixed[Membership] = Fixed(
-    lambda: (
-        Membership.objects.of(Slot("organization"))
-        .filter(Q(pk__any=Slot("ids")) | Q(role=Role.OWNER), is_active=True, user__is_active=True)
-        .select_related("user", "mail_preference")
-    )
-)
+from pipeline_backend.rows import insert
 
 
 def notify(kind: Kind, appointment: Appointment, note: str) -> None:
     """One notification for each of the call's people, with the call's latest note."""
-    people = recipients(appointment)
-    queue(organization=appointment.organization, kind=kind, recipients=people, facts=facts_of(appointment, note))
+    insert(*notices(kind, appointment, note, recipients(appointment)))
+
+
+def notices(kind: Kind, appointment: Appointment, note: str, people: list[Membership]) -> list[Notification]:
+    """The same for these people, not stored yet."""
+    return messages(organization=appointment.organization, kind=kind, recipients=people, facts=facts_of(appointment, note))
 
 
 def latest_note(appointment: Appointment) -> str:
     """The note that was added last, or nothing."""
     note = appointment.notes.first()
     return note.note if note else ""
-
-
-def recipients(appointment: Appointment) -> list[Membership]:
-    """The active among host, setter and triager; the owners if there is none."""
-    ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
-    members = PEOPLE.all(organization=appointment.organization_id, ids=list(ids))
-    involved = [member for member in members if member.pk in ids]
-    return involved or [member for member in members if member.role == Role.OWNER]
 
 
 def facts_of(appointment: Appointment, note: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from organizations.actors import Actor, columns
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.moments import now
-from pipeline_backend.rows import Fixed, Slot, find_or_insert, insert, settle_race, update
+from pipeline_backend.rows import Fixed, Slot, find_or_insert, insert, insert_or_find, settle_race, update
 from statuses.models import PAID, Board, Role, Status
 from statuses.services import defaults, status_for
 from webhooks.services import record
@@ -22,6 +22,9 @@ from webhooks.services import record
 SOURCE: Fixed[Source] = Fixed(lambda: Source.objects.of(Slot("organization")).named(Slot("name", "text")))
 LEAD: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().filter(pk=Slot("id")))
 LEAD_OF_EMAIL: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().with_email(Slot("organization"), Slot("email", "text")))
+LEAD_ID: Fixed[tuple[uuid.UUID]] = Fixed(
+    lambda: Lead.objects.of(Slot("organization")).with_email(Slot("organization"), Slot("email", "text")).values_list("pk")
+)
 FILLED = ["last_source", "first_name", "last_name", "setter", "phone_e164", "phone_country"]
 POINTED = ["next_touch_point_at", "next_touch_point_type"]
 
@@ -41,13 +44,15 @@ def known_lead(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
     return lead
 
 
-def find_or_create(fresh: Lead) -> tuple[Lead, bool]:
+def find_or_create(fresh: Lead, *, is_known: bool = True) -> tuple[Lead, bool]:
     """The organization's lead of the same e-mail, locked, or this new one, stored as it is; True if new.
+
+    `is_known` says whether there was one a moment ago: it decides what is tried first, not what is found.
 
     For a new lead the caller inserts the `first_line` of its history, and records `lead.created`: see `announce`.
     """
     find = partial(LEAD_OF_EMAIL.first, organization=fresh.organization_id, email=fresh.email)
-    lead, is_new = find_or_insert(find, fresh)
+    lead, is_new = find_or_insert(find, fresh) if is_known else insert_or_find(fresh, find)
     lead.organization = fresh.organization
     return lead, is_new
 

@@ -11,7 +11,12 @@ DRAIN = "notifications.drain"
 
 
 def queue(*, organization: Organization, kind: Kind, recipients: list[Membership], facts: dict[str, Any]) -> None:
-    """A row for each message, in the transaction of the change; a ring after its commit.
+    """A row for each message, in the transaction of the change; a ring after its commit."""
+    insert(*messages(organization=organization, kind=kind, recipients=recipients, facts=facts))
+
+
+def messages(*, organization: Organization, kind: Kind, recipients: list[Membership], facts: dict[str, Any]) -> list[Notification]:
+    """The rows, for the caller to store in this transaction; the ring after its commit is ordered.
 
     A mail for each recipient who wants it; for calls one message to the organization's Slack, where there is one.
     """
@@ -20,8 +25,8 @@ def queue(*, organization: Organization, kind: Kind, recipients: list[Membership
     if organization.slack_url and kind in CALLS:
         rows.append(Notification(organization=organization, kind=kind, medium=Medium.SLACK, facts=facts))
     if rows:
-        insert(*rows)
         Doorbell.ring(DRAIN, organization.pk)
+    return rows
 
 
 def wants(member: Membership, kind: Kind) -> bool:

@@ -4,21 +4,32 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from leads.models import Lead
+from leads.models import Lead, Source
 from leads.phones import Phone
-from leads.services import announce, fill, find_or_create, first_line, keep, new_lead, source_named
+from leads.services import LEAD_ID, SOURCE, announce, fill, find_or_create, first_line, keep, new_lead, source_named
 from optins.events import CREATED
 from optins.models import OptIn, QuestionAnswer
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
-from pipeline_backend.rows import Fixed, Slot, insert, settle_race
-from statuses.models import Board, Role
-from statuses.services import defaults
+from pipeline_backend.rows import Fixed, Slot, Together, insert, settle_race
+from statuses.models import Board, Role, Status
+from statuses.services import DEFAULT_ON
 from webhooks.services import record
 
 STORED: Fixed[tuple[UUID, UUID]] = Fixed(
     lambda: OptIn.objects.of(Slot("organization")).filter(source=Slot("source"), external_reference=Slot("reference")).values_list("pk", "lead_id")
 )
+THERE = Together(STORED, DEFAULT_ON[Board.LEAD], SOURCE, LEAD_ID)
+
+
+@dataclass(frozen=True)
+class There:
+    """What the organization has of what a submission needs, as `THERE` finds it. Nothing is locked: what is not there may come, and is found then."""
+
+    stored: tuple[UUID, UUID] | None
+    status: Status
+    lead_source: Source | None
+    lead_id: tuple[UUID] | None
 
 
 @dataclass(frozen=True)
@@ -46,13 +57,16 @@ def submit(
 ) -> Submission:
     """Record a submission against its lead, which is made if new; a known reference answers with what is stored."""
 
+    visit = traffic or {}
+    named = visit.get("utm_source") or source
+
     def attempt() -> Submission:
-        known = already_there(organization, source, external_reference)
-        if known:
-            return known
-        visit = traffic or {}
+        reference = {"source": source, "reference": external_reference}
+        there = There(*THERE.first(organization=organization.pk, role=Role.NEW_LEAD.value, name=named, email=email, **reference))
+        if there.stored:
+            return Submission(*there.stored, is_new_lead=False)
         facts = {"phone": phone, "first_name": first_name, "last_name": last_name, "setter": setter_of(organization, visit.get("utm_content", ""))}
-        lead, is_new = lead_of(organization, email, visit.get("utm_source") or source, facts)
+        lead, is_new = lead_of(organization, email, named, facts, there)
         opt_in = OptIn(organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit)
         answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers or []]
         insert(opt_in, *answers, *([first_line(lead, actor=actor)] if is_new else []))
@@ -64,21 +78,12 @@ def submit(
     return settle_race(attempt)
 
 
-def already_there(organization: Organization, source: str, external_reference: str | None) -> Submission | None:
-    """The stored record of this reference and source."""
-    if external_reference is None:
-        return None
-    found = STORED.first(organization=organization.pk, source=source, reference=external_reference)
-    return Submission(found[0], found[1], is_new_lead=False) if found else None
-
-
-def lead_of(organization: Organization, email: str, source_name: str, facts: dict[str, Any]) -> tuple[Lead, bool]:
+def lead_of(organization: Organization, email: str, source_name: str, facts: dict[str, Any], there: There) -> tuple[Lead, bool]:
     """The submission's lead, locked, with its newest source and what the submission says."""
-    source = source_named(organization=organization, name=source_name)
-    status = defaults(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
-    fresh = new_lead(organization=organization, email=email, status=status, source=source)
+    source = there.lead_source or source_named(organization=organization, name=source_name)
+    fresh = new_lead(organization=organization, email=email, status=there.status, source=source)
     fill(fresh, source=source, **facts)
-    lead, is_new = find_or_create(fresh)
+    lead, is_new = find_or_create(fresh, is_known=there.lead_id is not None)
     if not is_new:
         fill(lead, source=source, **facts)
         keep(lead)

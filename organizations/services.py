@@ -5,25 +5,14 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Lower
 
 from organizations.keys import new_key
 from organizations.models import ApiKey, Membership, Organization, Role, Scope, User
 from organizations.wall import lifted
 from pipeline_backend.api.exceptions import Conflict, Invalid
 from pipeline_backend.moments import now
-from pipeline_backend.rows import Fixed, Slot
 
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
-
-ACTIVE_MEMBERS: Fixed[Membership] = Fixed(
-    lambda: (
-        Membership.objects.of(Slot("organization"))
-        .alias(folded=Lower("user__email"))
-        .filter(folded__any=Slot("emails"), is_active=True, user__is_active=True)
-        .select_related("user")
-    )
-)
 
 
 class LastOwner(Conflict):
@@ -102,18 +91,6 @@ def keep_an_owner(member: Membership, *, role: str, is_active: bool) -> None:
     is_able = {owner.pk: owner.user.is_active for owner in owners.select_related("user").select_for_update(of=["self"]).order_by("pk")}
     if is_able.pop(member.pk, None) is not None and not any(is_able.values()):
         raise LastOwner(name=member)
-
-
-def active_members(organization: Organization, emails: dict[str, str]) -> dict[str, Membership]:
-    """The active member behind each e-mail: `{field: e-mail}` to `{field: member}`, or 400 naming the fields."""
-    if not emails:
-        return {}
-    members = ACTIVE_MEMBERS.all(organization=organization.pk, emails=[email.lower() for email in emails.values()])
-    known = {member.user.email.lower(): member for member in members}
-    unknown = [field for field, email in emails.items() if email.lower() not in known]
-    if unknown:
-        raise Invalid({field: ["must belong to an active member of the organization"] for field in unknown})
-    return {field: known[email.lower()] for field, email in emails.items()}
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, models, transaction
@@ -9,8 +10,21 @@ from django.db.models import Expression, QuerySet, Value
 from django.db.models.query import ModelIterable, get_related_populators
 from psycopg.errors import DeadlockDetected, SerializationFailure
 
+from pipeline_backend.moments import MomentField
+
 INSERT = "INSERT INTO {table} ({names}) VALUES {rows}"
+TOGETHER = "SELECT {columns} FROM (SELECT) AS one {joins}"
 UPDATE = "UPDATE {table} SET {changes} WHERE id = %s"
+# Fields whose values need nothing done to them.
+AS_IT_IS = {
+    models.CharField,
+    models.TextField,
+    models.EmailField,
+    models.UUIDField,
+    models.BooleanField,
+    models.PositiveIntegerField,
+    MomentField,
+}
 
 Row = TypeVar("Row")
 Model = TypeVar("Model", bound=models.Model)
@@ -66,6 +80,7 @@ class Fixed(Generic[Row]):
 
     def __init__(self, make: Callable[[], QuerySet[Any, Any]]) -> None:
         self.make = make
+        self.width = 0
 
     @cached_property
     def compiled(self) -> tuple[str, Sequence[Any], Any, Any]:
@@ -74,6 +89,7 @@ class Fixed(Generic[Row]):
         compiler = queryset.query.get_compiler(connection=connection)
         sql, parameters = compiler.as_sql()
         build = objects(compiler) if queryset._iterable_class is ModelIterable else tuple
+        self.width = len(compiler.select)
         return sql, parameters, compiler.get_converters([column[0] for column in compiler.select]), build
 
     @property
@@ -83,15 +99,48 @@ class Fixed(Generic[Row]):
 
     def all(self, **values: Any) -> list[Row]:
         """Every row: an object, or a tuple if the query asks for values."""
-        sql, parameters, converters, build = self.compiled
+        sql, parameters = self.sql
         with connection.cursor() as cursor:
             cursor.execute(sql, filled(parameters, values))
-            rows: Iterable[Any] = cursor.fetchall()
+            rows = cursor.fetchall()
+        return self.built(rows)
+
+    def built(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
+        """What the rows say: objects, or tuples."""
+        _, _, converters, build = self.compiled
         return [build(row) for row in (converted(rows, converters) if converters else rows)]
 
     def first(self, **values: Any) -> Row | None:
         """The first row, or None."""
         return next(iter(self.all(**values)), None)
+
+
+class Together:
+    """Queries that find a row or none each, asked in one statement: to send it costs more than to run most of them."""
+
+    def __init__(self, *queries: Fixed[Any]) -> None:
+        self.queries = queries
+
+    @cached_property
+    def sql(self) -> tuple[str, list[Any]]:
+        """The statement, with its slots: what the queries find stands side by side in one row."""
+        parts = [query.sql for query in self.queries]
+        joins = " ".join(f"LEFT JOIN ({sql}) AS part{number} ON true" for number, (sql, _) in enumerate(parts))
+        columns = ", ".join(f"part{number}.*" for number in range(len(parts)))
+        return TOGETHER.format(columns=columns, joins=joins), [slot for _, slots in parts for slot in slots]
+
+    def first(self, **values: Any) -> list[Any]:
+        """What each query finds, in their order: an object, a tuple, or None."""
+        sql, parameters = self.sql
+        with connection.cursor() as cursor:
+            cursor.execute(sql, filled(parameters, values))
+            row = cursor.fetchone()
+        found, start = [], 0
+        for query in self.queries:
+            part = row[start : start + query.width]
+            start += query.width
+            found.append(None if part.count(None) == len(part) else query.built([part])[0])
+        return found
 
 
 def converted(rows: Iterable[Sequence[Any]], converters: dict[int, Any]) -> Iterator[list[Any]]:
@@ -125,11 +174,13 @@ def insert(*rows: models.Model, yields: bool = False) -> bool:
     References between them hold: PostgreSQL checks foreign keys at the statement's end. Nothing else of Django's `save`
     happens: no signals, no defaults of the database read back.
     """
+    if not rows:
+        return False
     tables: dict[type[models.Model], list[models.Model]] = {}
     for row in rows:
         tables.setdefault(type(row), []).append(row)
     statement = insertion(tuple((model, len(same)) for model, same in tables.items()), yields)
-    values = [given(field, row) for model, same in tables.items() for row in same for field in written(model)]
+    values = [value for model, same in tables.items() for row in same for value in values_of(model)(row)]
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         is_written: bool = cursor.rowcount > 0
@@ -161,6 +212,22 @@ def written(model: type[models.Model]) -> list[Any]:
     return [field for field in model._meta.concrete_fields if not field.has_db_default()]
 
 
+@cache
+def values_of(model: type[models.Model]) -> Callable[[models.Model], list[Any]]:
+    """What reads a new row's columns as psycopg takes them: most as they are, which is not asked of each field again."""
+    fields = written(model)
+    read = attrgetter(*(field.attname for field in fields))
+    asked = [(place, field) for place, field in enumerate(fields) if type(field.target_field if field.is_relation else field) not in AS_IT_IS]
+
+    def values(row: models.Model) -> list[Any]:
+        found = list(read(row))
+        for place, field in asked:
+            found[place] = given(field, row)
+        return found
+
+    return values
+
+
 def given(field: Any, row: models.Model, *, is_new: bool = True) -> Any:
     """The column's value as psycopg takes it."""
     return field.get_db_prep_save(field.pre_save(row, add=is_new), connection)
@@ -183,13 +250,16 @@ def insertion_into(model: type[models.Model], count: int) -> str:
 
 
 def find_or_insert(find: Callable[[], Model | None], fresh: Model) -> tuple[Model, bool]:
-    """The row that `find` finds, or `fresh`; True if it was inserted here.
+    """The row that `find` finds, or `fresh`; True if it was inserted here."""
+    row = find()
+    return (row, False) if row is not None else insert_or_find(fresh, find)
+
+
+def insert_or_find(fresh: Model, find: Callable[[], Model | None]) -> tuple[Model, bool]:
+    """The same for a row that was not there a moment ago.
 
     The insert yields to a simultaneous one (ON CONFLICT DO NOTHING); then there is something to find.
     """
-    row = find()
-    if row is not None:
-        return row, False
     if insert(fresh, yields=True):
         return fresh, True
     row = find()

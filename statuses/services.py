@@ -30,6 +30,10 @@ DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointmen
 DEFAULTS_OF: Fixed[Status] = Fixed(
     lambda: Status.objects.of(Slot("organization")).filter(Q(is_lead_default=True) | Q(is_appointment_default=True), role__any=Slot("roles"))
 )
+DEFAULT_ON: dict[Board, Fixed[Status]] = {
+    Board.LEAD: Fixed(lambda: Status.objects.of(Slot("organization")).filter(is_lead_default=True, role=Slot("role"))),
+    Board.APPOINTMENT: Fixed(lambda: Status.objects.of(Slot("organization")).filter(is_appointment_default=True, role=Slot("role"))),
+}
 
 
 class NeededStatus(Conflict):

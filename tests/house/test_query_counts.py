@@ -76,27 +76,27 @@ def test_the_statuses_cost_two(api: Api) -> None:
     assert count(lambda: api.get("/api/external/statuses")) == 2
 
 
-def test_a_booking_of_a_new_lead_and_a_new_type_costs_fourteen(api: Api, host: Membership) -> None:
+def test_a_booking_of_a_new_lead_and_a_new_type_costs_eight(api: Api, host: Membership) -> None:
     booking = {"external_reference": "new", "lead_email": "new@example.com", "event_type_name": "New", "host_email": host.user.email, "notes": "Note"}
 
-    assert count(lambda: api.book(**booking)) == 14
+    assert count(lambda: api.book(**booking)) == 8
 
 
-def test_a_booking_of_a_known_lead_costs_fifteen(api: Api, host: Membership) -> None:
+def test_a_booking_of_a_known_lead_costs_ten(api: Api, host: Membership) -> None:
     booking = {"external_reference": "new", "lead_email": "lead0@example.com", "host_email": host.user.email, "notes": "Note"}
 
-    assert count(lambda: api.book(**booking)) == 15
+    assert count(lambda: api.book(**booking)) == 10
 
 
 def test_a_repeated_booking_costs_two(api: Api) -> None:
     assert count(lambda: api.book(external_reference="ref-0")) == 2
 
 
-def test_a_submission_of_a_new_lead_with_ten_answers_costs_nine(api: Api) -> None:
+def test_a_submission_of_a_new_lead_with_ten_answers_costs_six(api: Api) -> None:
     submission = {"email": "new@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
-    assert count(lambda: api.submit(**submission)) == 9
+    assert count(lambda: api.submit(**submission)) == 6
 
 
-def test_a_submission_of_a_known_lead_costs_eight(api: Api) -> None:
-    assert count(lambda: api.submit(email="lead0@example.com", external_reference="new", questions_answers=ANSWERS)) == 8
+def test_a_submission_of_a_known_lead_costs_six(api: Api) -> None:
+    assert count(lambda: api.submit(email="lead0@example.com", external_reference="new", questions_answers=ANSWERS)) == 6
