@@ -18,28 +18,30 @@ def active() -> Any:
     return Membership.objects.of(Slot("organization")).filter(is_active=True, user__is_active=True).select_related("user", "mail_preference")
 
 
-BY_EMAIL: Fixed[Membership] = Fixed(lambda: active().alias(folded=Lower("user__email")).filter(Q(folded__any=Slot("emails")) | Q(role=Role.OWNER)))
+BY_EMAIL: Fixed[Membership] = Fixed(lambda: active().alias(folded=Lower("user__email")).filter(folded__any=Slot("emails")))
+OWNERS: Fixed[Membership] = Fixed(lambda: active().filter(role=Role.OWNER))
 BY_ID: Fixed[Membership] = Fixed(lambda: active().filter(Q(pk__any=Slot("ids")) | Q(role=Role.OWNER)))
 
 
-def invited(organization: Organization, wanted: dict[str, Any]) -> tuple[dict[str, Membership], list[Membership]]:
-    """Host, setter and triager by their e-mails, or 400 naming the fields; and who is told, found in the same statement."""
+def invited(organization: Organization, wanted: dict[str, Any]) -> dict[str, Membership]:
+    """Host, setter and triager by their e-mails, or 400 naming the fields."""
     emails = {role: wanted[f"{role}_email"].lower() for role in ROLES if wanted.get(f"{role}_email")}
-    members = BY_EMAIL.all(organization=organization.pk, emails=list(emails.values()))
-    known = {member.user.email.lower(): member for member in members}
+    if not emails:
+        return {}
+    known = {member.user.email.lower(): member for member in BY_EMAIL.all(organization=organization.pk, emails=list(emails.values()))}
     unknown = [role for role, email in emails.items() if email not in known]
     if unknown:
         raise Invalid({f"{role}_email": ["must belong to an active member of the organization"] for role in unknown})
-    people = {role: known[email] for role, email in emails.items()}
-    return people, told(members, {member.pk for member in people.values()})
+    return {role: known[email] for role, email in emails.items()}
+
+
+def told(organization: Organization, people: dict[str, Membership]) -> list[Membership]:
+    """Who is told of a new call: each of its people once; the owners if there is none."""
+    return list({member.pk: member for member in people.values()}.values()) or OWNERS.all(organization=organization.pk)
 
 
 def recipients(appointment: Appointment) -> list[Membership]:
-    """Who is told of a stored call."""
+    """Who is told of a stored call: the active among its people; the owners if there is none."""
     ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
-    return told(BY_ID.all(organization=appointment.organization_id, ids=list(ids)), ids)
-
-
-def told(members: list[Membership], ids: set[Any]) -> list[Membership]:
-    """The active among the call's people; the owners if there is none."""
+    members = BY_ID.all(organization=appointment.organization_id, ids=list(ids))
     return [member for member in members if member.pk in ids] or [member for member in members if member.role == Role.OWNER]

@@ -5,26 +5,15 @@ from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
+import orjson
 from django.db import IntegrityError, OperationalError, connection, models, transaction
 from django.db.models import Expression, QuerySet, Value
 from django.db.models.query import ModelIterable, get_related_populators
 from psycopg.errors import DeadlockDetected, SerializationFailure
 
-from pipeline_backend.moments import MomentField
-
-INSERT = "INSERT INTO {table} ({names}) VALUES {rows}"
+INSERT = "INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
 TOGETHER = "SELECT {columns} FROM (SELECT) AS one {joins}"
 UPDATE = "UPDATE {table} SET {changes} WHERE id = %s"
-# Fields whose values need nothing done to them.
-AS_IT_IS = {
-    models.CharField,
-    models.TextField,
-    models.EmailField,
-    models.UUIDField,
-    models.BooleanField,
-    models.PositiveIntegerField,
-    MomentField,
-}
 
 Row = TypeVar("Row")
 Model = TypeVar("Model", bound=models.Model)
@@ -172,15 +161,15 @@ def insert(*rows: models.Model, yields: bool = False) -> bool:
     """Write new rows, of any tables, in one statement; False if they yielded to another's with the same unique value.
 
     References between them hold: PostgreSQL checks foreign keys at the statement's end. Nothing else of Django's `save`
-    happens: no signals, no defaults of the database read back.
+    happens: no signals, no defaults of the database read back, no field's own way of writing a value (encryption).
     """
     if not rows:
         return False
     tables: dict[type[models.Model], list[models.Model]] = {}
     for row in rows:
         tables.setdefault(type(row), []).append(row)
-    statement = insertion(tuple((model, len(same)) for model, same in tables.items()), yields)
-    values = [value for model, same in tables.items() for row in same for value in values_of(model)(row)]
+    statement = insertion(tuple(tables), yields)
+    values = [as_json(model, same) for model, same in tables.items()]
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         is_written: bool = cursor.rowcount > 0
@@ -192,7 +181,7 @@ def insert(*rows: models.Model, yields: bool = False) -> bool:
 def update(row: models.Model, *names: str) -> None:
     """Write these columns of a row that is locked."""
     model = type(row)
-    values = [given(model._meta.get_field(name), row, is_new=False) for name in names]
+    values = [given(model._meta.get_field(name), row) for name in names]
     with connection.cursor() as cursor:
         cursor.execute(change(model, names), [*values, row.pk])
 
@@ -207,46 +196,36 @@ def change(model: type[models.Model], names: tuple[str, ...]) -> str:
 
 
 @cache
-def written(model: type[models.Model]) -> list[Any]:
-    """The columns that an insert names; the database fills in the others."""
-    return [field for field in model._meta.concrete_fields if not field.has_db_default()]
+def written(model: type[models.Model]) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
+    """The columns that an insert names, and what reads them of a row; the database fills in the others."""
+    fields = [field for field in model._meta.concrete_fields if not field.has_db_default()]
+    return [field.column for field in fields], attrgetter(*(field.attname for field in fields))
 
 
-@cache
-def values_of(model: type[models.Model]) -> Callable[[models.Model], list[Any]]:
-    """What reads a new row's columns as psycopg takes them: most as they are, which is not asked of each field again."""
-    fields = written(model)
-    read = attrgetter(*(field.attname for field in fields))
-    asked = [(place, field) for place, field in enumerate(fields) if type(field.target_field if field.is_relation else field) not in AS_IT_IS]
-
-    def values(row: models.Model) -> list[Any]:
-        found = list(read(row))
-        for place, field in asked:
-            found[place] = given(field, row)
-        return found
-
-    return values
+def as_json(model: type[models.Model], rows: list[models.Model]) -> str:
+    """One parameter, however many rows and columns: psycopg parses a statement of many each time anew."""
+    columns, read = written(model)
+    return orjson.dumps([dict(zip(columns, read(row), strict=True)) for row in rows]).decode()
 
 
-def given(field: Any, row: models.Model, *, is_new: bool = True) -> Any:
+def given(field: Any, row: models.Model) -> Any:
     """The column's value as psycopg takes it."""
-    return field.get_db_prep_save(field.pre_save(row, add=is_new), connection)
+    return field.get_db_prep_save(field.pre_save(row, add=False), connection)
 
 
 @cache
-def insertion(tables: tuple[tuple[type[models.Model], int], ...], yields: bool) -> str:
-    """The statement that inserts so many rows into each table."""
-    *others, last = [insertion_into(model, count) for model, count in tables]
+def insertion(tables: tuple[type[models.Model], ...], yields: bool) -> str:
+    """The statement that inserts rows into these tables, however many into each."""
+    *others, last = [insertion_into(model) for model in tables]
     members = ", ".join(f"part{number} AS ({text})" for number, text in enumerate(others))
     return (f"WITH {members} " if members else "") + last + (" ON CONFLICT DO NOTHING" if yields else "")
 
 
-def insertion_into(model: type[models.Model], count: int) -> str:
+def insertion_into(model: type[models.Model]) -> str:
     """The part for one table."""
     quote = connection.ops.quote_name
-    names = ", ".join(quote(field.column) for field in written(model))
-    row = "(" + ", ".join(["%s"] * len(written(model))) + ")"
-    return INSERT.format(table=quote(model._meta.db_table), names=names, rows=", ".join([row] * count))
+    names = ", ".join(map(quote, written(model)[0]))
+    return INSERT.format(table=quote(model._meta.db_table), names=names)
 
 
 def find_or_insert(find: Callable[[], Model | None], fresh: Model) -> tuple[Model, bool]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from appointments.events import CREATED
 from appointments.models import Appointment, AppointmentSource, EventType
 from appointments.notices import notices
-from appointments.people import invited
+from appointments.people import invited, told
 from appointments.services.steps import note_of, outcome_line, settle_lead
 from leads.models import Lead, Source
 from leads.phones import read_phone
@@ -98,7 +98,7 @@ def write_booking(
     organization: Organization, actor: Actor, reference: str | None, schedule_time: datetime, wanted: dict[str, Any], there: There
 ) -> Appointment:
     """The booking and everything that goes with it. Rows are locked in one order (source, lead, event type) by everyone."""
-    people, told = invited(organization, wanted)
+    people = invited(organization, wanted)
     lead, is_new_lead = lead_of(organization, wanted, schedule_time, there)
     event_type = event_type_of(organization, wanted, there)
     appointment = Appointment(
@@ -118,7 +118,7 @@ def write_booking(
     note = wanted.get("notes", "")
     lines = [outcome_line(appointment, None, there.outcome, actor), *([first_line(lead, actor=actor)] if is_new_lead else [])]
     notes = [note_of(appointment, note, actor)] if note else []
-    insert(appointment, *lines, *notes, *notices(Kind.CALL_BOOKED, appointment, note, told))
+    insert(appointment, *lines, *notes, *notices(Kind.CALL_BOOKED, appointment, note, told(organization, people)))
     if is_new_lead:
         announce(lead, actor=actor)
     else:
