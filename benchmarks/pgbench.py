@@ -15,7 +15,7 @@ from pipeline_backend.local.embedded import wheel
 
 FRAMES = ("BEGIN", "COMMIT")
 LITERAL = re.compile(r"'((?:[^']|'')*)'")
-UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+UUID = re.compile(r"([0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})")
 TPS = re.compile(r"tps = ([0-9.]+)")
 
 
@@ -34,11 +34,14 @@ def vary(statement: str, other: str, names: dict[str, str]) -> str:
 
     def replace(match: re.Match[str]) -> str:
         text, their = match[1], next(theirs)
-        own = UUID.match(text)
-        if text == their or own is None:
+        parts = UUID.split(text)  # every second one is an id
+        for part in parts[1::2]:
+            if part not in their:
+                names.setdefault(part.replace("-", ""), f"own_{len(names)}")
+        if text == their:
             return plain(text)
-        name = names.setdefault(own[0].replace("-", ""), f"own_{len(names)}")
-        return f"(:{name}::text || {plain(text[own.end() :])})"
+        known = [names.get(part.replace("-", "")) for part in parts]
+        return "(" + " || ".join(f":{name}::text" if name else plain(part) for part, name in zip(parts, known, strict=True)) + ")"
 
     return " ".join(LITERAL.sub(replace, statement).split())
 
