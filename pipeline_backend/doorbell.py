@@ -13,14 +13,15 @@ from kombu.exceptions import OperationalError
 logger = logging.getLogger(__name__)
 
 SILENT_SECONDS = 5
-GATHER_SECONDS = 0.02
+GATHER_SECONDS = 0.1
 
 
 class Doorbell:
     """Tells a worker that there is something to do. Losing a ring costs latency; the sweep finds the row.
 
     A thread rings, so that no request waits for the broker. What is wanted while it rings, or just after, becomes one
-    ring for each group: a message costs as much as a third of a booking.
+    ring for each group: a message costs as much as a third of a booking. The first rings at once; only a process that is
+    busy lets its next ones wait.
     """
 
     silent_until: ClassVar[float] = 0.0
