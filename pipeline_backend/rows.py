@@ -199,7 +199,7 @@ def change(model: type[models.Model], names: tuple[str, ...]) -> str:
 def written(model: type[models.Model]) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
     """The columns that an insert names, and what reads them of a row; the database fills in the others."""
     fields = [field for field in model._meta.concrete_fields if not field.has_db_default()]
-    return [field.column for field in fields], attrgetter(*(field.attname for field in fields))
+    return [str(field.column) for field in fields], attrgetter(*(field.attname for field in fields))
 
 
 def as_json(model: type[models.Model], rows: list[models.Model]) -> str:
