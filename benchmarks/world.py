@@ -119,7 +119,7 @@ class World:
 def answers(port: int) -> bool:
     """Whether it serves."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False

@@ -4,10 +4,10 @@ from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from benchmarks.ordinary.views import Appointments, Hello, OptIns
-from pipeline_backend.health import healthz
+from pipeline_backend.health import readyz
 
 router = SimpleRouter(trailing_slash=False)
 router.register("ordinary/appointments", Appointments, basename="appointment")
 router.register("ordinary/opt-ins", OptIns, basename="opt-in")
 
-urlpatterns = [*router.urls, path("hello/<int:size>", Hello.as_view()), path("healthz", healthz)]
+urlpatterns = [*router.urls, path("hello/<int:size>", Hello.as_view()), path("readyz", readyz)]
