@@ -5,8 +5,10 @@ By WSGI the thread itself would wait for the body, and four clients that announc
 
 import asyncio
 import io
+import logging
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +19,10 @@ from pipeline_backend.wsgi import Application, application
 # isort: split
 from organizations.keys import parse_key  # now that Django is ready
 
+logger = logging.getLogger(__name__)
+
 Answer = tuple[int, list[tuple[str, str]], bytes]
+Visit = tuple[dict[str, Any], HTTPProtocol, asyncio.AbstractEventLoop, asyncio.Future[None]]
 
 TOO_LATE: Answer = (
     408,
@@ -32,30 +37,52 @@ class Door:
 
     def __init__(self, serve: Application) -> None:
         self.serve = serve
-        self.threads = ThreadPoolExecutor(settings.WEB_THREADS, "web")
+        self.waiting: SimpleQueue[Visit] = SimpleQueue()
+
+    def __rsgi_init__(self, _loop: Any) -> None:
+        """In each web process: its threads. A pool's futures would cost as much as all the rest of this file."""
+        for number in range(settings.WEB_THREADS):
+            Thread(target=self.work, name=f"web-{number}", daemon=True).start()
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """One request."""
         environ = environment(scope)
         try:
-            body = await read_body(environ, protocol)
+            environ["wsgi.input"] = io.BytesIO(await read_body(environ, protocol))
         except TimeoutError:
             protocol.response_bytes(*TOO_LATE)
             return
         except (ProtocolClosed, ProtocolError):
             return  # nobody is there any more
-        environ["wsgi.input"] = io.BytesIO(body)
-        answer = await asyncio.get_running_loop().run_in_executor(self.threads, self.answer, environ)
-        protocol.response_bytes(*answer)
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        self.waiting.put((environ, protocol, loop, done))
+        await done
+
+    def work(self) -> None:
+        """A thread: one request after another."""
+        while True:
+            environ, protocol, loop, done = self.waiting.get()
+            try:
+                protocol.response_bytes(*self.answer(environ))
+            except Exception:
+                logger.exception("a request was not answered")
+            loop.call_soon_threadsafe(finish, done)
 
     def answer(self, environ: dict[str, Any]) -> Answer:
-        """What the application says, whole; in a thread."""
+        """What the application says, whole."""
         said: list[Any] = []
         parts = self.serve(environ, lambda status, headers, _=None: said.extend((status, headers)))
         try:
             return int(said[0][:3]), said[1], b"".join(parts)
         finally:
             getattr(parts, "close", tuple)()
+
+
+def finish(done: asyncio.Future[None]) -> None:
+    """The request is over, unless the server gave it up already."""
+    if not done.done():
+        done.set_result(None)
 
 
 async def read_body(environ: dict[str, Any], protocol: HTTPProtocol) -> bytes:
