@@ -32,6 +32,7 @@ class FastReceiver:
     def __init__(self, folder: Path) -> None:
         self.file = folder / "arrivals"
         self.seen: list[Arrival] = []
+        self.broken_off = ""  # a line that is still being written
 
     def __enter__(self) -> "FastReceiver":
         from pipeline_backend.local import processes  # noqa: PLC0415  # the receiver's own process needs no Django
@@ -54,7 +55,8 @@ class FastReceiver:
 
     def arrivals(self, under: str = "") -> list[Arrival]:
         """What has come so far, below a path."""
-        for line in self.lines:
+        *whole, self.broken_off = (self.broken_off + self.lines.read()).split("\n")
+        for line in whole:
             at, path, id = line.split()
             self.seen.append(Arrival(float(at), path, id))
         return [one for one in self.seen if one.path.startswith(f"/{under}")]
