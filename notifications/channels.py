@@ -1,12 +1,12 @@
 """Channels: one class for each medium a notification can take.
 
-A channel opens a session for an organization and gives a function that sends one notification and says how it went;
+A channel opens a session for an organization and gives a coroutine function that sends one notification and says how it went;
 claiming, retrying and giving up are the outbox's.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import ClassVar
 
 from django.db.models import Q
@@ -15,7 +15,7 @@ from notifications.models import Medium, Notification
 from organizations.models import Organization
 from pipeline_backend.outbox import Queue, Result
 
-Send = Callable[[Notification], Result]
+Send = Callable[[Notification], Awaitable[Result]]
 
 
 class Channel(ABC):
@@ -24,7 +24,7 @@ class Channel(ABC):
     medium: ClassVar[Medium]
 
     @abstractmethod
-    def session(self, organization: Organization) -> AbstractContextManager[Send]:
+    def session(self, organization: Organization) -> AbstractAsyncContextManager[Send]:
         """Whatever one organization's messages share, such as a connection."""
 
     def queue(self) -> Queue:

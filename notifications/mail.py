@@ -1,12 +1,14 @@
 """Writing and sending one mail, from its row alone."""
 
+import asyncio
 import contextlib
 import re
 import smtplib
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -94,6 +96,7 @@ def one_line(text: str) -> str:
 
 
 CUT_AGAIN_SECONDS = 0.5
+_senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")  # smtplib waits where it stands
 
 
 class Mail(Channel):
@@ -101,14 +104,14 @@ class Mail(Channel):
 
     medium = Medium.EMAIL
 
-    @contextmanager
-    def session(self, organization: Organization) -> Iterator[Send]:
+    @asynccontextmanager
+    async def session(self, organization: Organization) -> AsyncIterator[Send]:
         """A function that sends over one connection, opened anew after a failure."""
-        connection = get_connection()
+        connection, loop = get_connection(), asyncio.get_running_loop()
         try:
-            yield lambda notification: send(notification, connection)
+            yield lambda notification: loop.run_in_executor(_senders, send, notification, connection)
         finally:
-            connection.close()
+            await loop.run_in_executor(_senders, connection.close)
 
 
 def send(notification: Notification, connection: Any) -> Result:

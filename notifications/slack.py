@@ -1,7 +1,7 @@
 """Slack, by an organization's incoming webhook; sent with the care that all outgoing requests get."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
@@ -22,15 +22,15 @@ class Slack(Channel):
 
     medium = Medium.SLACK
 
-    @contextmanager
-    def session(self, organization: Organization) -> Iterator[Send]:
+    @asynccontextmanager
+    async def session(self, organization: Organization) -> AsyncIterator[Send]:
         """A function that posts over one connection; without an address any more, the message is given up."""
         line = Line(organization.slack_url)
 
-        def send(notification: Notification) -> Result:
+        async def send(notification: Notification) -> Result:
             if not organization.slack_url:
                 return Result(error="switched_off", is_final=True)
-            return line.post(orjson.dumps(message(notification)), {})
+            return await line.post(orjson.dumps(message(notification)), {})
 
         try:
             yield send

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import celeryd_after_setup, celeryd_init, setup_logging, worker_shutting_down
+from celery.signals import celeryd_after_setup, celeryd_init, setup_logging, worker_shutdown, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
@@ -90,3 +90,12 @@ def stop_claiming(**_: object) -> None:
     from pipeline_backend.outbox import stopping  # noqa: PLC0415
 
     stopping.set()
+
+
+@worker_shutdown.connect
+def finish(**_: object) -> None:
+    """Wait for what is under way."""
+    from pipeline_backend.courier import here  # noqa: PLC0415
+
+    for courier in list(here):
+        courier.end()

@@ -1,74 +1,125 @@
-"""The worker's own loop: it finds and delivers what no doorbell announced, with no help of Redis or beat.
+"""The courier: one event loop in each worker process that delivers everything, whoever told of it.
 
-It serves the slow lane too, with threads of its own, so that receivers that hang never hold up the others.
+Doorbells tell what is due; once a second it looks for itself, so that neither Redis nor beat can lose anything. One loop
+serves many receivers: a delivery is mostly waiting, and threads would spend more on handing Python's lock to each other
+than on delivering (`docs/decisions/0007`). The slow lane has places of its own, so that receivers that hang never hold
+up the others.
 """
 
+import asyncio
 import logging
+import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from django.db import DatabaseError, close_old_connections, connection
+from django.db import DatabaseError
 
+from pipeline_backend.desk import Threads
 from pipeline_backend.outbox import Queue, stopping
+from pipeline_backend.turns import Turns, drain
 
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY_SECONDS = 1.0
-FAST_THREADS = 8
-SLOW_THREADS = 4
+FAST_PLACES = 64
+SLOW_PLACES = 16
+THREADS = 16
+END_WITHIN_SECONDS = 20
 
 
 class Courier:
-    """Looks for due work every second, in one thread, and hands it to two pools."""
+    """Delivers what is due of some queues, until the process is asked to end."""
 
     def __init__(self, queues: list[Queue]) -> None:
-        self.queues = queues
-        self.pools = {False: ThreadPoolExecutor(FAST_THREADS, "courier"), True: ThreadPoolExecutor(SLOW_THREADS, "courier-slow")}
-        self.in_hand: set[tuple[int, Any]] = set()
-        self.lock = threading.Lock()
-        self.thread = threading.Thread(target=self.run, name="courier", daemon=True)
+        self.desk, *writers = self.threads = [Threads(THREADS), *(Threads(1) for _ in queues)]
+        self.turns = [Turns(queue, self.desk, writer) for queue, writer in zip(queues, writers, strict=True)]
+        self.places = {False: asyncio.Semaphore(FAST_PLACES), True: asyncio.Semaphore(SLOW_PLACES)}
+        self.in_hand: dict[tuple[Turns, Any], bool] = {}  # the groups, and whether somebody has rung for them meanwhile
+        self.under_way: set[asyncio.Task[None]] = set()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_until_complete, args=(self.run(),), name="courier", daemon=True)
 
     def start(self) -> None:
-        """Begin looking. It ends with `outbox.stopping`: what is under way is finished, nothing more is claimed."""
+        """Begin; from now on this process's rings are for it."""
         self.thread.start()
+        here.append(self)
 
-    def run(self) -> None:
+    def end(self) -> None:
+        """Wait until what was under way when `outbox.stopping` was set is finished; nothing more is claimed."""
+        here.remove(self)
+        self.thread.join(END_WITHIN_SECONDS)
+        if self.thread.is_alive():
+            return  # what it still holds is due again when its lease ends
+        self.loop.close()
+        for threads in self.threads:
+            threads.end()
+
+    def ring(self, queue: Queue, group_id: Any) -> None:
+        """There may be something to do for this group; from any thread."""
+        [turns] = [turns for turns in self.turns if turns.queue is queue]
+        group = queue.group_model._meta.pk.to_python(group_id)
+        self.loop.call_soon_threadsafe(self.hear, turns, group)
+
+    async def run(self) -> None:
         """Look until told to stop; a database that is away is asked again."""
-        while not stopping.wait(LOOK_EVERY_SECONDS):
+        while not stopping.is_set():
             try:
-                self.look()
+                await self.look()
             except DatabaseError as error:
                 logger.warning("the database is away (%s); looking again in a moment", type(error).__name__)
-            finally:
-                close_old_connections()
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        while self.under_way:
+            await asyncio.wait(self.under_way)
 
-    def look(self) -> None:
-        """Hand out every group that has something due and is not in hand already."""
-        for number, queue in enumerate(self.queues):
-            for is_slow, pool in self.pools.items():
-                for group in queue.due(is_slow=is_slow):
-                    if self.take(number, group):
-                        pool.submit(self.deliver, number, group, is_slow)
+    async def look(self) -> None:
+        """Begin a turn for every group that has something due."""
+        for turns in self.turns:
+            for is_slow in self.places:
+                for group in await self.desk.ask(turns.queue.due, is_slow):
+                    self.take(turns, group, is_slow=is_slow)
 
-    def take(self, number: int, group: Any) -> bool:
-        """True if nobody in this process has the group in hand."""
-        with self.lock:
-            is_free = (number, group) not in self.in_hand
-            self.in_hand.add((number, group))
-            return is_free
+    def hear(self, turns: Turns, group: Any) -> None:
+        """Begin a turn, or another one when the present one ends: it may have looked already."""
+        if (turns, group) in self.in_hand:
+            self.in_hand[turns, group] = True
+        else:
+            self.take(turns, group)
 
-    def deliver(self, number: int, group: Any, is_slow: bool) -> None:
-        """One turn for a group."""
-        close_old_connections()
+    def take(self, turns: Turns, group: Any, *, is_slow: bool = False) -> None:
+        """Begin a turn for a group that is not in hand."""
+        if (turns, group) in self.in_hand or stopping.is_set():
+            return
+        self.in_hand[turns, group] = False
+        task = self.loop.create_task(self.deliver(turns, group, is_slow))
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
+
+    async def deliver(self, turns: Turns, group: Any, is_slow: bool) -> None:
+        """A turn, and behind the others that wait another one if it was not enough."""
+        has_more = await self.turn(turns, group, is_slow)
+        was_rung = self.in_hand.pop((turns, group))
+        if was_rung or (has_more and not is_slow):
+            self.take(turns, group)
+
+    async def turn(self, turns: Turns, group: Any, is_slow: bool) -> bool:
+        """One turn, when there is a place; True if it was not enough."""
         try:
-            self.queues[number].drain(group, is_slow=is_slow)
+            async with self.places[is_slow]:
+                return await turns.drain(group, is_slow=is_slow)
         except DatabaseError as error:
             logger.warning("the database is away (%s); the lease ends by itself", type(error).__name__)
-            connection.close()  # it may lead to a server that takes no writes any more, where a new one would not
         except Exception:
             logger.exception("a turn failed")
-        finally:
-            close_old_connections()
-            with self.lock:
-                self.in_hand.discard((number, group))
+        return False
+
+
+here: list[Courier] = []  # this process's
+os.register_at_fork(after_in_child=here.clear)  # a thread is not there in a child
+
+
+def deliver(queue: Queue, group_id: Any) -> bool:
+    """Tell this process's courier, or deliver here and now if it has none; True if there may be more."""
+    for courier in here:
+        courier.ring(queue, group_id)
+        return False
+    return drain(queue, group_id)

@@ -6,13 +6,11 @@ by itself. Every later write is conditional on the token: who has lost the lease
 database's.
 """
 
-import logging
 import random
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,14 +24,11 @@ from pipeline_backend.claims import Candidates
 from pipeline_backend.moments import MomentField
 from pipeline_backend.settling import Entry, Settlement
 
-logger = logging.getLogger(__name__)
-
 MINUTE, HOUR = 60, 3600
 SCHEDULE_SECONDS = [0, 5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 JITTER = 0.2
 MAX_CLAIMS = 5
 BATCH = 50
-TURN_SECONDS = 20
 
 stopping = threading.Event()  # set when this process is asked to end: nothing is claimed any more
 
@@ -82,17 +77,17 @@ WHERE id = ANY(%s)
 class Queue:
     """One kind of job: its model, what its jobs are grouped by (a receiver), and how a group's jobs are delivered.
 
-    `session` opens whatever a group's deliveries share and gives a function from job to result. `read` adds what that
-    function needs to the query of due jobs, `job` makes a job of what it answers. `record` is SQL (further members of
-    the WITH of `SETTLE`) that notes results in the same statement, with the `columns` that `facts` makes;
+    `session` opens whatever a group's deliveries share and gives a coroutine function from job to result. `read` adds
+    what that function needs to the query of due jobs, `job` makes a job of what it answers. `record` is SQL (further
+    members of the WITH of `SETTLE`) that notes results in the same statement, with the `columns` that `facts` makes;
     `after_failure` is called once a failure is written. `open` says which groups are served at all, `slow` which only
-    by the slow lane, `only` which rows are of this queue.
+    by the slow lane, `only` which rows are of this queue; `slots` is how many workers may serve a group at a time.
     """
 
     model: type[Any]
     group: str
     group_model: type[Any]
-    session: Callable[[Any], AbstractContextManager[Callable[[Any], Any]]]
+    session: Callable[[Any], AbstractAsyncContextManager[Callable[[Any], Awaitable[Any]]]]
     open: Q
     read: Callable[[Any], Any]
     job: Callable[[Any], Any]
@@ -116,54 +111,15 @@ class Queue:
             return groups.none() if is_slow else groups
         return groups.filter(self.slow) if is_slow else groups.exclude(self.slow)
 
-    def due(self, *, is_slow: bool = False) -> Iterator[Any]:
+    def due(self, is_slow: bool = False) -> list[Any]:
         """The groups of one lane that have something to do now, the longest waiting first."""
         waiting = self.rows.filter(state=State.PENDING, next_attempt_at__lte=Now(), **{f"{self.group}__in": self.groups(is_slow=is_slow)})
         oldest = waiting.order_by().values(self.group).annotate(since=models.Min("next_attempt_at")).order_by("since")
-        return oldest.values_list(self.group, flat=True).iterator()
+        return list(oldest.values_list(self.group, flat=True))
 
-    def drain(self, group_id: Any, *, is_slow: bool = False) -> bool:
-        """Deliver what is due for one group, for at most a turn; True if there may be more.
-
-        In the slow lane a turn is a single attempt: one that succeeds brings the group back.
-        """
-        until = time.monotonic() + TURN_SECONDS
-        group = self.groups(is_slow=is_slow).filter(pk=group_id).first()
-        if group is None:
-            return False
-        with self.session(group) as deliver:
-            while time.monotonic() < until and not stopping.is_set():
-                claimed_at = time.monotonic()
-                jobs = self.claim(group_id, 1 if is_slow else BATCH)
-                if not jobs:
-                    return False
-                if not self.work_off(jobs, deliver, claimed_at) or is_slow:
-                    return True
-                if len(jobs) < BATCH and not jobs[0].claims:
-                    return False  # that was all; what comes later rings for itself
-        return True
-
-    def work_off(self, jobs: list[Any], deliver: Callable[[Any], Result], claimed_at: float) -> bool:
-        """Deliver the jobs one after another while the lease surely lasts; give the rest back.
-
-        False if the group should be looked at anew: a failure may have changed its lane, or its end.
-        """
-        last_start = claimed_at + settings.DELIVERY_LEASE_SECONDS - 2 * settings.DELIVERY_DEADLINE_SECONDS
-        for index, job in enumerate(jobs):
-            if index and (time.monotonic() > last_start or stopping.is_set()):
-                release(self.model, jobs[index:])
-                return True
-            result = deliver(job)
-            if not self.settle(job, result) or self.has_left_its_lane(job, result):
-                release(self.model, jobs[index + 1 :])
-                return False
-        return True
-
-    def has_left_its_lane(self, job: Any, result: Result) -> bool:
-        """True if a failure has slowed the group down, or ended it."""
-        if not result.error:
-            return False
-        return not self.groups(is_slow=False).filter(pk=getattr(job, f"{self.group}_id")).exists()
+    def served(self, group_id: Any, is_slow: bool) -> Any:
+        """The group, if that lane serves it."""
+        return self.groups(is_slow=is_slow).filter(pk=group_id).first()
 
     @transaction.atomic
     def claim(self, group_id: Any, most: int = BATCH) -> list[Any]:
@@ -192,21 +148,14 @@ class Queue:
             park(job, self.model)
         return []
 
-    def settle(self, job: Any, result: Result) -> bool:
-        """Write what came of the attempt, in one statement: done, due again, or dead. False if the lease was lost."""
-        entry = outcome(job, result) | {"id": job.pk, "token": job.lease_token, "error": result.error}
-        if self.facts:
-            entry |= self.facts(job, result)
-        is_ours = self.settlement.settle(entry)
-        if not is_ours:
-            logger.warning("the lease of %s was lost before its result was written", job.pk)
-        if is_ours and result.error and self.after_failure:
-            self.after_failure(job, result)
-        return is_ours
+    def entry(self, job: Any, result: Result) -> Entry:
+        """What is to be written of an attempt: done, due again, or dead."""
+        facts = self.facts(job, result) if self.facts else {}
+        return outcome(job, result) | {"id": job.pk, "token": job.lease_token, "error": result.error} | facts
 
     @cached_property
     def settlement(self) -> Settlement:
-        """Where this process's results are written."""
+        """How results are written."""
         return Settlement(self.model._meta.db_table, self.columns, self.record)
 
 

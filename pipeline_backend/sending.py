@@ -1,32 +1,32 @@
 """Sending one signed request, and what its answer means (decision 32).
 
-The deadline is a true total over name, connection, TLS, headers and body: each wait gets what is left of it. A
-connection is kept open for one endpoint's next delivery and never shared with another endpoint. Redirects, cookies,
+The deadline is a true total over name, connection, TLS, headers and body. A connection is kept open for one endpoint's
+next delivery and never shared with another endpoint. Redirects, cookies,
 compressed answers and proxies from the environment do not exist here.
 """
 
+import asyncio
 import contextlib
-import select
 import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NoAnswer
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from functools import cache, cached_property
-from typing import Any
+from functools import cache, cached_property, partial
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from pipeline_backend.addresses import BlockedAddress, Target, allowed, parse_target
-from pipeline_backend.answers import READ_AT_MOST, Answer, BadAnswer
+from pipeline_backend.answers import Answer, BadAnswer
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import Result
 
 GONE = 410
 WAITS = {429, 502, 503, 504}
+READ_AT_ONCE = 16 * 1024
 _resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
 
 
@@ -40,54 +40,60 @@ class Sent(Result):
     request_head: str = ""
 
 
-@dataclass
-class Deadline:
-    """A point on the monotonic clock."""
+class Wire(asyncio.BufferedProtocol):
+    """An open connection: one request at a time, and its answer."""
 
-    at: float
+    transport: asyncio.Transport
 
-    def left(self) -> float:
-        """Seconds left; TimeoutError when there are none."""
-        left = self.at - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
+    def __init__(self) -> None:
+        self.buffer = bytearray(READ_AT_ONCE)
+        self.is_open = False
+        self.answer = Answer()
+        self.heard: asyncio.Future[Answer] | None = None
+        self.only_head = False
 
+    async def ask(self, request: bytes, *, only_head: bool = False) -> Answer:
+        """Send a request; its answer with the start of the body, or what broke it off before the end of its head."""
+        self.answer, self.only_head = Answer(), only_head
+        self.heard = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        return await self.heard
 
-class Wire:
-    """A socket whose every wait ends at the deadline."""
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self.transport, self.is_open = cast(asyncio.Transport, transport), True
 
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
-        self.sock = sock
-        self.deadline = deadline
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where the next bytes go."""
+        return self.buffer
 
-    def sendall(self, data: bytes) -> None:
-        """All of it."""
-        self.sock.settimeout(self.deadline.left())
-        self.sock.sendall(data)
+    def buffer_updated(self, size: int) -> None:
+        """So many have come; with what nobody asked for (the rest of an answer, a second one) the connection is at its end."""
+        if self.heard is None or self.heard.done():
+            self.hang_up()
+            return
+        try:
+            self.answer.feed(bytes(self.buffer[:size]))
+        except BadAnswer as error:
+            self.heard.set_exception(error)
+        else:
+            if self.answer.has_head and (self.only_head or self.answer.is_enough):
+                self.heard.set_result(self.answer)
 
-    def read(self) -> bytes:
-        """What has come; nothing once the other side has closed."""
-        self.sock.settimeout(self.deadline.left())
-        return self.sock.recv(READ_AT_MOST)
+    def connection_lost(self, error: Exception | None) -> None:
+        """It has ended; for a body that breaks off that changes nothing."""
+        self.is_open = False
+        if self.heard is None or self.heard.done():
+            return
+        if self.answer.has_head:
+            self.heard.set_result(self.answer)
+        else:
+            self.heard.set_exception(error or (BadAnswer() if self.answer.size else ConnectionResetError()))
 
-    def head(self) -> Answer:
-        """An answer, read up to the end of its head."""
-        answer = Answer()
-        while not answer.has_head:
-            data = self.read()
-            if not data:
-                raise BadAnswer if answer.size else ConnectionResetError
-            answer.feed(data)
-        return answer
-
-    def answer(self) -> Answer:
-        """An answer and the start of its body; a body that breaks off changes nothing."""
-        answer = self.head()
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
-            while not answer.is_enough and (data := self.read()):
-                answer.feed(data)
-        return answer
+    def hang_up(self) -> None:
+        """Close it, without a word."""
+        self.is_open = False
+        self.transport.abort()
 
 
 class Line:
@@ -95,56 +101,47 @@ class Line:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.sock: socket.socket | None = None
+        self.wire: Wire | None = None
 
     @cached_property
     def target(self) -> Target:
         """Where it leads, or BlockedAddress."""
         return parse_target(self.url)
 
-    def post(self, body: bytes, headers: dict[str, str]) -> Sent:
+    async def post(self, body: bytes, headers: dict[str, str]) -> Sent:
         """Send, and say how it went; never raises for anything a receiver does."""
         started = time.monotonic()
         head, told = "", {}
         try:
             head = request_head(self.target, len(body), headers)
-            told = judge(self.exchange(head.encode("ascii") + body, Deadline(started + settings.DELIVERY_DEADLINE_SECONDS)))
+            async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS):
+                told = judge(await self.exchange(head.encode("ascii") + body))
         except Exception as error:
             self.hang_up()
             told = {"error": error_class(error)}
         return Sent(**told, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
 
-    def exchange(self, request: bytes, deadline: Deadline) -> Answer:
+    async def exchange(self, request: bytes) -> Answer:
         """On the open connection; on a new one if the receiver has closed it between two deliveries."""
-        if self.sock and is_quiet(self.sock):
+        if self.wire and self.wire.is_open:
             with contextlib.suppress(ConnectionError):
-                return self.ask(self.sock, request, deadline)
+                return await self.ask(self.wire, request)
         self.hang_up()
-        self.sock = dial(self.target, deadline)
-        return self.ask(self.sock, request, deadline)
+        self.wire = await dial(self.target)
+        return await self.ask(self.wire, request)
 
-    def ask(self, sock: socket.socket, request: bytes, deadline: Deadline) -> Answer:
+    async def ask(self, wire: Wire, request: bytes) -> Answer:
         """One request and its answer."""
-        wire = Wire(sock, deadline)
-        wire.sendall(request)
-        answer = wire.answer()
+        answer = await wire.ask(request)
         if not (answer.is_over and answer.keeps_alive):
             self.hang_up()
         return answer
 
     def hang_up(self) -> None:
         """Close the connection, if one is open."""
-        if self.sock:
-            with contextlib.suppress(OSError):
-                self.sock.close()
-        self.sock = None
-
-
-def is_quiet(sock: socket.socket) -> bool:
-    """True unless something came that nobody asked for: an end, or the rest of an answer."""
-    poll = select.poll()  # select itself can't watch more than 1024 files
-    poll.register(sock, select.POLLIN)
-    return not poll.poll(0)
+        if self.wire:
+            self.wire.hang_up()
+        self.wire = None
 
 
 def request_head(target: Target, length: int, headers: dict[str, str]) -> str:
@@ -160,49 +157,45 @@ def request_head(target: Target, length: int, headers: dict[str, str]) -> str:
     return "\r\n".join(lines) + "\r\n\r\n"
 
 
-def dial(target: Target, deadline: Deadline) -> socket.socket:
-    """A connection to one of the checked addresses (or by the operator's proxy), with TLS for https."""
-    sock = through_proxy(target, deadline) if settings.WEBHOOKS_PROXY else connect(allowed(resolve(target, deadline)), target.port, deadline)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    if not target.is_tls:
-        return sock
-    try:
-        sock.settimeout(deadline.left())
-        return tls().wrap_socket(sock, server_hostname=target.host)
-    except BaseException:
-        sock.close()
-        raise
-
-
-def through_proxy(target: Target, deadline: Deadline) -> socket.socket:
-    """A tunnel by CONNECT: the proxy resolves the name and refuses what must not be reached."""
-    proxy = urlsplit(settings.WEBHOOKS_PROXY)
-    sock = socket.create_connection((proxy.hostname, proxy.port), timeout=deadline.left())
-    with contextlib.ExitStack() as unless_open:
-        unless_open.callback(sock.close)
-        wire = Wire(sock, deadline)
-        wire.sendall(f"CONNECT {target.host}:{target.port} HTTP/1.1\r\nHost: {target.host}:{target.port}\r\n\r\n".encode("ascii"))
-        if wire.head().status != 200:
-            raise BlockedAddress
-        unless_open.pop_all()
-    return sock
-
-
-def resolve(target: Target, deadline: Deadline) -> list[str]:
-    """Every address of the host; the resolver itself knows no deadline, so it is asked from another thread."""
-    asked = _resolvers.submit(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
-    try:
-        return list(dict.fromkeys(str(entry[4][0]) for entry in asked.result(deadline.left())))
-    except NoAnswer:
-        raise TimeoutError from None
-
-
-def connect(addresses: list[str], port: int, deadline: Deadline) -> socket.socket:
-    """The first that answers."""
-    for address in addresses[:-1]:
+async def dial(target: Target) -> Wire:
+    """A connection to the first of the checked addresses that answers (or by the operator's proxy), with TLS for https."""
+    if settings.WEBHOOKS_PROXY:
+        return await through_proxy(target)
+    *others, last = allowed(await resolve(target))
+    for number, address in enumerate(others, 1):
         with contextlib.suppress(OSError):
-            return socket.create_connection((address, port), timeout=deadline.left() / 2)
-    return socket.create_connection((addresses[-1], port), timeout=deadline.left())
+            async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS / 2**number):
+                return await connect(address, target)
+    return await connect(last, target)
+
+
+async def connect(address: str, target: Target) -> Wire:
+    """To this address, as the host that the target names."""
+    security: dict[str, Any] = {"ssl": tls(), "server_hostname": target.host} if target.is_tls else {}
+    _, wire = await asyncio.get_running_loop().create_connection(Wire, address, target.port, **security)
+    return wire
+
+
+async def through_proxy(target: Target) -> Wire:
+    """A tunnel by CONNECT: the proxy resolves the name and refuses what must not be reached."""
+    loop, proxy = asyncio.get_running_loop(), urlsplit(settings.WEBHOOKS_PROXY)
+    _, wire = await loop.create_connection(Wire, str(proxy.hostname), proxy.port or 80)
+    with contextlib.ExitStack() as unless_open:
+        unless_open.callback(wire.hang_up)
+        answer = await wire.ask(f"CONNECT {target.host}:{target.port} HTTP/1.1\r\nHost: {target.host}:{target.port}\r\n\r\n".encode("ascii"), only_head=True)
+        if answer.status != 200:
+            raise BlockedAddress
+        if target.is_tls:
+            wire.transport = cast(asyncio.Transport, await loop.start_tls(wire.transport, wire, tls(), server_hostname=target.host))
+        unless_open.pop_all()
+    return wire
+
+
+async def resolve(target: Target) -> list[str]:
+    """Every address of the host; the resolver knows no deadline, so it is asked from another thread."""
+    ask = partial(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_resolvers, ask)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 @cache

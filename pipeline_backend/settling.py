@@ -1,17 +1,16 @@
-"""Writing what came of attempts, many at a time: whoever has a result writes along what others brought meanwhile.
+"""Writing what came of attempts, many at a time: while one statement runs, the results for the next one gather.
 
 Nobody goes on before his own is written, so a worker that dies has sent at most one job for each connection whose
 result is not in the database. A statement for eight results costs little more than one for a single result.
 """
 
-import os
-import threading
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+import asyncio
 from typing import Any
 
 import orjson
-from django.db import DatabaseError, connection
+from django.db import connection
+
+from pipeline_backend.desk import Desk
 
 Entry = dict[str, Any]
 
@@ -36,16 +35,6 @@ SELECT id FROM settled
 """
 
 
-@dataclass
-class Seat:
-    """A place in the next statement, for one who waits for it."""
-
-    entry: Entry
-    turn: threading.Lock = field(default_factory=threading.Lock)
-    batch: list["Seat"] | None = None
-    is_written: bool = False
-
-
 class Settlement:
     """The statements of one queue; `record` notes the results, and `known` joins those with the ones that count."""
 
@@ -55,16 +44,10 @@ class Settlement:
 
         self.many = statement(locked="SKIP LOCKED", known="JOIN")
         self.one = statement(locked="", known="LEFT JOIN")
-        self.together = Together(lambda entries: write(self.many, entries))
 
-    def settle(self, entry: Entry) -> bool:
-        """Write a result; False if its lease was lost, which is recorded.
-
-        A success waits for nobody's lock: it is written with others', and alone only where that failed. A failure is
-        written alone, to count the failures in a row right.
-        """
-        is_ours = not entry["error"] and self.together.settle(entry)
-        return is_ours or entry["id"] in write(self.one, [entry])
+    def alone(self, entry: Entry) -> bool:
+        """Write one result; False if its lease was lost, which is recorded."""
+        return entry["id"] in write(self.one, [entry])
 
 
 def write(statement: str, entries: list[Entry]) -> set[Any]:
@@ -75,57 +58,45 @@ def write(statement: str, entries: list[Entry]) -> set[Any]:
 
 
 class Together:
-    """One statement at a time for all the threads of a process."""
+    """One statement at a time for all that a loop delivers of a queue."""
 
-    def __init__(self, write: Callable[[list[Entry]], Collection[Any]]) -> None:
-        self.write = write
-        self.begin()
-        os.register_at_fork(after_in_child=self.begin)  # whoever was writing is not here
+    def __init__(self, settlement: Settlement, desk: Desk, writer: Desk) -> None:
+        self.settlement = settlement
+        self.desk = desk  # where a statement may wait for somebody's lock
+        self.writer = writer  # where none does
+        self.waiting: list[tuple[Entry, asyncio.Future[bool]]] = []
+        self.writing: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
-        """Nobody writes, nobody waits."""
-        self.lock = threading.Lock()
-        self.waiting: list[Seat] = []
-        self.is_busy = False
+    async def settle(self, entry: Entry) -> bool:
+        """Write a result, and wait until it is written; False if its lease was lost, which is recorded.
 
-    def settle(self, entry: Entry) -> bool:
-        """True if it is written now; False if it has to be tried alone: its row is held, lost, or the statement failed."""
-        seat = Seat(entry)
-        if not self.leads(seat):
-            seat.turn.acquire()
-        if seat.batch:
-            self.lead(seat.batch)
-        return seat.is_written
+        A success waits for nobody's lock: it is written with others', and alone only where that failed. A failure is
+        written alone, to count the failures in a row right.
+        """
+        is_ours = not entry["error"] and await self.along(entry)
+        return is_ours or await self.desk.ask(self.settlement.alone, entry)
 
-    def leads(self, seat: Seat) -> bool:
-        """True if nobody is writing; else the seat waits for its turn."""
-        with self.lock:
-            if self.is_busy:
-                seat.turn.acquire()
-                self.waiting.append(seat)
-                return False
-            self.is_busy, seat.batch = True, [seat]
-            return True
+    async def along(self, entry: Entry) -> bool:
+        """True if it was written with others; False if it has to be tried alone: its row is held, lost, or the statement failed."""
+        is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.waiting.append((entry, is_written))
+        if self.writing is None:
+            self.writing = asyncio.create_task(self.write_all())
+        return await is_written
 
-    def lead(self, batch: list[Seat]) -> None:
-        """Write for all of the batch, and let the first of those who came meanwhile write the next one."""
-        written: Collection[Any] = ()
+    async def write_all(self) -> None:
+        """What is waiting, and again what has come meanwhile, until there is no more."""
+        while self.waiting:
+            batch, self.waiting = self.waiting, []
+            written = await self.attempt([entry for entry, _ in batch])
+            for entry, is_written in batch:
+                if not is_written.cancelled():
+                    is_written.set_result(entry["id"] in written)
+        self.writing = None
+
+    async def attempt(self, entries: list[Entry]) -> set[Any]:
+        """The ids that were written."""
         try:
-            written = self.write([seat.entry for seat in batch])
-        except DatabaseError:
-            pass  # each tries alone, on a connection of his own, and hears of it there
-        finally:
-            self.hand_over()
-            for seat in batch:
-                seat.is_written = seat.entry["id"] in written
-                if seat is not batch[0]:
-                    seat.turn.release()
-
-    def hand_over(self) -> None:
-        """The first of those who wait leads next."""
-        with self.lock:
-            following, self.waiting = self.waiting, []
-            self.is_busy = bool(following)
-        if following:
-            following[0].batch = following
-            following[0].turn.release()
+            return await self.writer.ask(write, self.settlement.many, entries)
+        except Exception:
+            return set()  # each is tried alone, and fails there for itself

@@ -1,7 +1,7 @@
 """The queue of deliveries: one endpoint's are sent over one connection, and each attempt is kept (decision 32)."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
@@ -42,14 +42,14 @@ class Waiting:
         return due.values_list(*(column.name for column in fields(cls)))
 
 
-@contextmanager
-def line_to(endpoint: Endpoint) -> Iterator[Callable[[Waiting], Sent]]:
+@asynccontextmanager
+async def line_to(endpoint: Endpoint) -> AsyncIterator[Callable[[Waiting], Awaitable[Sent]]]:
     """A connection to the endpoint, as a function that delivers over it."""
     line = Line(endpoint.url)
 
-    def deliver(delivery: Waiting) -> Sent:
+    async def deliver(delivery: Waiting) -> Sent:
         headers = signed_headers(str(delivery.event_id), delivery.event__body, endpoint.signing_secrets())
-        return line.post(delivery.event__body.encode(), headers)
+        return await line.post(delivery.event__body.encode(), headers)
 
     try:
         yield deliver

@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from organizations.models import Organization
+from pipeline_backend.courier import deliver
 from pipeline_backend.doorbell import Doorbell
 from webhooks.deliveries import DELIVERIES
 from webhooks.pruning import prune
@@ -11,8 +12,8 @@ from webhooks.services import DRAIN
 
 @shared_task(name=DRAIN)
 def drain(endpoint_id: str) -> None:
-    """Send what is due to one endpoint; ring again if a turn was not enough."""
-    if DELIVERIES.drain(endpoint_id):
+    """Have sent what is due to one endpoint; ring again if a turn was not enough."""
+    if deliver(DELIVERIES, endpoint_id):
         Doorbell.ring(DRAIN, endpoint_id)
 
 

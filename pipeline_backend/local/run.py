@@ -34,7 +34,7 @@ def application(port: int, data: Path) -> Plan:
     celery = [*python, "celery", "--quiet", "-A", "pipeline_backend.celery"]
     server = [*python, "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(port), "--http", "1"]
     sizes = ["--workers", "2", "--workers-kill-timeout", "10"]
-    pool = ["--pool", "threads", "--concurrency", "8", "-n", "local@%h", "--without-gossip", "--without-mingle"]
+    pool = ["--pool", "threads", "--concurrency", "4", "-n", "local@%h", "--without-gossip", "--without-mingle"]
     schedule = ["--schedule", str(data / "celerybeat-schedule"), "--pidfile", ""]
     return Plan(
         migrate=[*manage, "migrate", "--noinput"],

@@ -12,6 +12,7 @@ from appointments.models import Appointment
 from organizations.models import Membership, Organization
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import State
+from pipeline_backend.turns import drain
 from tests.admin.worlds import errors_of, messages_of, url
 from tests.receiver import Receiver
 from webhooks.deliveries import DELIVERIES
@@ -64,7 +65,7 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(owner: Client, e
     owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
     asked, was_moving = part(owner, endpoint), is_moving(owner, endpoint)
     receiver.codes = [204, 500, 204]
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     amid = part(owner, endpoint)
     Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).update(state=State.DEAD, next_attempt_at=None)
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from pipeline_backend import outbox, sending
+from pipeline_backend import outbox, sending, settling, turns
 from pipeline_backend.celery import app
 from webhooks.deliveries import DELIVERIES
 
@@ -33,57 +33,61 @@ def after_the_claim() -> None:
 
 def amid_the_request() -> None:
     """Half of the third request is on its way."""
-    whole, countdown = sending.Wire.sendall, Countdown(3)
-
-    def send_half(wire: sending.Wire, data: bytes) -> None:
-        if countdown.is_over():
-            whole(wire, data[: len(data) // 2])
-            die()
-        whole(wire, data)
-
-    sending.Wire.sendall = send_half
+    at_the_third_request(lambda wire, request: wire.transport.write(request[: len(request) // 2]))
 
 
 def before_the_answer() -> None:
     """The third request is sent, and its answer is not read."""
-    countdown = Countdown(3)
-    sending.Wire.sendall = then(sending.Wire.sendall, lambda: countdown.is_over() and die())
+    at_the_third_request(lambda wire, request: wire.transport.write(request))
+
+
+def at_the_third_request(write: Callable[[sending.Wire, bytes], None]) -> None:
+    """Send what is to be sent of it; it leaves at once."""
+    ask, countdown = sending.Wire.ask, Countdown(3)
+
+    async def ask_or_die(wire: sending.Wire, request: bytes) -> Any:
+        if countdown.is_over():
+            write(wire, request)
+            die()
+        return await ask(wire, request)
+
+    sending.Wire.ask = ask_or_die
 
 
 def after_the_answer() -> None:
     """The third answer is here, and its result is not written."""
-    settle, countdown = outbox.Queue.settle, Countdown(3)
+    settle, countdown = turns.Turns.settle, Countdown(3)
 
-    def settle_or_die(*arguments: Any) -> bool:
+    async def settle_or_die(*arguments: Any) -> bool:
         if countdown.is_over():
             die()
-        return settle(*arguments)
+        return await settle(*arguments)
 
-    outbox.Queue.settle = settle_or_die
+    turns.Turns.settle = settle_or_die
 
 
 def before_the_result_commits() -> None:
     """The third result is written, and the transaction is still open."""
-    settle, countdown = outbox.Queue.settle, Countdown(3)
+    write, countdown = settling.write, Countdown(3)
 
-    def settle_and_die(*arguments: Any) -> bool:
+    def write_and_die(*arguments: Any) -> set[Any]:
         with transaction.atomic():
-            is_ours = settle(*arguments)
+            written = write(*arguments)
             if countdown.is_over():
                 die()
-        return is_ours
+        return written
 
-    outbox.Queue.settle = settle_and_die
+    settling.write = write_and_die
 
 
 def at_the_poison() -> None:
     """One event's body kills whoever sends it."""
     post = sending.Line.post
 
-    def post_or_die(line: sending.Line, body: bytes, headers: dict[str, str]) -> sending.Sent:
+    async def post_or_die(line: sending.Line, body: bytes, headers: dict[str, str]) -> sending.Sent:
         if POISON in body:
             die()
-        return post(line, body, headers)
+        return await post(line, body, headers)
 
     sending.Line.post = post_or_die
 

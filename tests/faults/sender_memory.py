@@ -3,6 +3,7 @@
 python -m tests.faults.sender_memory <url> ...
 """
 
+import asyncio
 import json
 import sys
 import time
@@ -11,7 +12,7 @@ import tracemalloc
 import django
 
 
-def main(urls: list[str]) -> None:
+async def main(urls: list[str]) -> None:
     """Send to each."""
     from pipeline_backend.sending import Line  # noqa: PLC0415  # when Django is ready
 
@@ -20,7 +21,7 @@ def main(urls: list[str]) -> None:
         tracemalloc.reset_peak()
         (before, _), started = tracemalloc.get_traced_memory(), time.monotonic()
         line = Line(url)
-        sent = line.post(b"{}", {"webhook-id": "1"})
+        sent = await line.post(b"{}", {"webhook-id": "1"})
         line.hang_up()
         cost = {"error": sent.error, "seconds": time.monotonic() - started, "bytes": tracemalloc.get_traced_memory()[1] - before}
         print(json.dumps(cost), flush=True)  # noqa: T201
@@ -28,4 +29,4 @@ def main(urls: list[str]) -> None:
 
 if __name__ == "__main__":
     django.setup()
-    main(sys.argv[1:])
+    asyncio.run(main(sys.argv[1:]))

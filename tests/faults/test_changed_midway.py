@@ -8,6 +8,7 @@ from django.db import connection
 from organizations.models import Organization
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import State
+from pipeline_backend.turns import drain
 from tests.faults.backlog import are_done, endpoint_at, pile, states
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
@@ -33,7 +34,7 @@ def test_an_endpoint_switched_off_in_the_middle_of_its_events_gets_no_more_than_
     pile(endpoint, EVENTS)
     receiver.meanwhile = lambda number: number == 3 and switch_off(endpoint)
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert len(receiver.received) == 3
     assert states(endpoint) == {State.DONE.value: 2, State.PENDING.value: EVENTS - 2}
@@ -46,11 +47,11 @@ def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(
 
     with time_machine.travel(now() + HOUR, tick=True):
         assert list(DELIVERIES.due()) == [endpoint.pk]
-        DELIVERIES.drain(endpoint.pk)
+        drain(DELIVERIES, endpoint.pk)
         assert list(DELIVERIES.due()) == []
     Delivery.unscoped.filter(pk=later.pk).update(next_attempt_at=now())
     with time_machine.travel(now() - HOUR, tick=True):
-        DELIVERIES.drain(endpoint.pk)
+        drain(DELIVERIES, endpoint.pk)
 
     assert [one.headers["webhook-id"] for one in receiver.received] == [str(due.event_id), str(later.event_id)]
     assert are_done(endpoint)

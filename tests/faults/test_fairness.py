@@ -4,6 +4,7 @@ import time
 from typing import Any
 
 from organizations.models import Organization
+from pipeline_backend.turns import drain
 from tests.factories import make_api, make_organization
 from tests.faults.backlog import endpoint_at, pile
 from tests.faults.fast_receiver import Arrival, FastReceiver
@@ -63,12 +64,12 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
     endpoint = endpoint_at(organization, inbox.url("hang"))
     pile(endpoint, 10)
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     assert len(inbox.arrivals()) == SLOW_AFTER_TIMEOUTS
     assert lanes(endpoint) == (False, True)
 
     Endpoint.unscoped.update(url=receiver.url)
-    DELIVERIES.drain(endpoint.pk, is_slow=True)
+    drain(DELIVERIES, endpoint.pk, is_slow=True)
     assert len(receiver.received) == 1
     assert lanes(endpoint) == (True, False)
 

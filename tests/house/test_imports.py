@@ -14,7 +14,7 @@ FLOORS = [
     {"appointments"},
 ]
 LEVEL = {app: floor for floor, apps in enumerate(FLOORS) for app in apps}
-GROUND = {"outbox", "doorbell", "claims", "settling", "courier", "sending", "answers", "addresses", "moments", "rows", "encryption", "api"}
+GROUND = {"outbox", "doorbell", "claims", "settling", "turns", "desk", "courier", "sending", "answers", "addresses", "moments", "rows", "encryption", "api"}
 INSIDE = ["models", "shapes", "events", "services", "views"]
 
 

@@ -1,12 +1,16 @@
 """Receivers and endpoints."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from organizations.models import Organization
+from pipeline_backend.courier import Courier
+from pipeline_backend.outbox import stopping
 from tests.receiver import Receiver
+from webhooks.deliveries import DELIVERIES
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 
@@ -17,6 +21,21 @@ def receiver(settings: Any) -> Iterator[Receiver]:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     with Receiver() as receiver:
         yield receiver
+
+
+@pytest.fixture
+def courier(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Courier]:
+    """A worker's courier in this process, that looks for nothing by itself."""
+    monkeypatch.setattr("pipeline_backend.courier.LOOK_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(Courier, "look", lambda courier: asyncio.sleep(0))
+    courier = Courier([DELIVERIES])
+    courier.start()
+    try:
+        yield courier
+    finally:
+        stopping.set()
+        courier.end()
+        stopping.clear()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Where webhooks may not go (decision 33, abuse cases S1 to S20). Nothing here leaves this machine."""
 
+import asyncio
 import ipaddress
 import socket
 import threading
@@ -81,7 +82,7 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
 def test_a_name_that_resolves_inside_is_never_dialled(monkeypatch: pytest.MonkeyPatch, canary: socket.socket, answers: list[str]) -> None:
     resolve_to(monkeypatch, answers)
 
-    sent = Line(f"https://hooks.example.com:{canary.getsockname()[1]}/").post(b"{}", {})
+    sent = asyncio.run(Line(f"https://hooks.example.com:{canary.getsockname()[1]}/").post(b"{}", {}))
 
     assert (sent.error, sent.response, sent.status_code) == ("blocked_address", "", None)
     with pytest.raises(TimeoutError):
@@ -91,14 +92,14 @@ def test_a_name_that_resolves_inside_is_never_dialled(monkeypatch: pytest.Monkey
 def test_the_checked_address_is_the_one_dialled(monkeypatch: pytest.MonkeyPatch, canary: socket.socket) -> None:
     dialled: list[Any] = []
 
-    def note(address: Any, timeout: float) -> socket.socket:
+    async def note(loop: Any, protocol: Any, *address: Any, **_: Any) -> None:
         dialled.append(address)
         raise ConnectionRefusedError
 
     resolve_to(monkeypatch, ["93.184.216.34"], ["127.0.0.1"])
-    monkeypatch.setattr(socket, "create_connection", note)
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", note)
 
-    Line("https://rebinding.example.com/").post(b"{}", {})
+    asyncio.run(Line("https://rebinding.example.com/").post(b"{}", {}))
 
     assert dialled == [("93.184.216.34", 443)]
 
@@ -130,6 +131,6 @@ def test_with_a_proxy_every_request_goes_through_it_and_its_refusal_is_a_blocked
     with socket.create_server(("127.0.0.1", 0)) as listening:
         settings.WEBHOOKS_PROXY = f"http://127.0.0.1:{listening.getsockname()[1]}"
         threading.Thread(target=lambda: proxy(listening.accept()[0]), daemon=True).start()
-        sent = Line("https://hooks.example.com/x").post(b"{}", {})
+        sent = asyncio.run(Line("https://hooks.example.com/x").post(b"{}", {}))
 
     assert (asked, sent.error) == ([b"CONNECT hooks.example.com:443 HTTP/1.1"], "blocked_address")

@@ -11,6 +11,7 @@ from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import State
+from pipeline_backend.turns import drain
 from tests.client import Api
 from tests.receiver import Receiver
 from webhooks.deliveries import DELIVERIES
@@ -32,7 +33,7 @@ def test_a_booking_reaches_the_receiver_signed_and_in_the_form_of_standard_webho
 ) -> None:
     id = api.book().json()["data"]["id"]
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     lead, booked = [request.verified(endpoint.secret) for request in receiver.received]
     assert lead["type"] == "lead.created"
@@ -45,7 +46,7 @@ def test_a_booking_reaches_the_receiver_signed_and_in_the_form_of_standard_webho
 def test_the_webhook_id_is_the_events_id(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     api.book()
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     ids = [str(event.pk) for event in Event.objects.of(organization).order_by("id")]
     assert [request.headers["webhook-id"] for request in receiver.received] == ids
@@ -55,7 +56,7 @@ def test_a_cancellation_tells_the_old_outcome(api: Api, endpoint: Endpoint, rece
     api.book(meeting_url="https://meet.example/1")
     api.cancel()
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     moved, canceled = [request.verified(endpoint.secret) for request in receiver.received][-2:]
     assert moved["type"] == "lead.status_changed"
@@ -70,7 +71,7 @@ def test_one_connection_serves_a_whole_batch(api: Api, endpoint: Endpoint, recei
     for number in range(5):
         api.book(external_reference=f"ref-{number}")
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert len(receiver.received) == 6
     assert receiver.connections == 1
@@ -81,7 +82,7 @@ def test_an_endpoint_gets_only_the_types_it_asked_for(api: Api, organization: Or
     api.book()
     api.cancel()
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert receiver.types() == ["appointment.canceled"]
 
@@ -89,7 +90,7 @@ def test_an_endpoint_gets_only_the_types_it_asked_for(api: Api, organization: Or
 def test_nothing_of_one_organization_reaches_anothers_endpoint(stranger_api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
     stranger_api.book()
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert receiver.received == []
 
@@ -99,11 +100,11 @@ def test_a_failure_is_tried_again_with_identical_bytes_and_a_fresh_signature(
 ) -> None:
     receiver.codes = [500, 204]
     send_test(endpoint=endpoint, actor=SYSTEM)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     make_due(organization)
 
     with time_machine.travel(now() + timedelta(seconds=90), tick=True):
-        DELIVERIES.drain(endpoint.pk)
+        drain(DELIVERIES, endpoint.pk)
         first, second = receiver.received
         second.verified(endpoint.secret)
 
@@ -118,7 +119,7 @@ def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, r
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     for _ in range(3):
-        DELIVERIES.drain(endpoint.pk)
+        drain(DELIVERIES, endpoint.pk)
         make_due(organization)
 
     tries = Attempt.objects.of(organization).values_list("status_code", "error", "is_stale")
@@ -134,10 +135,10 @@ def test_the_attempts_follow_the_schedule_and_end_dead(organization: Organizatio
 
     gaps = []
     for _ in SCHEDULE:
-        DELIVERIES.drain(endpoint.pk)
+        drain(DELIVERIES, endpoint.pk)
         gaps.append((deliveries(organization)[0].next_attempt_at - now()).total_seconds())  # type: ignore[operator]
         make_due(organization)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert all(0.8 * planned - 5 <= gap <= 1.2 * planned + 1 for gap, planned in zip(gaps, SCHEDULE, strict=True)), gaps
     assert [(one.state, one.attempts, one.last_error) for one in deliveries(organization)] == [(State.DEAD, 10, "http_500")]
@@ -150,7 +151,7 @@ def test_retry_after_is_honoured_up_to_twice_the_plan(
     receiver.codes, receiver.extra = [429], {"Retry-After": wish}
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     gap = (deliveries(organization)[0].next_attempt_at - now()).total_seconds()  # type: ignore[operator]
     assert least <= gap <= most
@@ -160,7 +161,7 @@ def test_410_disables_the_endpoint_and_ends_its_deliveries(api: Api, organizatio
     receiver.codes = [410]
     api.book()
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "The receiver answered 410 Gone")
@@ -174,7 +175,7 @@ def test_five_days_of_failures_disable_the_endpoint(organization: Organization, 
     endpoint.save()
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "No delivery succeeded for 5 days")
@@ -185,7 +186,7 @@ def test_one_success_forgets_the_failures(endpoint: Endpoint, receiver: Receiver
     endpoint.save()
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.failing_since, endpoint.failures) == (True, None, 0)
@@ -194,12 +195,12 @@ def test_one_success_forgets_the_failures(endpoint: Endpoint, receiver: Receiver
 def test_a_dead_delivery_can_be_replayed_under_its_id(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     receiver.codes = [500]
     send_test(endpoint=endpoint, actor=SYSTEM)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     Delivery.objects.of(organization).update(state=State.DEAD, next_attempt_at=None)
     receiver.codes = [204]
 
     replay(delivery=deliveries(organization)[0])
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     first, second = receiver.received
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
@@ -210,14 +211,14 @@ def test_after_a_rotation_both_secrets_verify_for_24_hours_then_the_new_one_alon
     old = endpoint.secret
     new = rotate_secret(endpoint=endpoint)
     send_test(endpoint=endpoint, actor=SYSTEM)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     receiver.received[0].verified(old)
     receiver.received[0].verified(new)
 
     with time_machine.travel(now() + timedelta(hours=24, seconds=1), tick=True):
         send_test(endpoint=endpoint, actor=SYSTEM)
         Delivery.unscoped.filter(state=State.PENDING).update(next_attempt_at=now() - timedelta(days=2))
-        DELIVERIES.drain(endpoint.pk)
+        drain(DELIVERIES, endpoint.pk)
         receiver.received[1].verified(new)
         with pytest.raises(WebhookVerificationError):
             receiver.received[1].verified(old)
@@ -228,11 +229,11 @@ def test_a_disabled_endpoint_gets_nothing_until_it_is_enabled(api: Api, endpoint
     send_test(endpoint=endpoint, actor=SYSTEM)
     change_endpoint(**same, is_active=False)
     api.book()
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     assert receiver.received == []
 
     change_endpoint(**same, is_active=True)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert receiver.types() == ["webhook.test"]
 

@@ -8,6 +8,7 @@ from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.moments import now
 from pipeline_backend.outbox import State
+from pipeline_backend.turns import drain
 from tests.client import Api
 from tests.receiver import Receiver
 from webhooks.deliveries import DELIVERIES
@@ -29,7 +30,7 @@ def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_bac
     set_active(endpoint, True)
 
     count = replay_since(endpoint=endpoint, actor=SYSTEM, since=since)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert count == 2
     assert sorted(receiver.types()) == ["appointment.created", "lead.created"]
@@ -37,11 +38,11 @@ def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_bac
 
 def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     api.book()
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     Delivery.objects.of(organization).filter(event__type="lead.created").update(state=State.DEAD)
 
     count = replay_since(endpoint=endpoint, actor=SYSTEM, since=now() - timedelta(hours=1))
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert count == 1
     assert receiver.types() == ["lead.created", "appointment.created", "lead.created"]
@@ -73,12 +74,12 @@ def test_nothing_of_a_stranger_is_replayed(stranger_api: Api, endpoint: Endpoint
 
 def test_a_fresh_event_overtakes_replays(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     api.book()
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization))
     send_test(endpoint=endpoint, actor=SYSTEM)
     assert replays_left(endpoint) == 2
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert receiver.types()[2:] == ["webhook.test", "lead.created", "appointment.created"]
     assert replays_left(endpoint) == 0
@@ -88,12 +89,12 @@ def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(organiza
     receiver.codes = [500, 500, 200]
     for _ in range(2):
         send_test(endpoint=endpoint, actor=SYSTEM)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     one, other = Delivery.objects.of(organization)
 
     replay(delivery=one)
     assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization).filter(pk=other.pk)) == 1
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     assert len(receiver.received) == 4
     assert {delivery.state for delivery in Delivery.objects.of(organization)} == {State.DONE}
@@ -108,7 +109,7 @@ def test_a_delivery_on_its_way_cannot_be_replayed(organization: Organization, en
 
 def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     set_active(endpoint, False)
 
     with pytest.raises(EndpointDisabled):
@@ -123,7 +124,7 @@ def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(organ
 def test_the_exact_request_is_kept_with_each_attempt(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
 
     head = Attempt.objects.of(organization).get().request_head
     sent = receiver.received[0].headers
@@ -134,7 +135,7 @@ def test_the_exact_request_is_kept_with_each_attempt(organization: Organization,
 def test_deliveries_that_ended_long_ago_are_forgotten_and_events_are_kept(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
     send_test(endpoint=endpoint, actor=SYSTEM)
-    DELIVERIES.drain(endpoint.pk)
+    drain(DELIVERIES, endpoint.pk)
     old = Delivery.objects.of(organization).first()
     Delivery.objects.of(organization).filter(pk=old.pk).update(finished_at=now() - timedelta(days=91))
 

@@ -1,5 +1,6 @@
 """Receivers that misbehave: every one is bounded and gets a class (abuse cases W1 to W19)."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -75,11 +76,21 @@ def _on_loopback(settings: Any) -> None:
 
 def post(behave: Callable[[socket.socket], Any]) -> Sent:
     with server(behave) as url:
-        line = Line(url)
-        try:
-            return line.post(b"{}", {"webhook-id": "1"})
-        finally:
-            line.hang_up()
+        return send(url)[0]
+
+
+def send(url: str, times: int = 1, *, pause: float = 0) -> list[Sent]:
+    """Post so many times over one line."""
+
+    async def post() -> list[Sent]:
+        line, sent = Line(url), []
+        for _ in range(times):
+            sent.append(await line.post(b"{}", {"webhook-id": "1"}))
+            await asyncio.sleep(pause)
+        line.hang_up()
+        return sent
+
+    return asyncio.run(post())
 
 
 BOUNDED = {
@@ -139,25 +150,21 @@ def test_a_refused_connection_has_its_class() -> None:
     with server(say(OK)) as url:
         pass
 
-    assert Line(url).post(b"{}", {}).error == "connection_refused"
+    assert send(url)[0].error == "connection_refused"
 
 
 def test_a_receiver_that_speaks_no_tls_is_a_tls_error(settings: Any) -> None:
     with server(say(OK)) as url:
-        sent = Line(url.replace("http://", "https://")).post(b"{}", {})
+        [sent] = send(url.replace("http://", "https://"))
 
     assert sent.error in {"tls_error", "timeout"}
 
 
 def test_a_connection_that_the_receiver_closed_meanwhile_is_opened_anew() -> None:
     with server(say(OK)) as url:
-        line = Line(url)
-        first = line.post(b"{}", {})
-        time.sleep(0.1)
-        second = line.post(b"{}", {})
-        line.hang_up()
+        errors = [sent.error for sent in send(url, 2, pause=0.1)]
 
-    assert (first.error, second.error) == ("", "")
+    assert errors == ["", ""]
 
 
 @pytest.mark.parametrize("more", [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"rest of something"], ids=["a second answer", "rubbish"])
@@ -170,9 +177,7 @@ def test_a_connection_on_which_something_came_unasked_is_not_used_again(more: by
         client.recv(1)
 
     with server(behave) as url:
-        line = Line(url)
-        codes = [line.post(b"{}", {}).status_code for _ in range(2)]
-        line.hang_up()
+        codes = [sent.status_code for sent in send(url, 2)]
 
     assert (codes, len(asked)) == ([500, 500], 2)
 

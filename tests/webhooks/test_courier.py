@@ -1,0 +1,65 @@
+"""One loop delivers for all that ring."""
+
+import threading
+
+import pytest
+from django.db import connection
+
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from pipeline_backend.courier import Courier
+from pipeline_backend.outbox import State
+from tests.faults.backlog import are_done, pile, states
+from tests.faults.stack import wait_for
+from tests.receiver import Receiver
+from webhooks.models import Delivery, Endpoint
+from webhooks.services import add_endpoint, send_test
+from webhooks.tasks import drain as ring
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_ring_is_for_this_process_courier_which_delivers_while_the_ringer_goes_on(endpoint: Endpoint, receiver: Receiver, courier: Courier) -> None:
+    may_go_on = threading.Event()
+    receiver.meanwhile = lambda number: may_go_on.wait(10)
+    send_test(endpoint=endpoint, actor=SYSTEM)
+
+    ring(str(endpoint.pk))
+    assert not are_done(endpoint)
+
+    may_go_on.set()
+    wait_for(lambda: are_done(endpoint), seconds=10)
+    assert receiver.types() == ["webhook.test"]
+
+
+def test_a_ring_while_its_endpoint_is_being_served_is_not_forgotten(endpoint: Endpoint, receiver: Receiver, courier: Courier) -> None:
+    late: list[Delivery] = []
+
+    def tell_of_another(number: int) -> None:
+        if number == 1:
+            late.extend(pile(endpoint, 1))
+            ring(str(endpoint.pk))
+            connection.close()  # this thread's
+
+    receiver.meanwhile = tell_of_another
+    pile(endpoint, 1)
+    ring(str(endpoint.pk))
+
+    wait_for(lambda: late and are_done(endpoint), seconds=10)
+    assert len(receiver.received) == 2
+
+
+def test_a_hanging_receiver_holds_up_no_other_of_the_same_courier(organization: Organization, endpoint: Endpoint, courier: Courier) -> None:
+    may_go_on = threading.Event()
+    with Receiver() as hanging:
+        hanging.meanwhile = lambda number: may_go_on.wait(10)
+        stuck = add_endpoint(organization=organization, url=hanging.url)[0]
+        pile(stuck, 2)
+        pile(endpoint, 20)
+        for one in (stuck, endpoint):
+            ring(str(one.pk))
+
+        wait_for(lambda: are_done(endpoint), seconds=10)
+        assert states(stuck) == {State.PENDING.value: 2}
+        may_go_on.set()
+        wait_for(lambda: are_done(stuck), seconds=10)
