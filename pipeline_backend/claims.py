@@ -26,7 +26,7 @@ class Candidates:
     def busy(self) -> Fixed[Any]:
         """The tokens of the group's leases."""
         leased = self.waiting().filter(lease_token__isnull=False, next_attempt_at__gt=Now())
-        return Fixed(lambda: leased.values_list("lease_token").distinct())
+        return Fixed(lambda: leased.order_by().values_list("lease_token").distinct())
 
     @cached_property
     def fresh(self) -> Fixed[Any]:

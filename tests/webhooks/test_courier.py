@@ -1,4 +1,4 @@
-"""One loop delivers for all that ring."""
+"""One loop delivers for all that ring, each endpoint by at most two workers at a time."""
 
 import threading
 
@@ -8,10 +8,12 @@ from django.db import connection
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.courier import Courier
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox import BATCH, State
+from pipeline_backend.turns import drain
 from tests.faults.backlog import are_done, pile, states
 from tests.faults.stack import wait_for
 from tests.receiver import Receiver
+from webhooks.deliveries import DELIVERIES
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import add_endpoint, send_test
 from webhooks.tasks import drain as ring
@@ -63,3 +65,18 @@ def test_a_hanging_receiver_holds_up_no_other_of_the_same_courier(organization: 
         assert states(stuck) == {State.PENDING.value: 2}
         may_go_on.set()
         wait_for(lambda: are_done(stuck), seconds=10)
+
+
+def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: Endpoint, receiver: Receiver) -> None:
+    pile(endpoint, 2 * BATCH + 10)
+    first = DELIVERIES.claim(endpoint.pk)  # by a worker that has died since
+
+    second = DELIVERIES.claim(endpoint.pk)
+
+    assert (len(first), len(second)) == (BATCH, BATCH)
+    assert {job.pk for job in first}.isdisjoint(job.pk for job in second)
+    assert drain(DELIVERIES, endpoint.pk) is False
+    assert receiver.received == []
+    Delivery.unscoped.filter(lease_token=second[0].lease_token).update(lease_token=None, state=State.CANCELED)
+    drain(DELIVERIES, endpoint.pk)
+    assert len(receiver.received) == 10
