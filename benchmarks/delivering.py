@@ -6,6 +6,7 @@ It uses what tests/faults proves the deliveries with: real workers, and a receiv
 import json
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,6 @@ django.setup()
 
 from redis import Redis  # noqa: E402  # after the settings
 
-from organizations.models import Organization  # noqa: E402
 from pipeline_backend.onboarding import open_organization  # noqa: E402
 from tests.faults.backlog import endpoint_at, pile  # noqa: E402
 from tests.faults.fast_receiver import FastReceiver  # noqa: E402
@@ -24,7 +24,8 @@ from tests.faults.stack import Stack  # noqa: E402
 from tests.faults.test_throughput import NO_OP, pace  # noqa: E402
 from webhooks.models import Delivery  # noqa: E402
 
-ENDPOINTS = 8
+ENDPOINTS = 16
+FAR_ENDPOINTS, FAR_EVENTS = 256, 5  # a worker serves 64 at a time
 
 
 @contextmanager
@@ -34,15 +35,14 @@ def worker_and_receiver() -> Iterator[tuple[Stack, FastReceiver]]:
         yield stack, inbox
 
 
-def events_a_second(organization: Organization, count: int, workers: list[str]) -> float:
-    """From a pile of events to a receiver that is quick."""
+def events_a_second(name: str, kind: str, endpoints: int, events_of_each: int, *workers: str) -> float:
+    """From a pile of events to receivers that answer at once (`ok`) or after 0.3 seconds (`slow`)."""
+    organization = open_organization(name=name, owner_email=f"owner@{name}.example").organization
     with worker_and_receiver() as (stack, inbox):
-        for number in range(ENDPOINTS):
-            endpoint = endpoint_at(organization, inbox.url(f"ok/{number}"))
-            pile(endpoint, count // ENDPOINTS)
-            stack.send_task("webhooks.drain", str(endpoint.pk))
+        for number in range(endpoints):
+            pile(endpoint_at(organization, inbox.url(f"{kind}/{number}")), events_of_each)
         stack.start(*workers)
-        return pace(lambda: len(inbox.arrivals()), count // ENDPOINTS * ENDPOINTS)
+        return pace(lambda: len(inbox.arrivals()), endpoints * events_of_each)
 
 
 def tasks_a_second(count: int) -> float:
@@ -55,14 +55,15 @@ def tasks_a_second(count: int) -> float:
 
 
 def measure(count: int, rounds: int) -> dict[str, list[float]]:
-    """All three in turn."""
+    """All of it in turn."""
     Delivery.unscoped.filter(state="PENDING").delete()  # of the bookings before: their receiver is not there
-    found: dict[str, list[float]] = {"events": [], "tasks": [], "events_of_two": []}
+    found = defaultdict[str, list[float]](list)
     for number in range(rounds):
-        organization = open_organization(name=f"Receiver {number}", owner_email=f"owner@receiver{number}.example").organization
-        found["events"].append(events_a_second(organization, count, ["worker"]))
+        found["events"].append(events_a_second(f"near-{number}", "ok", ENDPOINTS, count // ENDPOINTS, "worker"))
         found["tasks"].append(tasks_a_second(count))
-        found["events_of_two"].append(events_a_second(organization, count, ["worker-1", "worker-2"]))
+        found["events of two"].append(events_a_second(f"near-two-{number}", "ok", ENDPOINTS, count // ENDPOINTS, "worker-1", "worker-2"))
+        found["far events"].append(events_a_second(f"far-{number}", "slow", FAR_ENDPOINTS, FAR_EVENTS, "worker"))
+        found["far events of two"].append(events_a_second(f"far-two-{number}", "slow", FAR_ENDPOINTS, FAR_EVENTS, "worker-1", "worker-2"))
     return found
 
 

@@ -10,7 +10,7 @@ from tests.faults.backlog import endpoint_at, pile
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
 
-EVENTS, ENDPOINTS, TASKS = 9000, 8, 3000
+EVENTS, ENDPOINTS, TASKS = 8000, 16, 3000
 NO_OP = "celery.accumulate"
 
 
