@@ -46,7 +46,7 @@ class Wire(asyncio.BufferedProtocol):
     transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self.buffer = bytearray(READ_AT_ONCE)
+        self.buffer = memoryview(bytearray(READ_AT_ONCE))  # of a plain bytearray asyncio's TLS would fill copies
         self.is_open = False
         self.answer = Answer()
         self.heard: asyncio.Future[Answer] | None = None
@@ -63,7 +63,7 @@ class Wire(asyncio.BufferedProtocol):
         """It is open."""
         self.transport, self.is_open = cast(asyncio.Transport, transport), True
 
-    def get_buffer(self, sizehint: int) -> bytearray:
+    def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes go."""
         return self.buffer
 
