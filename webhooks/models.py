@@ -132,7 +132,7 @@ class Delivery(TenantModel, Job):
         ordering = ["-created_at", "-id"]
         constraints = [UniqueConstraint("event", "endpoint", name="one_delivery_per_event_and_endpoint")]
         indexes = [
-            models.Index(fields=["endpoint", "is_replay", "next_attempt_at"], condition=Q(state=State.PENDING), name="delivery_due"),
+            models.Index(fields=["endpoint", "is_replay", "next_attempt_at", "id"], condition=Q(state=State.PENDING), name="delivery_next"),
             models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
             models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_of_endpoint"),
             models.Index(fields=["replay", "state"], condition=Q(replay__isnull=False), name="delivery_of_replay"),
