@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Ask = Callable[[], bytes]
+SUCCESS = (b"2",)
 
 
 class Refused(AssertionError):
-    """An answer that is no success, or an end of the connection."""
+    """An answer that was not expected, or an end of the connection."""
 
 
 @dataclass
@@ -22,6 +23,7 @@ class Line:
     """One connection, and what has come of the current answer."""
 
     port: int
+    expected: tuple[bytes, ...] = SUCCESS  # how the status may begin
     began: float = 0.0
     got: bytes = b""
     whole: int = 0
@@ -46,7 +48,7 @@ class Line:
             head = self.got.find(b"\r\n\r\n")
             if head < 0:
                 return False
-            if self.got[9:10] != b"2":
+            if not self.got.startswith(self.expected, 9):
                 raise Refused(self.got.decode(errors="replace"))
             self.whole = head + 4 + length_in(self.got[:head])
         return len(self.got) >= self.whole
@@ -65,9 +67,9 @@ class Pace:
     seconds: list[float]
 
 
-def drive(port: int, ask: Ask, *, connections: int, seconds: float = 0.0, count: int = 0) -> Pace:
+def drive(port: int, ask: Ask, *, connections: int, seconds: float = 0.0, count: int = 0, expected: tuple[bytes, ...] = SUCCESS) -> Pace:
     """Ask for so long, or so often, on so many connections."""
-    lines = [Line(port) for _ in range(connections)]
+    lines = [Line(port, expected) for _ in range(connections)]
     taken: list[float] = []
     began = time.perf_counter()
     with selectors.DefaultSelector() as ready:

@@ -22,9 +22,9 @@ NO_LIMIT = 100_000_000  # counted as ever, and never reached
 OTHERS = 16
 
 
-def allow(organization: Organization) -> str:
+def allow(organization: Organization, limit: int = NO_LIMIT) -> str:
     """A key for load, and a receiver of events; it has no network, for no worker runs."""
-    organization.rate_limit_per_minute = NO_LIMIT
+    organization.rate_limit_per_minute = limit
     organization.save()
     add_endpoint(organization=organization, url="http://127.0.0.1:9/events")
     return issue_key(organization=organization, name="Benchmark")[1]
@@ -34,12 +34,14 @@ def prepare(appointments: int) -> dict[str, Any]:
     """The organizations, their keys, and values to ask for."""
     organization = fill(appointments)
     others = [open_organization(name=f"Other {number}", owner_email=f"owner@other{number}.example").organization for number in range(OTHERS)]
+    eager = open_organization(name="Eager", owner_email="owner@eager.example").organization
     rows, key = Appointment.objects.of(organization), allow(organization)
     middle = rows.order_by("-created_at").select_related("host__user", "lead")[appointments // 2]
     return {
         "organization": str(organization.pk),
         "key": key,
         "other_keys": [allow(other) for other in others],
+        "eager_key": allow(eager, limit=1),
         "details": [str(id) for id in rows.order_by("-created_at").values_list("pk", flat=True)[:500]],
         "lead": str(rows.values_list("lead", flat=True).annotate(calls=Count("pk")).filter(calls=2).order_by("lead")[appointments // 20]),
         "rare": RARE,

@@ -16,6 +16,7 @@ def rows(world: World, small: Database, scale: Scale) -> Iterator[Row]:
     yield memory(world, small, scale)
     yield more_web(world, small, "/api/external/statuses", "statuses", scale)
     yield more_web(world, small, f"{OUR_LIST}?limit=10", "list of 10", scale)
+    yield more_web_alone(world, small, scale)
     yield from deliveries(world, small, scale)
 
 
@@ -34,8 +35,15 @@ def memory(world: World, small: Database, scale: Scale) -> Row:
 def more_web(world: World, small: Database, path: str, name: str, scale: Scale) -> Row:
     """Two web workers against one; PostgreSQL, Redis and the client are on the same two cores."""
     ask = always(get(path, small.facts["key"]))
-    one, two = world.serve(OURS, small, 1), world.serve(OURS, small, 2)
-    return compare(f"two web workers, {name}", "/s", pace(two, ask, scale), "one", pace(one, ask, scale), Must("≥", 1.6), scale)
+    one, two = (pace(world.serve(OURS, small, workers), ask, scale) for workers in (1, 2))
+    return compare(f"two web workers, {name}", "/s", two, "one, PostgreSQL on the same cores", one, Must("≥", 1.6), scale)
+
+
+def more_web_alone(world: World, small: Database, scale: Scale) -> Row:
+    """The same where neither PostgreSQL nor Redis has a part: a client that goes on past its limit (one request a minute is let through)."""
+    ask = always(get("/api/external/statuses", small.facts["eager_key"]))
+    one, two = (pace(world.serve(OURS, small, workers), ask, scale, expected=(b"200", b"429")) for workers in (1, 2))
+    return compare("two web workers, refused past the limit", "/s", two, "one, PostgreSQL not asked", one, Must("≥", 1.6), scale)
 
 
 def deliveries(world: World, small: Database, scale: Scale) -> Iterator[Row]:

@@ -4,7 +4,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 
-from benchmarks.load import Ask, always, drive, each, get
+from benchmarks.load import SUCCESS, Ask, always, drive, each, get
 from benchmarks.measuring import Measure, Must, Row, Scale, compare
 from benchmarks.world import OURS, YARDSTICKS, Database, Server, World
 
@@ -13,10 +13,10 @@ MILLION = 1_000_000
 OUR_LIST, THEIR_LIST = "/api/external/appointments", "/ordinary/appointments"
 
 
-def pace(server: Server, ask: Ask, scale: Scale, *, warm: int = 24) -> Measure:
+def pace(server: Server, ask: Ask, scale: Scale, *, warm: int = 24, expected: tuple[bytes, ...] = SUCCESS) -> Measure:
     """Requests a second, each connection's statements prepared and planned for good before."""
-    drive(server.port, ask, connections=CONNECTIONS, count=CONNECTIONS * warm)
-    return lambda: drive(server.port, ask, connections=CONNECTIONS, seconds=scale.seconds).a_second
+    drive(server.port, ask, connections=CONNECTIONS, count=CONNECTIONS * warm, expected=expected)
+    return lambda: drive(server.port, ask, connections=CONNECTIONS, seconds=scale.seconds, expected=expected).a_second
 
 
 def rows(world: World, small: Database, large: Database, scale: Scale) -> Iterator[Row]:
