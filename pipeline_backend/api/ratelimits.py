@@ -19,7 +19,7 @@ from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
-from redis.exceptions import RedisError
+from redis.exceptions import NoScriptError, RedisError
 from rest_framework.response import Response
 
 from pipeline_backend.api.exceptions import TooManyRequests
@@ -48,9 +48,41 @@ return {count + 1, oldest or ARGV[1]}
 """
 
 
+COUNT_SHA = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
+
+
 def milliseconds() -> int:
     """The time, in the unit in which requests are counted."""
     return int(time.time() * 1000)
+
+
+class Line:
+    """A connection to Redis that is kept, for `COUNT`: the client's layers above it take a tenth of a small answer's time."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def count(self, key: str, *arguments: int) -> tuple[int, int]:
+        """What the script answers; a connection that failed is made anew the next time."""
+        if self.connection.is_connected and self.is_stale():
+            self.connection.disconnect()
+        try:
+            counted, oldest = self.ask("EVALSHA", COUNT_SHA, 1, key, *arguments)
+        except NoScriptError:  # Redis is new, and keeps it from now on
+            counted, oldest = self.ask("EVAL", COUNT, 1, key, *arguments)
+        return int(counted), int(oldest)
+
+    def is_stale(self) -> bool:
+        """Whether Redis has ended it meanwhile, or said something that nobody asked."""
+        try:
+            return bool(self.connection.can_read())
+        except (RedisError, OSError):
+            return True
+
+    def ask(self, *words: Any) -> Any:
+        """One command's answer."""
+        self.connection.send_command(*words)
+        return self.connection.read_response()
 
 
 class SteadyCache(BaseCache):
@@ -67,7 +99,7 @@ class SteadyCache(BaseCache):
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self.script: Any = None
+        self.line: Line | None = None
         self.whom, self.limit = "", 0
         self.counted, self.free_at = 0, 0
 
@@ -91,9 +123,8 @@ class SteadyCache(BaseCache):
         if time.monotonic() >= self.away_until:
             try:
                 redis: Any = caches["default"]
-                self.script = self.script or redis._cache.get_client(None, write=True).register_script(COUNT)
-                counted, oldest = self.script(keys=[redis.make_key(self.whom)], args=[now, WINDOW_SECONDS * 1000, self.limit])
-                return int(counted), int(oldest)
+                self.line = self.line or Line(redis._cache.get_client(None, write=True).connection_pool.make_connection())
+                return self.line.count(redis.make_key(self.whom), now, WINDOW_SECONDS * 1000, self.limit)
             except (RedisError, OSError) as error:
                 self.note_away(error)
         return self.count_here(now)

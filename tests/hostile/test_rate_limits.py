@@ -265,3 +265,15 @@ def test_without_redis_guessing_passwords_stays_slow(db: None, no_redis: None):
     pages = [Client().post(reverse("admin:login"), guess).content.decode() for _ in range(12)]
 
     assert ["Too many attempts" in page for page in pages] == [False] * 10 + [True] * 2
+
+
+@pytest.mark.parametrize("loss", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH SYNC"], ids=["connections", "scripts"])
+def test_what_redis_loses_between_two_requests_moves_no_counter(loss: str, caplog: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(SteadyCache, "away_until", 0.0)
+    monkeypatch.setattr(SteadyCache, "logged_at", float("-inf"))
+    before = is_let_through(2)
+
+    caches["default"]._cache.get_client().execute_command(*loss.split())
+
+    assert [before, is_let_through(2), is_let_through(2)] == [True, True, False]
+    assert caplog.records == []
