@@ -1,6 +1,7 @@
 """The OpenAPI document and its reader; both need no key. The document is made once a process, since it says the same to everybody."""
 
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from django.http import HttpResponse
@@ -13,10 +14,12 @@ from rest_framework.views import APIView
 
 from pipeline_backend.api.responses import JsonRenderer
 
+MAKING = Lock()
+
 
 @cache
 def document() -> bytes:
-    """The document's bytes."""
+    """The document's bytes. The generator can't work for two threads at once: hold the lock."""
     generator = SchemaGenerator()
     rendered: bytes = OpenApiJsonRenderer().render(generator.get_schema(request=None, public=True), renderer_context={})
     return rendered
@@ -32,7 +35,8 @@ class Document(APIView):
 
     def get(self, request: Request) -> HttpResponse:
         """Its bytes."""
-        return HttpResponse(document(), content_type="application/json")
+        with MAKING:
+            return HttpResponse(document(), content_type="application/json")
 
 
 class Reader(SpectacularSwaggerSplitView):

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -26,6 +28,23 @@ OPERATIONS = {
     "/api/external/leads/{id}/status": {"patch"},
     "/api/external/events": {"get"},
 }
+FIRST = """
+import django
+django.setup()
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from tests.client import Api
+
+together = Barrier(8)
+
+def ask(number):
+    together.wait()
+    return Api(None).get("/api/schema", host="localhost").status_code
+
+with ThreadPoolExecutor(8) as threads:
+    print(*threads.map(ask, range(8)))
+"""
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 PARAMETERS = {
     "/api/external/appointments": "page limit lead_id call_category outcome_role setter triager closer scheduled_from scheduled_to created_from created_to",
@@ -103,6 +122,12 @@ def test_the_document_names_the_required_fields(schema):
     assert required("/api/external/appointments") == {"external_reference", "schedule_time"}
     assert required("/api/external/appointments/cancel") == {"external_reference"}
     assert required("/api/opt-in/submit") == {"email", "first_name", "source"}
+
+
+def test_the_first_who_ask_a_new_process_for_the_schema_all_get_it():
+    told = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=False)
+
+    assert told.stdout.split() == ["200"] * 8
 
 
 def test_the_schema_never_needs_a_key_and_is_the_same_with_one(api):
