@@ -38,6 +38,15 @@ class Slot(Expression):
         return f"%s::{self.type}" if self.type else "%s", [self]
 
 
+class Hidden(Slot):
+    """A place whose value the planner doesn't see either, so that it never plans anew for a value that seems rare."""
+
+    def as_sql(self, compiler: Any, connection: Any) -> Any:
+        """A subselect, which is run and not planned with."""
+        sql, slots = super().as_sql(compiler, connection)
+        return f"(SELECT {sql})", slots
+
+
 def as_value(given: Any) -> Expression:
     """A slot as it is, anything else as a value of the statement."""
     return given if isinstance(given, Slot) else Value(given)

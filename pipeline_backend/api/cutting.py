@@ -1,9 +1,12 @@
 """Cutting a page out of a list: the statements for its total and for the ids of its rows, fast at any size.
 
 What a total costs grows with what is counted; a page must not cost more than that. So its ids come from an index in the
-list's order wherever a filter has one (`along`, `branched`), and where it has none they are looked for among the newest
-rows first, and then among the rows that the filter's own index gives (`across`). Left to itself, the planner takes the
-order's index and walks through a million rows for the ten it wants: it can't know that old calls were booked long ago.
+list's order wherever a filter has one (`along`, `branched`). Where it has none, they are gathered while few rows are
+counted (`gathered`); of many they are looked for among the newest rows first, and then among the rows that the filter's
+own index gives (`across`). Left to itself, the planner takes the order's index and walks through a million rows for the
+ten it wants: it can't know that old calls were booked long ago.
+
+Few rows are counted without the plan for many, whose parallel workers take longer to start than ten thousand to count.
 
 Limit and offset are written out: with parameters in their place PostgreSQL would plan anew each time. A page behind the
 end is not looked for.
@@ -19,17 +22,31 @@ from django.db.models import DateTimeField, Func, QuerySet, Subquery, UUIDField
 from pipeline_backend.rows import filled
 
 WALK = 2000  # rows that are looked through along the order before the filter's own index is asked
+FEW = 10_000  # rows that one process counts sooner than several
+SAMPLE = 300  # rows of those by which a bar is set that the page's rows reach, and hardly any others
 COUNT = "SELECT count(*) AS total FROM ({ids}) AS chosen"
-CUT = "WITH counted AS ({count}){near} SELECT total, {page} FROM counted"
+FEW_FIRST = "SELECT CASE WHEN few.total <= {most:d} THEN few.total ELSE ({count}) END AS total FROM {few}"
+COUNT_FEW = "(SELECT count(*) AS total FROM ({ids} LIMIT {most:d} + 1) AS chosen) AS few"
+CUT = "WITH {few}counted AS MATERIALIZED ({count}){near} SELECT total, {page} FROM counted"
 ALONG = "ARRAY(SELECT id FROM ({ids} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place) WHERE (SELECT total FROM counted) > {{start:d}})"
 BRANCHED = """ARRAY(
     SELECT part.id FROM ({branches}) AS branch (id) CROSS JOIN LATERAL ({ids} LIMIT {{reach:d}}) AS part (id, place)
     WHERE (SELECT total FROM counted) > {{start:d}} ORDER BY part.place {way}, part.id {way} LIMIT {{limit:d}} OFFSET {{start:d}}
 )"""
+GATHERED = """bar AS MATERIALIZED (
+    SELECT coalesce((SELECT place FROM ({ids} LIMIT {sample:d}) AS sample (id, place) ORDER BY place {way} OFFSET {{reach:d}} - 1 LIMIT 1), '{end}') AS place
+), few AS MATERIALIZED (
+    SELECT count(*) AS total, array_agg(id) FILTER (WHERE {reached}) AS ids, array_agg(place) FILTER (WHERE {reached}) AS places
+    FROM ({ids} LIMIT {most:d} + 1) AS found (id, place)
+), """
+REACHED = "place {sign} (SELECT place FROM bar)"
+PAGE_OF_FEW = """WHEN total <= {most:d} THEN
+        ARRAY(SELECT id FROM few, unnest(ids, places) AS row (id, place) ORDER BY place {way}, id {way} LIMIT {{limit:d}} OFFSET {{start:d}})
+    """
 NEAR = ", near (id, place) AS MATERIALIZED ({ids} LIMIT {{reach:d}})"
 ACROSS = """CASE
     WHEN total <= {{start:d}} THEN ARRAY[]::uuid[]
-    WHEN (SELECT count(*) FROM near) = least(total, {{reach:d}}) THEN
+    {page_of_few}WHEN (SELECT count(*) FROM near) = least(total, {{reach:d}}) THEN
         ARRAY(SELECT id FROM near ORDER BY place {way}, id {way} LIMIT {{limit:d}} OFFSET {{start:d}})
     ELSE ARRAY(SELECT id FROM ({far} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place))
 END"""
@@ -83,7 +100,7 @@ class Cut:
 def along(count: Part, rows: QuerySet[Any], order: Order) -> Cut:
     """There is an index that has the rows in their order."""
     ids = order.ids(rows)
-    return Cut(CUT.format(count=count.sql, near="", page=ALONG.format(ids=ids.sql)), [*count.slots, *ids.slots])
+    return Cut(CUT.format(few="", count=count.sql, near="", page=ALONG.format(ids=ids.sql)), [*count.slots, *ids.slots])
 
 
 def branched(count: Part, branches: QuerySet[Any], rows: QuerySet[Any], column: str, order: Order) -> Cut:
@@ -91,10 +108,23 @@ def branched(count: Part, branches: QuerySet[Any], rows: QuerySet[Any], column: 
     values = part_of(branches.order_by().values_list("id"))
     ids = order.ids(rows.filter(**{column: Func(template="branch.id", output_field=UUIDField())}))
     page = BRANCHED.format(branches=values.sql, ids=ids.sql, way=order.way)
-    return Cut(CUT.format(count=count.sql, near="", page=page), [*count.slots, *values.slots, *ids.slots])
+    return Cut(CUT.format(few="", count=count.sql, near="", page=page), [*count.slots, *values.slots, *ids.slots])
 
 
-def across(count: Part, rows: QuerySet[Any], all_along: QuerySet[Any], order: Order) -> Cut:
+def gathered(rows: QuerySet[Any], all_along: QuerySet[Any], order: Order) -> Cut:
+    """There is none, but the filter's own holds the places too: few rows are read once, for the total and for the page.
+
+    Of these, all are gathered that come before the last one of a sample's first page: so the list's first page is there.
+    """
+    ids, ahead = part_of(rows.order_by().values_list("id", order.column)), order.way == "DESC"
+    sign, end = (">=", "-infinity") if ahead else ("<=", "infinity")
+    few = GATHERED.format(ids=ids.sql, way=order.way, reached=REACHED.format(sign=sign), end=end, most=FEW, sample=SAMPLE)
+    every = count_of(rows)
+    count = Part(FEW_FIRST.format(count=every.sql, few="few", most=FEW), every.slots)
+    return across(count, rows, all_along, order, Part(few, ids.slots * 2))
+
+
+def across(count: Part, rows: QuerySet[Any], all_along: QuerySet[Any], order: Order, few: Part | None = None) -> Cut:
     """There is none: first the next rows along the order, of all that its index gives; then by an index of the filters, and sorted."""
     ahead = order.way == "DESC"
     # A subselect alone, nothing around it: to what could tell of a row, PostgreSQL opens no index behind a policy.
@@ -103,14 +133,24 @@ def across(count: Part, rows: QuerySet[Any], all_along: QuerySet[Any], order: Or
     near = order.ids(rows.filter(**{f"{order.column}__{'gte' if ahead else 'lte'}": edge}))
     place = Func(order.column, template=NO_INDEX, output_field=DateTimeField())
     far = part_of(rows.order_by(place.desc() if ahead else place.asc(), "-id" if ahead else "id").values_list("id", order.column))
-    page = ACROSS.format(far=far.sql, way=order.way)
-    return Cut(CUT.format(count=count.sql, near=NEAR.format(ids=near.sql), page=page), [*count.slots, *near.slots, *far.slots])
+    page = ACROSS.format(far=far.sql, way=order.way, page_of_few=PAGE_OF_FEW.format(way=order.way, most=FEW) if few else "")
+    before = few or Part("", [])
+    cut = CUT.format(few=before.sql, count=count.sql, near=NEAR.format(ids=near.sql), page=page)
+    return Cut(cut, [*before.slots, *count.slots, *near.slots, *far.slots])
 
 
 def count_of(rows: QuerySet[Any]) -> Part:
     """The statement that counts them, as `total`."""
     ids = part_of(rows.order_by().values_list("id"))
     return Part(COUNT.format(ids=ids.sql), ids.slots)
+
+
+def count_few_first(rows: QuerySet[Any]) -> Part:
+    """The same, for rows of which an index alone tells: one that is not begun in vain if there are many."""
+    every = count_of(rows)
+    ids = part_of(rows.order_by().values_list("id"))
+    few = COUNT_FEW.format(ids=ids.sql, most=FEW)
+    return Part(FEW_FIRST.format(count=every.sql, few=few, most=FEW), every.slots + ids.slots)
 
 
 def part_of(rows: QuerySet[Any]) -> Part:

@@ -17,10 +17,10 @@ from django.db import models
 from django.db.models import QuerySet
 from django_filters import Filter, FilterSet
 
-from pipeline_backend.api.cutting import Cut, Order, Part, across, along, branched, count_of
+from pipeline_backend.api.cutting import Cut, Order, Part, across, along, branched, count_few_first, count_of, gathered
 from pipeline_backend.api.exceptions import Invalid
 from pipeline_backend.api.fields import parse_moment, parse_uuid
-from pipeline_backend.rows import Slot
+from pipeline_backend.rows import Hidden, Slot
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 INDEXED = "created_at"  # the order in which an index has the rows of each filter
@@ -246,19 +246,25 @@ class ListFilter(FilterSet):
 def choose(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> Cut:
     """The statement for these parameters, each named with whether it is a list."""
     order, rows = Order(ordering), lines._meta.model.objects.of(Slot("organization"))
-    wanted = [(lines.declared_filters[name], Slot(name, is_list=is_list)) for name, is_list in given]
-    others = [(line, slot) for line, slot in wanted if line.field_name != order.column]
-    on_the_way = filtered(rows, [one for one in wanted if one not in others])
+    asked = [(lines.declared_filters[name], name, is_list) for name, is_list in given]
+    columns = {line.field_name for line, _, _ in asked} - {order.column}
+    # With one column beside the order's there is one index to take, whatever the values are.
+    wanted = [(line, Hidden(name) if len(columns) < 2 and not is_list else Slot(name, is_list=is_list)) for line, name, is_list in asked]
+    others = [(line, slot) for line, slot in wanted if line.field_name in columns]
+    on_the_way = filtered(rows, [(line, slot) for line, slot in wanted if line.field_name not in columns])
     chosen = filtered(on_the_way, others)
-    count = count_of(chosen) if given else lines.count_all()
+    if not given:
+        return along(lines.count_all(), chosen, order)
     if not others:
-        return along(count, chosen, order)
+        return along(count_few_first(chosen), chosen, order)
     line, slot = others[0]
-    if len(others) > 1 or order.column != INDEXED or isinstance(line, MomentFrom | MomentTo):
-        return across(count, chosen, on_the_way, order)
+    if len(columns) > 1 or order.column != INDEXED:
+        return across(count_of(chosen), chosen, on_the_way, order)
+    if isinstance(line, MomentFrom | MomentTo):
+        return gathered(chosen, on_the_way, order)
     if isinstance(line, MembersOf):
-        return branched(count, line.branches(slot), on_the_way, line.field_name, order)
-    return across(count, chosen, on_the_way, order) if slot.is_list else along(count, chosen, order)
+        return branched(count_of(chosen), line.branches(slot), on_the_way, line.field_name, order)
+    return across(count_of(chosen), chosen, on_the_way, order) if slot.is_list else along(count_few_first(chosen), chosen, order)
 
 
 def filtered(rows: QuerySet[Any], wanted: list[tuple[Any, Slot]]) -> QuerySet[Any]:

@@ -23,20 +23,40 @@ QUERIES = [
     {"call_category": "SALES_CALL,TRIAGE_CALL"},
     {"scheduled_to": "2027-01-08"},
     {"scheduled_from": "2027-01-03", "outcome_role": "WON"},
+    {"scheduled_from": "2027-01-03", "scheduled_to": "2027-01-08"},
+    {"updated_from": "2020-01-01"},
     {"updated_from": "2020-01-01", "closer": "hana@acme.example"},
     {"created_from": "2020-01-01", "outcome_role": "LOST,WON"},
     {"created_to": "2099-01-01", "scheduled_to": "2027-01-08"},
     {"outcome_role": "CANCELED"},
 ]
+ONE_COLUMN = [
+    {"closer": "hana@acme.example"},
+    {"call_category": "SALES_CALL"},
+    {"scheduled_to": "2027-01-08"},
+    {"scheduled_from": "2027-01-03", "scheduled_to": "2027-01-08"},
+    {"created_to": "2099-01-01"},
+]
 ORDERINGS = ["-created_at", "created_at", "schedule_time", "-schedule_time", "updated_at"]
 
 
-@pytest.fixture(autouse=True)
-def _short_walks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+# How many rows are few, and how many of them set the bar: all lists are longer than few, some are, or none is.
+SHORT = [(0, 7), (6, 2), (7, 7), (100, 2), (100, 9)]
+
+
+@pytest.fixture(autouse=True, params=SHORT)
+def _short_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """So short that some pages lie before a walk's end, some behind, and some on both sides."""
     monkeypatch.setattr(cutting, "WALK", 3)
-    filters.choose.cache_clear()
+    few, sample = request.param
+    shorten(monkeypatch, few, sample)
     yield
+    filters.choose.cache_clear()
+
+
+def shorten(monkeypatch: pytest.MonkeyPatch, few: int, sample: int) -> None:
+    monkeypatch.setattr(cutting, "FEW", few)
+    monkeypatch.setattr(cutting, "SAMPLE", sample)
     filters.choose.cache_clear()
 
 
@@ -87,3 +107,13 @@ def test_the_pages_are_the_list_in_its_order(api: Api, calls: list[Appointment],
     found = {json.dumps(query): list(shown(api, {**query, "ordering": ordering})) for query in QUERIES}
 
     assert found == {json.dumps(query): [str(call.pk) for call in ordered if wanted(call, query)] for query in QUERIES}
+
+
+@pytest.mark.parametrize("_short_ways", [(0, 2)], indirect=True)
+def test_a_total_is_exact_just_below_just_above_and_at_the_number_that_is_few(api: Api, calls: list[Appointment], monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = {}
+    for few in range(len(calls) + 2):
+        shorten(monkeypatch, few, sample=2)
+        totals[few] = [api.get("/api/external/appointments", {**query, "limit": "1"}).json()["pagination"]["total"] for query in ONE_COLUMN]
+
+    assert totals == {few: [6, 12, 8, 6, 12] for few in totals}
