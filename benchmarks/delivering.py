@@ -25,7 +25,7 @@ from tests.faults.test_throughput import NO_OP, pace  # noqa: E402
 from webhooks.models import Delivery  # noqa: E402
 
 ENDPOINTS = 16
-FAR_ENDPOINTS, FAR_EVENTS = 256, 5  # a worker serves 64 at a time
+FAR_ENDPOINTS, FAR_EVENTS = 256, 3  # a worker serves 64 at a time
 
 
 @contextmanager
