@@ -12,7 +12,7 @@ import os
 import threading
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import Error
 
 from pipeline_backend.desk import Threads
 from pipeline_backend.outbox import Queue, stopping
@@ -61,12 +61,14 @@ class Courier:
         self.loop.call_soon_threadsafe(self.hear, turns, group)
 
     async def run(self) -> None:
-        """Look until told to stop; a database that is away is asked again."""
+        """Look until told to stop. Whatever fails, the loop goes on: nobody else delivers in this process."""
         while not stopping.is_set():
             try:
                 await self.look()
-            except DatabaseError as error:
+            except Error as error:
                 logger.warning("the database is away (%s); looking again in a moment", type(error).__name__)
+            except Exception:
+                logger.exception("a look failed")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
         while self.under_way:
             await asyncio.wait(self.under_way)
@@ -106,7 +108,7 @@ class Courier:
         try:
             async with self.places[is_slow]:
                 return await turns.drain(group, is_slow=is_slow)
-        except DatabaseError as error:
+        except Error as error:
             logger.warning("the database is away (%s); the lease ends by itself", type(error).__name__)
         except Exception:
             logger.exception("a turn failed")

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, connection, connections
+from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connection, connections
 
 Answer = TypeVar("Answer")
 
@@ -54,6 +54,6 @@ def asked(question: Callable[..., Answer], *given: Any) -> Answer:
     close_old_connections()
     try:
         return question(*given)
-    except DatabaseError:
+    except Error:
         connection.close()  # it may lead to a server that takes no writes any more, where a new one would not
         raise

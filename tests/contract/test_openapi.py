@@ -77,8 +77,9 @@ def closed(node: Any) -> Any:
     return {name: closed(each) for name, each in node.items()} | strict
 
 
-def check(schema, path, method, answer):
-    """The body is what the document says of this status code."""
+def check(schema, path, method, answer, code=None):
+    """The body is what the document says of this status code, which is `code` if that is given."""
+    assert code in (None, answer.status_code), answer.content
     said = schema["paths"][path][method]["responses"]
     assert str(answer.status_code) in said, f"{answer.status_code} is not documented for {method} {path}"
     strict = closed(schema)
@@ -153,18 +154,18 @@ def full(api, organization, host):
 @pytest.mark.parametrize("page", [1, 9])
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "statuses"])
 def test_the_answers_of_lists_are_as_documented(schema, api, full, name, page):
-    check(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"page": page}))
+    check(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"page": page}), 200)
 
 
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "events"])
 def test_the_refusals_of_lists_are_as_documented(schema, api, name):
-    check(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"limit": "0"}))
+    check(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"limit": "0"}), 400)
 
 
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads"])
 def test_the_answers_of_details_are_as_documented(schema, api, full, name):
-    check(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{full[name]}"))
-    check(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{UNKNOWN}"))
+    check(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{full[name]}"), 200)
+    check(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{UNKNOWN}"), 404)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -188,10 +189,10 @@ def test_the_answers_of_bookings_are_as_documented(schema, api):
 
 def test_the_answers_of_cancels_and_submits_are_as_documented(schema, api):
     api.book()
-    for answer in [api.cancel(), api.cancel(external_reference="x"), api.cancel(external_reference=5)]:
-        check(schema, "/api/external/appointments/cancel", "post", answer)
-    for answer in [api.submit(email="new@example.com"), api.submit(), api.submit(source="X")]:
-        check(schema, "/api/opt-in/submit", "post", answer)
+    for answer, code in [(api.cancel(), 200), (api.cancel(external_reference="x"), 404), (api.cancel(external_reference=5), 400)]:
+        check(schema, "/api/external/appointments/cancel", "post", answer, code)
+    for answer, code in [(api.submit(email="new@example.com"), 201), (api.submit(), 200), (api.submit(source="X"), 400)]:
+        check(schema, "/api/opt-in/submit", "post", answer, code)
 
 
 def test_the_answers_of_a_status_update_are_as_documented(schema, api, organization):
@@ -209,7 +210,7 @@ def test_a_429_is_documented_and_as_documented(schema, api, settings):
     settings.RATE_LIMIT_PER_MINUTE = 1
     api.get("/api/external/statuses")
 
-    check(schema, "/api/external/statuses", "get", api.get("/api/external/statuses"))
+    check(schema, "/api/external/statuses", "get", api.get("/api/external/statuses"), 429)
 
 
 def test_the_docs_load_nothing_from_another_host():

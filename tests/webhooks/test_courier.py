@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from django.db import connection
+from django.db import InterfaceError, connection
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
@@ -80,3 +80,24 @@ def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: End
     Delivery.unscoped.filter(lease_token=second[0].lease_token).update(lease_token=None, state=State.CANCELED)
     drain(DELIVERIES, endpoint.pk)
     assert len(receiver.received) == 10
+
+
+ERRORS = [InterfaceError("the connection is closed"), RuntimeError("nobody thought of this")]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=["of the database", "of any kind"])
+def test_a_look_that_fails_ends_no_deliveries(
+    endpoint: Endpoint, receiver: Receiver, courier: Courier, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    failed = threading.Event()
+
+    async def fail(_: Courier) -> None:
+        failed.set()
+        raise error
+
+    monkeypatch.setattr(Courier, "look", fail)
+    assert failed.wait(10)
+    pile(endpoint, 1)
+    ring(str(endpoint.pk))
+
+    wait_for(lambda: are_done(endpoint), seconds=10)
