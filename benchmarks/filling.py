@@ -11,7 +11,7 @@ from django.db import connection
 from appointments.models import Appointment
 from leads.models import Lead
 from optins.models import OptIn
-from organizations.counting import PARTS, UNCOUNTED
+from organizations.migrations._row_counts import BACKFILL, SHARDS
 from organizations.models import Organization, Role, User
 from organizations.services import add_member
 from pipeline_backend.demo.growth import plan_growth
@@ -98,7 +98,7 @@ def multiply(organization: Organization, copies: int) -> None:
         for one in TABLES:
             copy(cursor, one, copies, organization)
         for model in (Lead, OptIn, Appointment):
-            cursor.execute(UNCOUNTED.format(table=model._meta.db_table, part=PARTS))
+            cursor.execute(BACKFILL.format(table=model._meta.db_table, shard=SHARDS))
         cursor.execute("RESET ALL")
 
 

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import referable, same_organization, walled
+from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls, unique_with_organization
 
 TABLES = ['eventtype', 'appointment', 'outcomechange', 'note', 'callanalysis']
 # A mention has no organization of its own: it is its note's, and its member's.
@@ -37,10 +37,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *(step for table in TABLES for step in walled(f'appointments_{table}')),
-        *walled('appointments_note_mention_users', MENTION),
-        *(referable(f'appointments_{table}') for table in ['eventtype', 'appointment']),
-        *same_organization(
+        *(step for table in TABLES for step in enable_rls(f'appointments_{table}')),
+        *enable_rls('appointments_note_mention_users', MENTION),
+        *(unique_with_organization(f'appointments_{table}') for table in ['eventtype', 'appointment']),
+        *composite_foreign_keys(
             'appointments_appointment',
             lead_id='leads_lead',
             event_type_id='appointments_eventtype',
@@ -51,8 +51,8 @@ class Migration(migrations.Migration):
             first_source_id='leads_source',
             last_source_id='leads_source',
         ),
-        *same_organization('appointments_outcomechange', appointment_id='appointments_appointment', from_status_id='statuses_status', to_status_id='statuses_status'),
-        *same_organization('appointments_note', appointment_id='appointments_appointment'),
-        *same_organization('appointments_callanalysis', appointment_id='appointments_appointment'),
+        *composite_foreign_keys('appointments_outcomechange', appointment_id='appointments_appointment', from_status_id='statuses_status', to_status_id='statuses_status'),
+        *composite_foreign_keys('appointments_note', appointment_id='appointments_appointment'),
+        *composite_foreign_keys('appointments_callanalysis', appointment_id='appointments_appointment'),
         migrations.RunSQL([CHECK_MENTION, MENTION_TRIGGER], ['DROP FUNCTION appointments_check_mention() CASCADE']),
     ]

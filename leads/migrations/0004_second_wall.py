@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import referable, same_organization, walled
+from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls, unique_with_organization
 
 TABLES = ['source', 'lead', 'leadstatuschange', 'customfield']
 # Behind the wall an index of lower(email) is not used: PostgreSQL does not trust lower() with rows before the policy has passed them.
@@ -22,9 +22,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *(step for table in TABLES for step in walled(f'leads_{table}')),
-        *(referable(f'leads_{table}') for table in ['source', 'lead']),
-        *same_organization('leads_lead', status_id='statuses_status', setter_id='organizations_membership', first_source_id='leads_source', last_source_id='leads_source'),
-        *same_organization('leads_leadstatuschange', lead_id='leads_lead', from_status_id='statuses_status', to_status_id='statuses_status'),
+        *(step for table in TABLES for step in enable_rls(f'leads_{table}')),
+        *(unique_with_organization(f'leads_{table}') for table in ['source', 'lead']),
+        *composite_foreign_keys('leads_lead', status_id='statuses_status', setter_id='organizations_membership', first_source_id='leads_source', last_source_id='leads_source'),
+        *composite_foreign_keys('leads_leadstatuschange', lead_id='leads_lead', from_status_id='statuses_status', to_status_id='statuses_status'),
         migrations.RunSQL([WITH_EMAIL], ['DROP FUNCTION leads_with_email(uuid, text)']),
     ]

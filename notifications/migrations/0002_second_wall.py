@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import same_organization, walled
+from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls
 
 
 class Migration(migrations.Migration):
@@ -13,8 +13,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *walled('notifications_notification'),
-        *walled('notifications_mailpreference'),
-        *same_organization('notifications_notification', recipient_id='organizations_membership'),
-        *same_organization('notifications_mailpreference', member_id='organizations_membership'),
+        *enable_rls('notifications_notification'),
+        *enable_rls('notifications_mailpreference'),
+        *composite_foreign_keys('notifications_notification', recipient_id='organizations_membership'),
+        *composite_foreign_keys('notifications_mailpreference', member_id='organizations_membership'),
     ]

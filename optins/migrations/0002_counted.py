@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.counting import counted
+from organizations.migrations._row_counts import add_row_count_triggers
 
 
 class Migration(migrations.Migration):
@@ -12,4 +12,4 @@ class Migration(migrations.Migration):
         ('organizations', '0002_count_rows'),
     ]
 
-    operations = counted('optins_optin')
+    operations = add_row_count_triggers('optins_optin')

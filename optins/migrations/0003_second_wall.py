@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import referable, same_organization, walled
+from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls, unique_with_organization
 
 
 class Migration(migrations.Migration):
@@ -13,9 +13,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *walled('optins_optin'),
-        *walled('optins_questionanswer'),
-        referable('optins_optin'),
-        *same_organization('optins_optin', lead_id='leads_lead'),
-        *same_organization('optins_questionanswer', opt_in_id='optins_optin'),
+        *enable_rls('optins_optin'),
+        *enable_rls('optins_questionanswer'),
+        unique_with_organization('optins_optin'),
+        *composite_foreign_keys('optins_optin', lead_id='leads_lead'),
+        *composite_foreign_keys('optins_questionanswer', opt_in_id='optins_optin'),
     ]

@@ -5,7 +5,7 @@ import django.db.models.manager
 import pipeline_backend.moments
 from django.db import migrations, models
 
-from organizations.counting import FUNCTION, ROOM
+from organizations.migrations._row_counts import CREATE_FUNCTION, DROP_FUNCTION, SET_STORAGE_PARAMETERS
 
 
 class Migration(migrations.Migration):
@@ -35,6 +35,6 @@ class Migration(migrations.Migration):
                 ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
-        migrations.RunSQL([ROOM], migrations.RunSQL.noop),
-        migrations.RunSQL([FUNCTION], ["DROP FUNCTION organizations_count_rows()"]),
+        migrations.RunSQL([SET_STORAGE_PARAMETERS], migrations.RunSQL.noop),
+        migrations.RunSQL([CREATE_FUNCTION], [DROP_FUNCTION]),
     ]

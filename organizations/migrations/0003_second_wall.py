@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import granted, referable, roles_made, walled
+from organizations.migrations._row_level_security import create_rls_roles, enable_rls, grant, unique_with_organization
 
 TABLES = ['organizations_membership', 'organizations_rowcount', 'organizations_apikey']
 # People belong to no organization: seen are those who are or were members, and operators, whose names stand beside what they did.
@@ -43,12 +43,12 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        roles_made(),
-        *walled('organizations_organization', 'id = {served}', rights='SELECT, UPDATE'),
-        *walled('organizations_user', KNOWN, insert='NOT is_superuser', update=f'NOT is_superuser AND {COLLEAGUE}', rights='SELECT, INSERT, UPDATE'),
-        *(step for table in TABLES for step in walled(table)),
-        *walled('django_admin_log', f'EXISTS (SELECT FROM organizations_user AS person WHERE person.id = django_admin_log.user_id)', rights='SELECT, INSERT'),
-        *(granted(table, rights) for table, rights in OTHERS.items()),
+        create_rls_roles(),
+        *enable_rls('organizations_organization', 'id = {scope}', rights='SELECT, UPDATE'),
+        *enable_rls('organizations_user', KNOWN, insert='NOT is_superuser', update=f'NOT is_superuser AND {COLLEAGUE}', rights='SELECT, INSERT, UPDATE'),
+        *(step for table in TABLES for step in enable_rls(table)),
+        *enable_rls('django_admin_log', f'EXISTS (SELECT FROM organizations_user AS person WHERE person.id = django_admin_log.user_id)', rights='SELECT, INSERT'),
+        *(grant(table, rights) for table, rights in OTHERS.items()),
         migrations.RunSQL([KEY, KEY_ORGANIZATION], ['DROP FUNCTION organizations_of_key(text)', 'DROP FUNCTION organizations_key(text)']),
-        referable('organizations_membership'),
+        unique_with_organization('organizations_membership'),
     ]

@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import referable, walled
+from organizations.migrations._row_level_security import enable_rls, unique_with_organization
 
 
 class Migration(migrations.Migration):
@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *walled('statuses_status'),
-        referable('statuses_status'),
+        *enable_rls('statuses_status'),
+        unique_with_organization('statuses_status'),
     ]

@@ -5,7 +5,7 @@ from types import TracebackType
 from django.db import connection
 from psycopg import sql
 
-from organizations.policies import ROLES
+from organizations.migrations._row_level_security import SCOPES
 from tests.faults.stack import Stack
 
 NAME, PASSWORD = "service_of_tests", "only-for-tests"
@@ -25,13 +25,13 @@ class ServiceRole:
     def __enter__(self) -> "ServiceRole":
         self.tell("CREATE ROLE {0} LOGIN BYPASSRLS PASSWORD {1}")
         self.tell(GRANTS)
-        for role in ROLES:
+        for role in SCOPES:
             self.tell(SERVING, serving=f"{NAME}_{role}", owners=f"{connection.settings_dict['USER']}_{role}")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.shut_out()
-        for role in ROLES:
+        for role in SCOPES:
             self.tell("DROP ROLE {serving}", serving=f"{NAME}_{role}")
         self.tell("DROP OWNED BY {0}; DROP ROLE {0}")
 

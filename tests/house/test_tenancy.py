@@ -12,7 +12,7 @@ from django.db.models import Model
 
 from appointments.models import Note
 from organizations.models import Organization, User
-from organizations.policies import make_roles
+from organizations.migrations._row_level_security import create_roles
 from organizations.tenancy import TenantModel, UnscopedQuery
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +83,7 @@ def test_unscoped_queries_stand_only_where_they_must() -> None:
 
 @pytest.mark.parametrize("model", WALLED, ids=lambda model: model._meta.db_table)
 def test_the_database_walls_every_table_of_an_organizations_rows(model: type[Model], db: None) -> None:
-    """A new model needs `walled` in its migration (organizations/policies.py)."""
+    """A new model needs `enable_rls` in its migration (organizations/migrations/_row_level_security.py)."""
     verbs = ("select", "insert", "update", "delete")
     with connection.cursor() as cursor:
         cursor.execute("SELECT relrowsecurity FROM pg_class WHERE oid = %s::regclass", [model._meta.db_table])
@@ -102,7 +102,7 @@ def test_the_roles_can_reach_no_table_that_is_not_walled_but_djangos_own(db: Non
 
 @pytest.mark.parametrize("model", TENANTS, ids=lambda model: model.__name__)
 def test_every_reference_stays_within_the_organization(model: type[TenantModel], db: None) -> None:
-    """A new foreign key needs `same_organization` in its migration (organizations/policies.py)."""
+    """A new foreign key needs `composite_foreign_keys` in its migration (organizations/migrations/_row_level_security.py)."""
     fields = [field for field in model._meta.concrete_fields if field.is_relation and issubclass(field.related_model, TenantModel)]
     pairs = "SELECT conname FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'f' AND cardinality(conkey) = 2 AND convalidated"
 
@@ -127,7 +127,7 @@ def test_who_may_not_make_roles_is_told_what_to_run(db: None) -> None:
         cursor.execute("CREATE ROLE modest; SET SESSION AUTHORIZATION modest")
 
     with pytest.raises(CommandError) as refused:
-        make_roles(None, connection.schema_editor())
+        create_roles(None, connection.schema_editor())
 
     with connection.cursor() as cursor:
         cursor.execute("RESET SESSION AUTHORIZATION")

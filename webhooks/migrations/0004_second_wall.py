@@ -1,6 +1,6 @@
 from django.db import migrations
 
-from organizations.policies import referable, same_organization, walled
+from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls, unique_with_organization
 
 TABLES = ['event', 'endpoint', 'delivery', 'attempt', 'replay']
 
@@ -15,9 +15,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        *(step for table in TABLES for step in walled(f'webhooks_{table}')),
-        *(referable(f'webhooks_{table}') for table in ['event', 'endpoint', 'delivery', 'replay']),
-        *same_organization('webhooks_delivery', event_id='webhooks_event', endpoint_id='webhooks_endpoint', replay_id='webhooks_replay'),
-        *same_organization('webhooks_replay', endpoint_id='webhooks_endpoint'),
-        *same_organization('webhooks_attempt', delivery_id='webhooks_delivery'),
+        *(step for table in TABLES for step in enable_rls(f'webhooks_{table}')),
+        *(unique_with_organization(f'webhooks_{table}') for table in ['event', 'endpoint', 'delivery', 'replay']),
+        *composite_foreign_keys('webhooks_delivery', event_id='webhooks_event', endpoint_id='webhooks_endpoint', replay_id='webhooks_replay'),
+        *composite_foreign_keys('webhooks_replay', endpoint_id='webhooks_endpoint'),
+        *composite_foreign_keys('webhooks_attempt', delivery_id='webhooks_delivery'),
     ]
