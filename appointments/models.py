@@ -11,11 +11,11 @@ from uuid_utils.compat import uuid7
 
 from leads.models import Lead, Source
 from optins.models import Traffic
-from organizations.actors import Acted
+from organizations.actors import ActorFields
+from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
-from organizations.tenancy import TenantModel, TenantQuerySet, guarded
-from pipeline_backend.moments import MomentField, now
-from pipeline_backend.rows import Slot, as_value
+from pipeline_backend.db.compiled import Param, as_expression
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import Role, Status, StatusChange
 
 
@@ -47,9 +47,9 @@ class AppointmentSource(models.TextChoices):
 class EventTypeQuerySet(TenantQuerySet):
     """Reads of event types."""
 
-    def named(self, name: str | Slot) -> Any:
+    def named(self, name: str | Param) -> Any:
         """The one of this name in any letter case."""
-        return self.alias(folded=Lower("name")).filter(folded=Lower(as_value(name)))
+        return self.alias(folded=Lower("name")).filter(folded=Lower(as_expression(name)))
 
 
 class EventType(TenantModel):
@@ -58,10 +58,12 @@ class EventType(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
-    provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)  # the interface shows null
+    provider = models.CharField(
+        max_length=20, choices=Provider.choices, null=True, blank=True
+    )  # the interface shows null
     owner_name = models.CharField("owner at the provider", max_length=255, null=True, blank=True)
 
-    objects: ClassVar[Any] = guarded(EventTypeQuerySet)
+    objects: ClassVar[Any] = tenant_manager(EventTypeQuerySet)
     unscoped: ClassVar[Any] = EventTypeQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
@@ -83,7 +85,7 @@ class AppointmentQuerySet(TenantQuerySet):
         """For a change, as leads are locked."""
         return self.select_for_update(no_key=True)
 
-    def upcoming(self, since: datetime | Slot | None = None) -> "AppointmentQuerySet":
+    def upcoming(self, since: datetime | Param | None = None) -> "AppointmentQuerySet":
         """Still to come (now, or then), and not canceled."""
         return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=Role.CANCELED)
 
@@ -94,34 +96,54 @@ class Appointment(TenantModel, Traffic):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
     event_type = models.ForeignKey(EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
-    schedule_time = MomentField()
+    schedule_time = MillisecondDateTimeField()
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
-    host = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
-    setter = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
-    triager = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    host = models.ForeignKey(
+        Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    setter = models.ForeignKey(
+        Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    triager = models.ForeignKey(
+        Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     meeting_url = models.CharField("meeting URL", max_length=2048, null=True, blank=True)  # the interface shows null
     recording_url = models.CharField("recording URL", max_length=2048, null=True, blank=True)
     outcome = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     no_show = models.BooleanField("no-show", default=False, editable=False)
-    source = models.CharField(max_length=20, choices=AppointmentSource.choices, default=AppointmentSource.MANUAL, editable=False)
+    source = models.CharField(
+        max_length=20, choices=AppointmentSource.choices, default=AppointmentSource.MANUAL, editable=False
+    )
     external_reference = models.CharField(max_length=255, null=True, blank=True, editable=False)
     first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
-    updated_at = MomentField(default=now, editable=False)
+    updated_at = MillisecondDateTimeField(default=now, editable=False)
 
-    objects: ClassVar[Any] = guarded(AppointmentQuerySet)
+    objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
     unscoped: ClassVar[Any] = AppointmentQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["-schedule_time", "-id"]
-        constraints = [UniqueConstraint("organization", "source", "external_reference", name="one_appointment_per_reference_and_source")]
+        constraints = [
+            UniqueConstraint(
+                "organization", "source", "external_reference", name="one_appointment_per_reference_and_source"
+            )
+        ]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="appointment_newest"),
             # Pages of a range are sorted by created_at: with it in the index, nothing else is read.
-            models.Index(fields=["organization", "-updated_at", "-id"], include=["created_at"], name="appointment_updated_covering"),
-            models.Index(fields=["organization", "-schedule_time", "-id"], include=["created_at"], name="appointment_scheduled_covering"),
+            models.Index(
+                fields=["organization", "-updated_at", "-id"],
+                include=["created_at"],
+                name="appointment_updated_covering",
+            ),
+            models.Index(
+                fields=["organization", "-schedule_time", "-id"],
+                include=["created_at"],
+                name="appointment_scheduled_covering",
+            ),
             models.Index(fields=["lead", "-schedule_time"], name="appointment_of_lead"),
             models.Index(fields=["organization", "host", "-created_at", "-id"], name="appointment_host"),
             models.Index(fields=["organization", "setter", "-created_at", "-id"], name="appointment_setter"),
@@ -137,13 +159,15 @@ class Appointment(TenantModel, Traffic):
 class OutcomeChange(StatusChange):
     """A move of an appointment on its board."""
 
-    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False)
+    appointment = models.ForeignKey(
+        Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False
+    )
 
     class Meta(StatusChange.Meta):
         indexes = [models.Index(fields=["appointment", "-created_at"], name="appointment_history")]
 
 
-class Note(TenantModel, Acted):
+class Note(TenantModel, ActorFields):
     """Free text on an appointment; the newest is shown in lists (interface 2.6)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -172,7 +196,12 @@ class CallAnalysis(TenantModel):
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "call analyses"
-        constraints = [models.CheckConstraint(condition=models.Q(ai_confidence_score__gte=0, ai_confidence_score__lte=1), name="confidence_is_from_0_to_1")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(ai_confidence_score__gte=0, ai_confidence_score__lte=1),
+                name="confidence_is_from_0_to_1",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.ai_generated_title

@@ -17,7 +17,7 @@ django.setup()
 
 from redis import Redis  # noqa: E402  # after the settings
 
-from pipeline_backend.onboarding import open_organization  # noqa: E402
+from pipeline_backend.onboarding import create_organization  # noqa: E402
 from tests.faults.backlog import endpoint_at, pile  # noqa: E402
 from tests.faults.fast_receiver import FastReceiver  # noqa: E402
 from tests.faults.stack import Stack  # noqa: E402
@@ -37,7 +37,7 @@ def worker_and_receiver() -> Iterator[tuple[Stack, FastReceiver]]:
 
 def events_a_second(name: str, kind: str, endpoints: int, events_of_each: int, *workers: str) -> float:
     """From a pile of events to receivers that answer at once (`ok`) or after 0.3 seconds (`slow`)."""
-    organization = open_organization(name=name, owner_email=f"owner@{name}.example").organization
+    organization = create_organization(name=name, owner_email=f"owner@{name}.example").organization
     with worker_and_receiver() as (stack, inbox):
         for number in range(endpoints):
             pile(endpoint_at(organization, inbox.url(f"{kind}/{number}")), events_of_each)
@@ -61,9 +61,13 @@ def measure(count: int, rounds: int) -> dict[str, list[float]]:
     for number in range(rounds):
         found["events"].append(events_a_second(f"near-{number}", "ok", ENDPOINTS, count // ENDPOINTS, "worker"))
         found["tasks"].append(tasks_a_second(count))
-        found["events of two"].append(events_a_second(f"near-two-{number}", "ok", ENDPOINTS, count // ENDPOINTS, "worker-1", "worker-2"))
+        found["events of two"].append(
+            events_a_second(f"near-two-{number}", "ok", ENDPOINTS, count // ENDPOINTS, "worker-1", "worker-2")
+        )
         found["far events"].append(events_a_second(f"far-{number}", "slow", FAR_ENDPOINTS, FAR_EVENTS, "worker"))
-        found["far events of two"].append(events_a_second(f"far-two-{number}", "slow", FAR_ENDPOINTS, FAR_EVENTS, "worker-1", "worker-2"))
+        found["far events of two"].append(
+            events_a_second(f"far-two-{number}", "slow", FAR_ENDPOINTS, FAR_EVENTS, "worker-1", "worker-2")
+        )
     return found
 
 

@@ -51,7 +51,14 @@ class Copied(NamedTuple):
 
 TABLES = [
     Copied("leads_lead", {"email": "copy || '.' || own.email", "updated_at": "earlier(own.updated_at, copy)"}),
-    Copied("optins_optin", {"lead_id": "moved(lead.id, earlier(lead.created_at, copy))", "external_reference": "own.external_reference || '.' || copy"}, LEAD),
+    Copied(
+        "optins_optin",
+        {
+            "lead_id": "moved(lead.id, earlier(lead.created_at, copy))",
+            "external_reference": "own.external_reference || '.' || copy",
+        },
+        LEAD,
+    ),
     Copied(
         "appointments_appointment",
         {
@@ -87,13 +94,17 @@ def add_unusual(organization: Organization) -> None:
     ours = "organization_id = %(organization)s"
     with connection.cursor() as cursor:
         for statement in UNUSUAL.format(one_in=ONE_IN, ours=ours).strip().split(";\n"):
-            cursor.execute(statement.rstrip(";"), {"rare": member.pk, "status": status.pk, "organization": organization.pk})
+            cursor.execute(
+                statement.rstrip(";"), {"rare": member.pk, "status": status.pk, "organization": organization.pk}
+            )
 
 
 def multiply(organization: Organization, copies: int) -> None:
     """So many copies of each row, without the triggers, and with the indexes that are no constraints made afterwards."""
     with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0; SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'")
+        cursor.execute(
+            "SET statement_timeout = 0; SET session_replication_role = replica; SET work_mem = '256MB'; SET maintenance_work_mem = '512MB'"
+        )
         cursor.execute(MOVED)
         for one in TABLES:
             copy(cursor, one, copies, organization)
@@ -104,16 +115,33 @@ def multiply(organization: Organization, copies: int) -> None:
 
 def copy(cursor, one: Copied, copies: int, organization: Organization) -> None:  # type: ignore[no-untyped-def]
     """One table."""
-    cursor.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexdef NOT LIKE '%% UNIQUE %%'", [one.table])
+    cursor.execute(
+        "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexdef NOT LIKE '%% UNIQUE %%'",
+        [one.table],
+    )
     indexes = cursor.fetchall()
     cursor.execute("SELECT column_name FROM information_schema.columns WHERE table_name = %s", [one.table])
     names = [name for (name,) in cursor.fetchall()]
-    changes = {"id": "moved(own.id, earlier(own.created_at, copy))", "created_at": "earlier(own.created_at, copy)", **one.changes}
+    changes = {
+        "id": "moved(own.id, earlier(own.created_at, copy))",
+        "created_at": "earlier(own.created_at, copy)",
+        **one.changes,
+    }
     values = ", ".join(changes.get(name, f"own.{name}") for name in names)
     for name, _ in indexes:
         cursor.execute(f"DROP INDEX {name}")
     which = f"WHERE own.organization_id = '{organization.pk}'"
     order = changes["created_at"]
-    cursor.execute(COPIES.format(table=one.table, names=", ".join(names), values=values, joins=one.joins, copies=copies, which=which, order=order))
+    cursor.execute(
+        COPIES.format(
+            table=one.table,
+            names=", ".join(names),
+            values=values,
+            joins=one.joins,
+            copies=copies,
+            which=which,
+            order=order,
+        )
+    )
     for _, definition in indexes:
         cursor.execute(definition)

@@ -67,7 +67,15 @@ class Pace:
     seconds: list[float]
 
 
-def drive(port: int, ask: Ask, *, connections: int, seconds: float = 0.0, count: int = 0, expected: tuple[bytes, ...] = SUCCESS) -> Pace:
+def drive(
+    port: int,
+    ask: Ask,
+    *,
+    connections: int,
+    seconds: float = 0.0,
+    count: int = 0,
+    expected: tuple[bytes, ...] = SUCCESS,
+) -> Pace:
     """Ask for so long, or so often, on so many connections."""
     lines = [Line(port, expected) for _ in range(connections)]
     taken: list[float] = []

@@ -22,7 +22,9 @@ class Scale:
     delivery_rounds: int
 
 
-WHOLE = Scale(rows=1_000_000, seconds=1.5, rounds=5, repeats=40, memory_requests=20_000, events=3_000, delivery_rounds=5)
+WHOLE = Scale(
+    rows=1_000_000, seconds=1.5, rounds=5, repeats=40, memory_requests=20_000, events=3_000, delivery_rounds=5
+)
 QUICK = Scale(rows=50_000, seconds=0.4, rounds=5, repeats=15, memory_requests=1_000, events=1_000, delivery_rounds=1)
 
 

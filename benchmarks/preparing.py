@@ -14,8 +14,8 @@ from appointments.models import Appointment  # noqa: E402
 from benchmarks.filling import RARE, fill  # noqa: E402
 from organizations.models import Organization  # noqa: E402
 from organizations.services import issue_key  # noqa: E402
-from pipeline_backend.moments import show  # noqa: E402
-from pipeline_backend.onboarding import open_organization  # noqa: E402
+from pipeline_backend.db.timestamps import isoformat_z  # noqa: E402
+from pipeline_backend.onboarding import create_organization  # noqa: E402
 from webhooks.services import add_endpoint  # noqa: E402
 
 NO_LIMIT = 100_000_000  # counted as ever, and never reached
@@ -33,8 +33,11 @@ def allow(organization: Organization, limit: int = NO_LIMIT) -> str:
 def prepare(appointments: int) -> dict[str, Any]:
     """The organizations, their keys, and values to ask for."""
     organization = fill(appointments)
-    others = [open_organization(name=f"Other {number}", owner_email=f"owner@other{number}.example").organization for number in range(OTHERS)]
-    eager = open_organization(name="Eager", owner_email="owner@eager.example").organization
+    others = [
+        create_organization(name=f"Other {number}", owner_email=f"owner@other{number}.example").organization
+        for number in range(OTHERS)
+    ]
+    eager = create_organization(name="Eager", owner_email="owner@eager.example").organization
     rows, key = Appointment.objects.of(organization), allow(organization)
     middle = rows.order_by("-created_at").select_related("host__user", "lead")[appointments // 2]
     return {
@@ -43,10 +46,18 @@ def prepare(appointments: int) -> dict[str, Any]:
         "other_keys": [allow(other) for other in others],
         "eager_key": allow(eager, limit=1),
         "details": [str(id) for id in rows.order_by("-created_at").values_list("pk", flat=True)[:500]],
-        "lead": str(rows.values_list("lead", flat=True).annotate(calls=Count("pk")).filter(calls=2).order_by("lead")[appointments // 20]),
+        "lead": str(
+            rows.values_list("lead", flat=True)
+            .annotate(calls=Count("pk"))
+            .filter(calls=2)
+            .order_by("lead")[appointments // 20]
+        ),
         "rare": RARE,
         "host": middle.host.user.email,
-        "setter": rows.exclude(setter=None).select_related("setter__user").order_by("-created_at")[appointments // 2].setter.user.email,
+        "setter": rows.exclude(setter=None)
+        .select_related("setter__user")
+        .order_by("-created_at")[appointments // 2]
+        .setter.user.email,
         "moments": {name: quantiles(rows, name) for name in ("created_at", "updated_at", "schedule_time")},
     }
 
@@ -55,7 +66,7 @@ def quantiles(rows: Any, name: str) -> dict[str, str]:
     """Before `early` and after `late` lie half a percent of the rows; before `middle` half of them."""
     ordered, size = rows.order_by(name).values_list(name, flat=True), rows.count()
     places = {"early": size // 200, "middle": size // 2, "late": size - size // 200}
-    return {place: show(ordered[number]) for place, number in places.items()}
+    return {place: isoformat_z(ordered[number]) for place, number in places.items()}
 
 
 if __name__ == "__main__":

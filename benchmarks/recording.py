@@ -1,6 +1,6 @@
 """`python -m benchmarks.recording <key> <host's e-mail>`: the script with which `pgbench` does the work of a booking, in twelve statements.
 
-A booking looks at once for all that it may need (`pipeline_backend.rows.Together`). Here each of those questions is
+A booking looks at once for all that it may need (`pipeline_backend.db.compiled.CombinedQuery`). Here each of those questions is
 asked by itself, as one would write it by hand; everything else is what a booking sends. Before the script is handed
 out it has run once, and has left the same rows as a booking.
 """
@@ -23,7 +23,7 @@ from django.db import connection  # noqa: E402  # after the settings
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 
 from benchmarks import pgbench  # noqa: E402
-from pipeline_backend.rows import Together  # noqa: E402
+from pipeline_backend.db.compiled import CombinedQuery  # noqa: E402
 from tests.client import Api  # noqa: E402
 from webhooks.models import Event  # noqa: E402
 
@@ -37,7 +37,7 @@ NUMBER = re.compile(r'"(id|part|rows|transaction)": \d+')
 def script(key: str, host: str) -> str:
     """The script, once it is known to do a booking's work."""
     book(key, host)  # notes that the key is used, as the next ones don't
-    with patch.object(Together, "first", one_by_one):
+    with patch.object(CombinedQuery, "first", one_by_one):
         first, second = recorded(key, host), recorded(key, host)
     assert len([one for one in first if one not in FRAMES]) == STATEMENTS, first
     found = pgbench.script_of(first, second)
@@ -45,7 +45,7 @@ def script(key: str, host: str) -> str:
     return found
 
 
-def one_by_one(self: Together, **values: Any) -> list[Any]:
+def one_by_one(self: CombinedQuery, **values: Any) -> list[Any]:
     """What each query finds, asked in a statement of its own."""
     return [query.first(**values) for query in self.queries]
 
@@ -59,7 +59,12 @@ def recorded(key: str, host: str) -> list[str]:
 
 def book(key: str, host: str) -> None:
     """A new lead's call."""
-    wanted = {"external_reference": str(uuid4()), "lead_email": str(uuid4()) + "@example.com", "host_email": host, "notes": "Wants to know the price"}
+    wanted = {
+        "external_reference": str(uuid4()),
+        "lead_email": str(uuid4()) + "@example.com",
+        "host_email": host,
+        "notes": "Wants to know the price",
+    }
     answer = Api(key).book(**wanted)
     assert answer.status_code == 201, answer.content
 
@@ -71,7 +76,9 @@ def check_that_it_writes_the_same(text: str, key: str, host: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         pgbench.run(os.environ["DATABASE_URL"], text, Path(folder), "-t", "1")
     theirs = written()
-    assert theirs == ours, "\n".join(unified_diff(as_lines(ours), as_lines(theirs), "a booking", "the script", lineterm="", n=0))
+    assert theirs == ours, "\n".join(
+        unified_diff(as_lines(ours), as_lines(theirs), "a booking", "the script", lineterm="", n=0)
+    )
 
 
 def written() -> dict[str, list[str]]:

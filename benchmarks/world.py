@@ -19,7 +19,7 @@ from pipeline_backend.local import processes
 from pipeline_backend.local.embedded import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
-OURS = "pipeline_backend.rsgi:server"
+OURS = "pipeline_backend.web.rsgi:server"
 YARDSTICKS = "benchmarks.ordinary.wsgi:server"
 # As in production (Dockerfile), but for the address.
 SETTINGS = {"WEBHOOKS_ALLOW_PRIVATE": "true"}  # the receivers are here
@@ -53,7 +53,9 @@ class Server:
 
     def memory(self) -> int:
         """Bytes that the workers hold."""
-        return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.workers()) * os.sysconf("SC_PAGE_SIZE")
+        return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.workers()) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
 
 
 @dataclass
@@ -83,7 +85,9 @@ class World:
     def python(self, url: str, *words: str) -> str:
         """Run a command of ours on a database; what it said."""
         environment = {**os.environ, **SETTINGS, "DATABASE_URL": url}
-        return subprocess.run([sys.executable, *words], env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run(
+            [sys.executable, *words], env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
 
     def serve(self, application: str, database: Database, workers: int = 2) -> Server:
         """The application on the database, started once."""

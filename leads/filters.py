@@ -5,32 +5,38 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 
 from leads.models import Lead
-from organizations.filters import CountedList, MemberEmail
-from pipeline_backend.api.filters import KnownId, Line, MembersOf, MomentFrom, MomentTo
-from pipeline_backend.rows import Slot
+from organizations.filters import CountedListFilter, MemberEmailFilter
+from pipeline_backend.api.filters import (
+    DateTimeFromFilter,
+    DateTimeToFilter,
+    QueryFilter,
+    RelatedChoiceFilter,
+    RelatedIdFilter,
+)
+from pipeline_backend.db.compiled import Param
 from statuses.models import Role, Status
 
 
-class LeadEmail(Line):
+class LeadEmail(QueryFilter):
     """The lead of an e-mail, in any letter case."""
 
-    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
+    def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
         """That one, or none."""
-        found: QuerySet[Any] = qs.with_email(Slot("organization"), value.typed("text"))  # type: ignore[attr-defined]  # leads only
+        found: QuerySet[Any] = qs.with_email(Param("organization"), value.typed("text"))  # type: ignore[attr-defined]  # leads only
         return found
 
 
-class LeadFilter(CountedList):
+class LeadFilter(CountedListFilter):
     """Which leads."""
 
     email = LeadEmail("email", help="The lead's e-mail, in any letter case.")
-    status_id = KnownId("status", Status, help="A status of the organization.")
-    status_role = MembersOf("status", Status, "role", Role)
-    setter = MemberEmail("setter", help="Setter's e-mail.")
-    created_from = MomentFrom("created_at")
-    created_to = MomentTo("created_at")
-    updated_from = MomentFrom("updated_at")
-    updated_to = MomentTo("updated_at")
+    status_id = RelatedIdFilter("status", Status, help="A status of the organization.")
+    status_role = RelatedChoiceFilter("status", Status, "role", Role)
+    setter = MemberEmailFilter("setter", help="Setter's e-mail.")
+    created_from = DateTimeFromFilter("created_at")
+    created_to = DateTimeToFilter("created_at")
+    updated_from = DateTimeFromFilter("updated_at")
+    updated_to = DateTimeToFilter("updated_at")
 
     class Meta:
         model = Lead

@@ -9,10 +9,10 @@ from django.db.models import Func, UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
+from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
-from organizations.tenancy import TenantModel, TenantQuerySet, guarded
-from pipeline_backend.moments import MomentField, now
-from pipeline_backend.rows import Slot, as_value
+from pipeline_backend.db.compiled import Param, as_expression
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import Status, StatusChange
 
 
@@ -30,9 +30,9 @@ class TouchPoint(models.TextChoices):
 class SourceQuerySet(TenantQuerySet):
     """Reads of sources."""
 
-    def named(self, name: str | Slot) -> Any:
+    def named(self, name: str | Param) -> Any:
         """The source of this name in any letter case."""
-        return self.alias(folded=Lower("name")).filter(folded=Lower(as_value(name)))
+        return self.alias(folded=Lower("name")).filter(folded=Lower(as_expression(name)))
 
 
 class Source(TenantModel):
@@ -41,7 +41,7 @@ class Source(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
 
-    objects: ClassVar[Any] = guarded(SourceQuerySet)
+    objects: ClassVar[Any] = tenant_manager(SourceQuerySet)
     unscoped: ClassVar[Any] = SourceQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
@@ -55,10 +55,15 @@ class Source(TenantModel):
 class LeadQuerySet(TenantQuerySet):
     """Reads of leads."""
 
-    def with_email(self, organization: Any, email: str | Slot) -> Any:
+    def with_email(self, organization: Any, email: str | Param) -> Any:
         """The organization's lead of this e-mail in any letter case; found by the function, which may use the index behind the wall."""
-        found = Func(as_value(organization), as_value(email), function="leads_with_email", output_field=models.UUIDField())
-        return self.alias(folded=Lower("email")).filter(pk=found, folded=Lower(as_value(email)))
+        found = Func(
+            as_expression(organization),
+            as_expression(email),
+            function="leads_with_email",
+            output_field=models.UUIDField(),
+        )
+        return self.alias(folded=Lower("email")).filter(pk=found, folded=Lower(as_expression(email)))
 
     def locked(self) -> Any:
         """For a change: nobody else changes the row until the transaction ends.
@@ -78,15 +83,17 @@ class Lead(TenantModel):
     phone_e164 = models.CharField("phone", max_length=16, null=True, blank=True)  # the interface shows null
     phone_country = models.CharField(max_length=2, null=True, blank=True, editable=False)
     status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
-    setter = models.ForeignKey(Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    setter = models.ForeignKey(
+        Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
-    next_touch_point_at = MomentField(null=True, blank=True)
+    next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPoint.choices, null=True, blank=True)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
-    updated_at = MomentField(default=now, editable=False)
+    updated_at = MillisecondDateTimeField(default=now, editable=False)
 
-    objects: ClassVar[Any] = guarded(LeadQuerySet)
+    objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
@@ -95,7 +102,9 @@ class Lead(TenantModel):
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="lead_newest"),
             # Pages of a range are sorted by created_at: with it in the index, nothing else is read.
-            models.Index(fields=["organization", "-updated_at", "-id"], include=["created_at"], name="lead_updated_covering"),
+            models.Index(
+                fields=["organization", "-updated_at", "-id"], include=["created_at"], name="lead_updated_covering"
+            ),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="lead_status"),
             models.Index(fields=["organization", "setter", "-created_at", "-id"], name="lead_setter"),
         ]
@@ -135,11 +144,18 @@ class CustomField(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entity = models.CharField("belongs to", max_length=12, choices=Entity.choices)
     key = models.CharField(
-        max_length=64, validators=[RegexValidator(r"^[a-z][a-z0-9_]*\Z", "must be lower-case letters, digits and _")], help_text="How integrations know it."
+        max_length=64,
+        validators=[RegexValidator(r"^[a-z][a-z0-9_]*\Z", "must be lower-case letters, digits and _")],
+        help_text="How integrations know it.",
     )
     label = models.CharField(max_length=255, help_text="How people know it.")
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.TEXT)
-    options = ArrayField(models.CharField(max_length=255), default=list, blank=True, help_text="For a choice: its options, comma-separated.")
+    options = ArrayField(
+        models.CharField(max_length=255),
+        default=list,
+        blank=True,
+        help_text="For a choice: its options, comma-separated.",
+    )
     position = models.PositiveIntegerField(default=0)
 
     class Meta(TenantModel.Meta):

@@ -7,44 +7,56 @@ from typing import Any
 
 from django.db import transaction
 
-from leads.events import CREATED, STATUS_CHANGED
 from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPoint
 from leads.phones import Phone
-from organizations.actors import Actor, columns
+from leads.topics import CREATED, STATUS_CHANGED
+from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.api.exceptions import Invalid
-from pipeline_backend.moments import now
-from pipeline_backend.rows import Fixed, Slot, find_or_insert, insert, insert_or_find, settle_race, update
+from pipeline_backend.api.exceptions import ValidationFailed
+from pipeline_backend.db.compiled import CompiledQuery, Param
+from pipeline_backend.db.retry import atomic_with_retry
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.db.writes import get_or_insert, insert_all, insert_or_get, update_columns
 from statuses.models import PAID, Board, Role, Status
 from statuses.services import defaults, status_for
-from webhooks.services import record
+from webhooks.services import record_event
 
-SOURCE: Fixed[Source] = Fixed(lambda: Source.objects.of(Slot("organization")).named(Slot("name", "text")))
-LEAD: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().filter(pk=Slot("id")))
-LEAD_OF_EMAIL: Fixed[Lead] = Fixed(lambda: Lead.objects.of(Slot("organization")).locked().with_email(Slot("organization"), Slot("email", "text")))
-LEAD_ID: Fixed[tuple[uuid.UUID]] = Fixed(
-    lambda: Lead.objects.of(Slot("organization")).with_email(Slot("organization"), Slot("email", "text")).values_list("pk")
+SOURCE: CompiledQuery[Source] = CompiledQuery(
+    lambda: Source.objects.of(Param("organization")).named(Param("name", "text"))
 )
-FILLED = ["last_source", "first_name", "last_name", "setter", "phone_e164", "phone_country"]
-POINTED = ["next_touch_point_at", "next_touch_point_type"]
+LEAD: CompiledQuery[Lead] = CompiledQuery(
+    lambda: Lead.objects.of(Param("organization")).locked().filter(pk=Param("id"))
+)
+LEAD_OF_EMAIL: CompiledQuery[Lead] = CompiledQuery(
+    lambda: Lead.objects.of(Param("organization")).locked().with_email(Param("organization"), Param("email", "text"))
+)
+LEAD_ID: CompiledQuery[tuple[uuid.UUID]] = CompiledQuery(
+    lambda: (
+        Lead.objects.of(Param("organization"))
+        .with_email(Param("organization"), Param("email", "text"))
+        .values_list("pk")
+    )
+)
+MERGED_FIELDS = ["last_source", "first_name", "last_name", "setter", "phone_e164", "phone_country"]
+TOUCH_POINT_FIELDS = ["next_touch_point_at", "next_touch_point_type"]
 
 
-def source_named(*, organization: Organization, name: str) -> Source:
+def get_or_create_source(*, organization: Organization, name: str) -> Source:
     """The organization's source of this name, made on first use (decision 17)."""
     find = partial(SOURCE.first, organization=organization.pk, name=name)
-    return find_or_insert(find, Source(organization=organization, name=name))[0]
+    return get_or_insert(find, Source(organization=organization, name=name))[0]
 
 
-def known_lead(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
+def get_lead_for_update(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
     """The lead with this id, locked; 400 if the organization has none."""
     lead = LEAD.first(organization=organization.pk, id=lead_id)
     if lead is None:
-        raise Invalid({"lead_id": ["is not known in the organization"]})
+        raise ValidationFailed({"lead_id": ["is not known in the organization"]})
     lead.organization = organization
     return lead
 
 
-def find_or_create(fresh: Lead, *, is_known: bool = True) -> tuple[Lead, bool]:
+def get_or_create_lead(fresh: Lead, *, is_known: bool = True) -> tuple[Lead, bool]:
     """The organization's lead of the same e-mail, locked, or this new one, stored as it is; True if new.
 
     `is_known` says whether there was one a moment ago: it decides what is tried first, not what is found.
@@ -52,27 +64,35 @@ def find_or_create(fresh: Lead, *, is_known: bool = True) -> tuple[Lead, bool]:
     For a new lead the caller inserts the `first_line` of its history, and records `lead.created`: see `announce`.
     """
     find = partial(LEAD_OF_EMAIL.first, organization=fresh.organization_id, email=fresh.email)
-    lead, is_new = find_or_insert(find, fresh) if is_known else insert_or_find(fresh, find)
+    lead, is_new = get_or_insert(find, fresh) if is_known else insert_or_get(fresh, find)
     lead.organization = fresh.organization
     return lead, is_new
 
 
-def new_lead(*, organization: Organization, email: str, status: Status, source: Source, **names: str) -> Lead:
+def build_lead(*, organization: Organization, email: str, status: Status, source: Source, **names: str) -> Lead:
     """A lead that is not stored yet."""
     return Lead(organization=organization, email=email, status=status, first_source=source, last_source=source, **names)
 
 
-def first_line(lead: Lead, *, actor: Actor) -> LeadStatusChange:
+def initial_status_change(lead: Lead, *, actor: Actor) -> LeadStatusChange:
     """How a new lead's history begins, not stored yet."""
-    return status_line(lead, None, lead.status, actor)
+    return build_status_change(lead, None, lead.status, actor)
 
 
-def announce(lead: Lead, *, actor: Actor) -> None:
+def record_lead_created(lead: Lead, *, actor: Actor) -> None:
     """Record that the lead is new."""
-    record(CREATED, lead, actor=actor)
+    record_event(CREATED, lead, actor=actor)
 
 
-def fill(lead: Lead, *, source: Source, phone: Phone | None = None, first_name: str = "", last_name: str = "", setter: Membership | None = None) -> None:
+def merge_submission(
+    lead: Lead,
+    *,
+    source: Source,
+    phone: Phone | None = None,
+    first_name: str = "",
+    last_name: str = "",
+    setter: Membership | None = None,
+) -> None:
     """Take in what a submission or booking says: empty fields are filled, known ones kept (decision 14).
 
     The last source and the setter follow the newest word. Call it on a locked lead, then `keep`.
@@ -86,7 +106,7 @@ def fill(lead: Lead, *, source: Source, phone: Phone | None = None, first_name: 
     lead.updated_at = now()
 
 
-def point_at(lead: Lead, appointment_at: datetime | None) -> None:
+def set_next_touch_point(lead: Lead, appointment_at: datetime | None) -> None:
     """Point the lead at its earliest upcoming appointment, or at none (decision 16).
 
     What staff set stays while it is still to come and earlier. Call it on a locked lead, then `keep`.
@@ -101,18 +121,18 @@ def point_at(lead: Lead, appointment_at: datetime | None) -> None:
     lead.updated_at = now()
 
 
-def keep(lead: Lead) -> None:
+def save_lead(lead: Lead) -> None:
     """Store what `fill` and `point_at` have changed of a locked lead."""
-    update(lead, *FILLED, *POINTED, "updated_at")
+    update_columns(lead, *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at")
 
 
-def move_automatically(lead: Lead, to: Status | None, *, actor: Actor) -> None:
+def set_status_automatically(lead: Lead, to: Status | None, *, actor: Actor) -> None:
     """A step that nobody chose, never out of a paid status (decision 20); `keep` in any case."""
-    if to is None or lead.status.role in PAID or not move(lead, to, actor=actor):
-        keep(lead)
+    if to is None or lead.status.role in PAID or not set_status(lead, to, actor=actor):
+        save_lead(lead)
 
 
-def move(lead: Lead, to: Status, *, actor: Actor) -> bool:
+def set_status(lead: Lead, to: Status, *, actor: Actor) -> bool:
     """Put a locked lead into a status, with history and event; False, and nothing recorded, if it is there already.
 
     What else has changed of the lead is stored with it: `keep`.
@@ -122,15 +142,22 @@ def move(lead: Lead, to: Status, *, actor: Actor) -> bool:
         return False
     lead.status = to
     lead.updated_at = now()
-    update(lead, "status", *FILLED, *POINTED, "updated_at")
-    insert(status_line(lead, before, to, actor))
-    record(STATUS_CHANGED, lead, actor=actor, previous={"status": {"id": before.pk, "name": before.name, "role": before.role}})
+    update_columns(lead, "status", *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at")
+    insert_all(build_status_change(lead, before, to, actor))
+    record_event(
+        STATUS_CHANGED,
+        lead,
+        actor=actor,
+        previous={"status": {"id": before.pk, "name": before.name, "role": before.role}},
+    )
     return True
 
 
-def status_line(lead: Lead, before: Status | None, to: Status, actor: Actor) -> LeadStatusChange:
+def build_status_change(lead: Lead, before: Status | None, to: Status, actor: Actor) -> LeadStatusChange:
     """A line of the history, not stored yet."""
-    return LeadStatusChange(organization=lead.organization, lead=lead, from_status=before, to_status=to, **columns(actor))
+    return LeadStatusChange(
+        organization=lead.organization, lead=lead, from_status=before, to_status=to, **actor_columns(actor)
+    )
 
 
 def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUID, status_id: uuid.UUID) -> Lead | None:
@@ -141,10 +168,10 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUI
         if lead is None:
             return None
         lead.organization = organization
-        move(lead, status_for(organization, Board.LEAD, status_id), actor=actor)
+        set_status(lead, status_for(organization, Board.LEAD, status_id), actor=actor)
         return lead
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
 def add_lead(*, organization: Organization, actor: Actor, email: str, **facts: Any) -> Lead:
@@ -152,17 +179,21 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **facts: A
 
     def attempt() -> Lead:
         known = dict(facts)
-        source = source_named(organization=organization, name="MANUAL")
-        status = known.pop("status", None) or defaults(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
-        lead, is_new = find_or_create(new_lead(organization=organization, email=email, status=status, source=source))
+        source = get_or_create_source(organization=organization, name="MANUAL")
+        status = (
+            known.pop("status", None) or defaults(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
+        )
+        lead, is_new = get_or_create_lead(
+            build_lead(organization=organization, email=email, status=status, source=source)
+        )
         if not is_new:
-            raise Invalid({"email": ["belongs to a lead already"]})
-        insert(first_line(lead, actor=actor))
-        store(lead, known)
-        announce(lead, actor=actor)
+            raise ValidationFailed({"email": ["belongs to a lead already"]})
+        insert_all(initial_status_change(lead, actor=actor))
+        save_fields(lead, known)
+        record_lead_created(lead, actor=actor)
         return lead
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
 def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: Any) -> Lead:
@@ -170,24 +201,24 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: 
 
     def attempt() -> Lead:
         changes = dict(facts)
-        stored = known_lead(organization=organization, lead_id=lead.pk)
+        stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
         status = changes.pop("status", stored.status)
         if "email" in changes:
             refuse_taken_email(stored, changes["email"])
-        store(stored, changes)
-        move(stored, status, actor=actor)
+        save_fields(stored, changes)
+        set_status(stored, status, actor=actor)
         return stored
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
 def refuse_taken_email(lead: Lead, email: str) -> None:
     """400 if another lead has it."""
     if Lead.objects.of(lead.organization).with_email(lead.organization_id, email).exclude(pk=lead.pk).exists():
-        raise Invalid({"email": ["belongs to another lead"]})
+        raise ValidationFailed({"email": ["belongs to another lead"]})
 
 
-def store(lead: Lead, facts: dict[str, Any]) -> None:
+def save_fields(lead: Lead, facts: dict[str, Any]) -> None:
     """Write the facts on a locked lead."""
     for name, value in facts.items():
         setattr(lead, name, value)

@@ -4,44 +4,43 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leads.filters import LeadFilter
-from leads.serializers import StatusUpdateInput
+from leads.serializers import LeadSerializer, StatusUpdateInputSerializer
 from leads.services import change_status
-from leads.shapes import LeadDetail
-from pipeline_backend.api.exceptions import Missing
-from pipeline_backend.api.responses import done
-from pipeline_backend.api.schema import Done, ListOf, One, operation
-from pipeline_backend.api.shapes import Nested, Shape, Uuid
+from pipeline_backend.api.exceptions import ResourceNotFound
+from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, operation
+from pipeline_backend.api.responses import action_response
+from pipeline_backend.api.sql_serializers import NestedObject, SQLSerializer, UUIDField
 from pipeline_backend.api.viewsets import ExternalViewSet
-from statuses.shapes import StatusShape
+from statuses.serializers import StatusSerializer
 
 
-class StatusUpdate(Shape):
+class StatusUpdate(SQLSerializer):
     """A lead's new status."""
 
-    id = Uuid(help="The lead.")
-    status = Nested(StatusShape)
+    id = UUIDField(help="The lead.")
+    status = NestedObject(StatusSerializer)
 
 
 class LeadViewSet(ExternalViewSet):
     """Leads."""
 
-    @operation("List leads", answers={200: ListOf(LeadDetail)}, filters=LeadFilter)
+    @operation("List leads", answers={200: ListResponse(LeadSerializer)}, filters=LeadFilter)
     def list(self, request: Request) -> Response:
         """One page of the organization's leads, newest first."""
         chosen = LeadFilter(request.query_params, organization=self.organization)
-        return self.list_of(LeadDetail, chosen, message="Leads retrieved")
+        return self.list_of(LeadSerializer, chosen, message="Leads retrieved")
 
-    @operation("Get a lead", answers={200: One(LeadDetail)})
+    @operation("Get a lead", answers={200: DetailResponse(LeadSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """One lead."""
-        return self.detail_of(LeadDetail, id, message="Lead retrieved")
+        return self.detail_of(LeadSerializer, id, message="Lead retrieved")
 
-    @operation("Update a lead's status", takes=StatusUpdateInput, answers={200: Done(StatusUpdate)})
+    @operation("Update a lead's status", takes=StatusUpdateInputSerializer, answers={200: ActionResponse(StatusUpdate)})
     def update_status(self, request: Request, id: str) -> Response:
         """Move a lead to any status of the lead board. The same status again answers 200 and records nothing."""
-        wanted = self.read(StatusUpdateInput)
+        wanted = self.read(StatusUpdateInputSerializer)
         lead = change_status(organization=self.organization, actor=self.actor, lead_id=self.id_of(id), **wanted)
         if lead is None:
-            raise Missing
-        status = StatusShape.one(self.organization, lead.status_id)
-        return done("Lead status updated", {"id": lead.pk, "status": status})
+            raise ResourceNotFound
+        status = StatusSerializer.one(self.organization, lead.status_id)
+        return action_response("Lead status updated", {"id": lead.pk, "status": status})

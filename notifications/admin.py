@@ -14,14 +14,19 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.models import Kind, MailPreference, Notification
 from notifications.services import mute
-from organizations.admin.acts import Confirmation, act
+from organizations.admin.actions import Confirmation, object_action
 from organizations.admin.members import MembershipAdmin
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import Membership
-from organizations.rights import Area
-from pipeline_backend.outbox import State
+from organizations.permissions import Area
+from pipeline_backend.outbox.models import State
 
-STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}
+STATE_COLORS = {
+    State.PENDING.label: "info",
+    State.DONE.label: "success",
+    State.DEAD.label: "danger",
+    State.CANCELED.label: "warning",
+}
 
 
 @admin.register(Notification)
@@ -30,12 +35,27 @@ class NotificationAdmin(TenantAdmin):
 
     area = Area.RECORDS
     can_add = can_change = False
-    list_display = ("kind", "medium", "recipient", "state_label", "attempts", "last_error", "finished_at", "created_at")
+    list_display = (
+        "kind",
+        "medium",
+        "recipient",
+        "state_label",
+        "attempt_count",
+        "last_error",
+        "finished_at",
+        "created_at",
+    )
     joins = ("recipient__user",)
     list_filter = ("kind", "medium", "state", ("created_at", RangeDateFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
     search_help_text = "The recipient's name or e-mail"
-    fields = (("kind", "medium", "recipient"), ("state", "attempts"), ("last_error", "next_attempt_at"), ("created_at", "finished_at"), "content")
+    fields = (
+        ("kind", "medium", "recipient"),
+        ("state", "attempt_count"),
+        ("last_error", "next_attempt_at"),
+        ("created_at", "finished_at"),
+        "content",
+    )
     readonly_fields = ("content",)
 
     @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
@@ -46,14 +66,16 @@ class NotificationAdmin(TenantAdmin):
     @admin.display(description="Facts")
     def content(self, notification: Notification) -> SafeString:
         """What the message is written from."""
-        text = json.dumps(notification.facts, indent=2, ensure_ascii=False)
+        text = json.dumps(notification.context, indent=2, ensure_ascii=False)
         return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
 
 
 class MailsForm(Confirmation):
     """The kinds of mails that a member gets."""
 
-    wanted = forms.MultipleChoiceField(choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Mails about")
+    wanted = forms.MultipleChoiceField(
+        choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Mails about"
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -70,7 +92,7 @@ class MemberAdmin(MembershipAdmin):
 
     actions_detail = (*MembershipAdmin.actions_detail, "choose_mails")
 
-    @act("Choose mails", icon="mail", question="Which notifications does the member get?", form=MailsForm)
+    @object_action("Choose mails", icon="mail", question="Which notifications does the member get?", form=MailsForm)
     def choose_mails(self, request: HttpRequest, member: Membership, form: Any) -> None:
         """By the member, or by who leads the team."""
         mute(member=member, kinds=[kind for kind in Kind.values if kind not in form.cleaned_data["wanted"]])

@@ -11,9 +11,10 @@ from typing import ClassVar
 
 from django.db.models import Q
 
-from notifications.models import Medium, Notification
+from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
-from pipeline_backend.outbox import Queue, Result
+from pipeline_backend.outbox.queue import Queue
+from pipeline_backend.outbox.retries import Result
 
 Send = Callable[[Notification], Awaitable[Result]]
 
@@ -21,7 +22,7 @@ Send = Callable[[Notification], Awaitable[Result]]
 class Channel(ABC):
     """A medium, and how it sends."""
 
-    medium: ClassVar[Medium]
+    medium: ClassVar[ChannelKind]
 
     @abstractmethod
     def session(self, organization: Organization) -> AbstractAsyncContextManager[Send]:

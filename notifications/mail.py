@@ -19,21 +19,25 @@ from django.template.loader import render_to_string
 
 from notifications.channels import Channel, Send
 from notifications.invitations import invitation
-from notifications.models import CALLS, Medium, Notification
+from notifications.models import APPOINTMENT_KINDS, ChannelKind, Notification
 from organizations.models import Organization, User
-from pipeline_backend.outbox import Result
+from pipeline_backend.outbox.retries import Result
 
 
 def compose(notification: Notification) -> EmailMultiAlternatives:
     """The mail of a notification, from its row alone."""
-    return compose_call(notification) if notification.kind in CALLS else compose_endpoints(notification)
+    return compose_call(notification) if notification.kind in APPOINTMENT_KINDS else compose_endpoints(notification)
 
 
 def compose_call(notification: Notification) -> EmailMultiAlternatives:
     """A call's mail: text, HTML, and the invitation as a calendar part and a file."""
-    facts = tamed(notification.facts)
+    facts = tamed(notification.context)
     start = datetime.fromisoformat(facts["schedule_time"])
-    context = {**facts, "when": local(start, reader(notification).time_zone), "link": admin_link("appointments/appointment", facts["appointment_id"])}
+    context = {
+        **facts,
+        "when": format_local_time(start, reader(notification).time_zone),
+        "link": admin_link("appointments/appointment", facts["appointment_id"]),
+    }
     mail = written(notification, f"{facts['lead_name']}, {context['when']}", "call", context)
     method, calendar = invitation(notification.kind, facts, start)
     mail.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
@@ -43,8 +47,15 @@ def compose_call(notification: Notification) -> EmailMultiAlternatives:
 
 def compose_endpoints(notification: Notification) -> EmailMultiAlternatives:
     """One digest of all the organization's endpoints that fail."""
-    endpoints = [{**one, "link": admin_link("webhooks/endpoint", one["id"])} for one in notification.facts["endpoints"]]
-    return written(notification, ", ".join(one["name"] for one in endpoints), "endpoints", {**notification.facts, "endpoints": endpoints})
+    endpoints = [
+        {**one, "link": admin_link("webhooks/endpoint", one["id"])} for one in notification.context["endpoints"]
+    ]
+    return written(
+        notification,
+        ", ".join(one["name"] for one in endpoints),
+        "endpoints",
+        {**notification.context, "endpoints": endpoints},
+    )
 
 
 def written(notification: Notification, subject: str, template: str, context: dict[str, Any]) -> EmailMultiAlternatives:
@@ -66,7 +77,7 @@ def reader(notification: Notification) -> User:
     return notification.recipient.user
 
 
-def local(start: datetime, time_zone: str) -> str:
+def format_local_time(start: datetime, time_zone: str) -> str:
     """The time as its reader's clock shows it, with the zone."""
     try:
         zone = ZoneInfo(time_zone)
@@ -80,14 +91,21 @@ def admin_link(page: str, id: str) -> str:
     return f"{settings.BASE_URL}/admin/{page}/{id}/change/"
 
 
-UNRULY = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # what terminals obey, and what turns the reading direction
+UNRULY = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+)  # what terminals obey, and what turns the reading direction
 
 
 def tamed(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts, each name in one line; a note keeps its lines."""
     names = {name: one_line(facts[name]) for name in ("lead_name", "event_type", "host", "organization")}
     people = [{**person, "name": one_line(person["name"])} for person in facts["attendees"]]
-    return {**facts, **names, "attendees": people, "note": "\n".join(UNRULY.sub(" ", line) for line in facts["note"].splitlines())}
+    return {
+        **facts,
+        **names,
+        "attendees": people,
+        "note": "\n".join(UNRULY.sub(" ", line) for line in facts["note"].splitlines()),
+    }
 
 
 def one_line(text: str) -> str:
@@ -102,7 +120,7 @@ _senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")  # smtpl
 class Mail(Channel):
     """E-mail, one connection to the mail server for an organization's turn."""
 
-    medium = Medium.EMAIL
+    medium = ChannelKind.EMAIL
 
     @asynccontextmanager
     async def session(self, organization: Organization) -> AsyncIterator[Send]:
@@ -158,4 +176,6 @@ def error_class(error: Exception) -> str:
     """One word for staff; smtplib hides a timeout inside its own errors."""
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         return "recipient_refused"
-    return "timeout" if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError) else "mail_server"
+    return (
+        "timeout" if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError) else "mail_server"
+    )

@@ -5,9 +5,9 @@ from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
+from organizations.isolation.tenancy import TenantModel
 from organizations.models import Membership
-from organizations.tenancy import TenantModel
-from pipeline_backend.outbox import Job, State
+from pipeline_backend.outbox.models import Job, State
 
 
 class Kind(models.TextChoices):
@@ -19,10 +19,10 @@ class Kind(models.TextChoices):
     ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need you"
 
 
-CALLS = [Kind.CALL_BOOKED, Kind.CALL_RESCHEDULED, Kind.CALL_CANCELED]
+APPOINTMENT_KINDS = [Kind.CALL_BOOKED, Kind.CALL_RESCHEDULED, Kind.CALL_CANCELED]
 
 
-class Medium(models.TextChoices):
+class ChannelKind(models.TextChoices):
     """How it is told."""
 
     EMAIL = "EMAIL", "E-mail"
@@ -34,14 +34,18 @@ class Notification(TenantModel, Job):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
-    medium = models.CharField(max_length=8, choices=Medium.choices, default=Medium.EMAIL, editable=False)
+    medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)
     recipient = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
-    facts = models.JSONField(editable=False)
+    context = models.JSONField(editable=False, db_column="facts")
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
         indexes = [
-            models.Index(fields=["organization", "medium", "next_attempt_at"], condition=Q(state=State.PENDING), name="notification_due"),
+            models.Index(
+                fields=["organization", "medium", "next_attempt_at"],
+                condition=Q(state=State.PENDING),
+                name="notification_due",
+            ),
             models.Index(fields=["organization", "-created_at", "-id"], name="notification_newest"),
         ]
 
@@ -52,8 +56,12 @@ class Notification(TenantModel, Job):
 class MailPreference(TenantModel):
     """What a member does not want to be mailed about; whoever has none of these rows wants all."""
 
-    member = models.OneToOneField(Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference")
-    muted = ArrayField(models.CharField(max_length=20, choices=Kind.choices), default=list, blank=True, verbose_name="no mails about")
+    member = models.OneToOneField(
+        Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference"
+    )
+    muted = ArrayField(
+        models.CharField(max_length=20, choices=Kind.choices), default=list, blank=True, verbose_name="no mails about"
+    )
 
     class Meta(TenantModel.Meta):
         pass

@@ -2,30 +2,36 @@
 
 from typing import Any
 
-from notifications.models import CALLS, Kind, MailPreference, Medium, Notification
+from notifications.models import APPOINTMENT_KINDS, ChannelKind, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
-from pipeline_backend.doorbell import Doorbell
-from pipeline_backend.rows import insert
+from pipeline_backend.db.writes import insert_all
+from pipeline_backend.outbox.wakeup import WakeUp
 
-DRAIN = "notifications.drain"
+WAKE_UP_TASK = "notifications.drain"
 
 
-def queue(*, organization: Organization, kind: Kind, recipients: list[Membership], facts: dict[str, Any]) -> None:
+def enqueue(*, organization: Organization, kind: Kind, recipients: list[Membership], context: dict[str, Any]) -> None:
     """A row for each message, in the transaction of the change; a ring after its commit."""
-    insert(*messages(organization=organization, kind=kind, recipients=recipients, facts=facts))
+    insert_all(*build_notifications(organization=organization, kind=kind, recipients=recipients, context=context))
 
 
-def messages(*, organization: Organization, kind: Kind, recipients: list[Membership], facts: dict[str, Any]) -> list[Notification]:
+def build_notifications(
+    *, organization: Organization, kind: Kind, recipients: list[Membership], context: dict[str, Any]
+) -> list[Notification]:
     """The rows, for the caller to store in this transaction; the ring after its commit is ordered.
 
     A mail for each recipient who wants it; for calls one message to the organization's Slack, where there is one.
     """
-    facts = facts | {"attendees": [{"name": str(member), "email": member.user.email} for member in recipients]}
-    rows = [Notification(organization=organization, kind=kind, recipient=member, facts=facts) for member in recipients if wants(member, kind)]
-    if organization.slack_url and kind in CALLS:
-        rows.append(Notification(organization=organization, kind=kind, medium=Medium.SLACK, facts=facts))
+    context = context | {"attendees": [{"name": str(member), "email": member.user.email} for member in recipients]}
+    rows = [
+        Notification(organization=organization, kind=kind, recipient=member, context=context)
+        for member in recipients
+        if wants(member, kind)
+    ]
+    if organization.slack_url and kind in APPOINTMENT_KINDS:
+        rows.append(Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context))
     if rows:
-        Doorbell.ring(DRAIN, organization.pk)
+        WakeUp.ring(WAKE_UP_TASK, organization.pk)
     return rows
 
 

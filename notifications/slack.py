@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 
 from notifications.channels import Channel, Send
-from notifications.mail import admin_link, local, one_line
-from notifications.models import Medium, Notification
+from notifications.mail import admin_link, format_local_time, one_line
+from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
-from pipeline_backend.outbox import Result
-from pipeline_backend.sending import Line
+from pipeline_backend.egress.client import EndpointClient
+from pipeline_backend.outbox.retries import Result
 
 LONGEST_NAME = 150
 
@@ -20,12 +20,12 @@ LONGEST_NAME = 150
 class Slack(Channel):
     """One connection for an organization's turn."""
 
-    medium = Medium.SLACK
+    medium = ChannelKind.SLACK
 
     @asynccontextmanager
     async def session(self, organization: Organization) -> AsyncIterator[Send]:
         """A function that posts over one connection; without an address any more, the message is given up."""
-        line = Line(organization.slack_url)
+        line = EndpointClient(organization.slack_url)
 
         async def send(notification: Notification) -> Result:
             if not organization.slack_url:
@@ -40,8 +40,8 @@ class Slack(Channel):
 
 def message(notification: Notification) -> dict[str, Any]:
     """What Slack shows: one line for the list, and the facts under it."""
-    facts = notification.facts
-    when = local(datetime.fromisoformat(facts["schedule_time"]), "UTC")
+    facts = notification.context
+    when = format_local_time(datetime.fromisoformat(facts["schedule_time"]), "UTC")
     title = f"{notification.get_kind_display()}: {escaped(facts['lead_name'])}"
     lines = [
         f"*{title}*",
@@ -49,7 +49,11 @@ def message(notification: Notification) -> dict[str, Any]:
         f"Host: {escaped(facts['host'] or 'nobody yet')}",
         f"<{admin_link('appointments/appointment', facts['appointment_id'])}|Open it>",
     ]
-    text = {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}  # otherwise Slack makes links and mentions of plain words
+    text = {
+        "type": "mrkdwn",
+        "text": "\n".join(lines),
+        "verbatim": True,
+    }  # otherwise Slack makes links and mentions of plain words
     return {"text": f"{title}, {when}", "blocks": [{"type": "section", "text": text}]}
 
 

@@ -3,23 +3,23 @@
 from celery import shared_task
 
 from notifications.mail import Mail
-from notifications.services import DRAIN
+from notifications.services import WAKE_UP_TASK
 from notifications.slack import Slack
-from pipeline_backend.courier import deliver
-from pipeline_backend.doorbell import Doorbell
+from pipeline_backend.outbox.dispatcher import dispatch
+from pipeline_backend.outbox.wakeup import WakeUp
 
 QUEUES = [Mail().queue(), Slack().queue()]
 
 
-@shared_task(name=DRAIN)
+@shared_task(name=WAKE_UP_TASK)
 def drain(organization_id: str) -> None:
     """Have sent what is due in one organization; ring again if a turn was not enough."""
-    if any([deliver(queue, organization_id) for queue in QUEUES]):  # noqa: C419  # each gets its turn
-        Doorbell.ring(DRAIN, organization_id)
+    if any([dispatch(queue, organization_id) for queue in QUEUES]):  # noqa: C419  # each gets its turn
+        WakeUp.ring(WAKE_UP_TASK, organization_id)
 
 
 @shared_task(name="notifications.sweep")
 def sweep() -> None:
     """Find what no doorbell announced."""
     for organization_id in {group for queue in QUEUES for group in queue.due()}:
-        Doorbell.ring(DRAIN, organization_id)
+        WakeUp.ring(WAKE_UP_TASK, organization_id)

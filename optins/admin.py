@@ -3,11 +3,11 @@
 from django.contrib import admin
 from unfold.contrib.filters.admin import RangeDateFilter
 
-from leads.admin import LeadAdmin
+from leads.admin.leads import LeadAdmin
 from optins.models import TRAFFIC, OptIn, QuestionAnswer
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import TenantAdmin
-from organizations.rights import Area
+from organizations.permissions import Area
 
 
 class AnswerInline(ReadOnlyInline):
@@ -32,7 +32,17 @@ class OptInAdmin(TenantAdmin):
     search_help_text = "The lead's name or e-mail, reference or form"
     inlines = (AnswerInline,)
     fieldsets = (
-        (None, {"fields": ["lead", ("source", "created_at"), ("provider_form_name", "provider_form_id"), "external_reference"]}),
+        (
+            None,
+            {
+                "fields": [
+                    "lead",
+                    ("source", "created_at"),
+                    ("provider_form_name", "provider_form_id"),
+                    "external_reference",
+                ]
+            },
+        ),
         ("Traffic", {"fields": [tuple(TRAFFIC[:3]), tuple(TRAFFIC[3:5]), "referrer", "landing_page"]}),
     )
 

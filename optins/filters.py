@@ -4,19 +4,19 @@ from typing import ClassVar
 
 from leads.models import Lead
 from optins.models import OptIn, OptInSource
-from organizations.filters import CountedList
-from pipeline_backend.api.filters import KnownId, Members, MomentFrom, MomentTo
+from organizations.filters import CountedListFilter
+from pipeline_backend.api.filters import ChoiceFilter, DateTimeFromFilter, DateTimeToFilter, RelatedIdFilter
 
 
-class OptInFilter(CountedList):
+class OptInFilter(CountedListFilter):
     """Which opt-ins."""
 
     orderings: ClassVar[list[str]] = ["created_at"]
 
-    source = Members("source", OptInSource, single=True, help="An opt-in source.")
-    lead_id = KnownId("lead", Lead, help="A lead of the organization.")
-    created_from = MomentFrom("created_at")
-    created_to = MomentTo("created_at")
+    source = ChoiceFilter("source", OptInSource, single=True, help="An opt-in source.")
+    lead_id = RelatedIdFilter("lead", Lead, help="A lead of the organization.")
+    created_from = DateTimeFromFilter("created_at")
+    created_to = DateTimeToFilter("created_at")
 
     class Meta:
         model = OptIn

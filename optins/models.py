@@ -5,7 +5,7 @@ from django.db.models import UniqueConstraint
 from uuid_utils.compat import uuid7
 
 from leads.models import Lead
-from organizations.tenancy import TenantModel
+from organizations.isolation.tenancy import TenantModel
 
 
 class OptInSource(models.TextChoices):
@@ -63,7 +63,9 @@ class OptIn(TenantModel, Traffic):
     class Meta(TenantModel.Meta):
         verbose_name = "opt-in"
         ordering = ["-created_at", "-id"]
-        constraints = [UniqueConstraint("organization", "source", "external_reference", name="one_opt_in_per_reference_and_source")]
+        constraints = [
+            UniqueConstraint("organization", "source", "external_reference", name="one_opt_in_per_reference_and_source")
+        ]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="opt_in_newest"),
             models.Index(fields=["organization", "source", "-created_at", "-id"], name="opt_in_source"),

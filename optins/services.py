@@ -6,20 +6,36 @@ from uuid import UUID
 
 from leads.models import Lead, Source
 from leads.phones import Phone
-from leads.services import LEAD_ID, SOURCE, announce, fill, find_or_create, first_line, keep, new_lead, source_named
-from optins.events import CREATED
+from leads.services import (
+    LEAD_ID,
+    SOURCE,
+    build_lead,
+    get_or_create_lead,
+    get_or_create_source,
+    initial_status_change,
+    merge_submission,
+    record_lead_created,
+    save_lead,
+)
 from optins.models import OptIn, QuestionAnswer
+from optins.topics import CREATED
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
-from pipeline_backend.rows import Fixed, Slot, Together, insert, settle_race
+from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
+from pipeline_backend.db.retry import atomic_with_retry
+from pipeline_backend.db.writes import insert_all
 from statuses.models import Board, Role, Status
 from statuses.services import DEFAULT_ON
-from webhooks.services import record
+from webhooks.services import record_event
 
-STORED: Fixed[tuple[UUID, UUID]] = Fixed(
-    lambda: OptIn.objects.of(Slot("organization")).filter(source=Slot("source"), external_reference=Slot("reference")).values_list("pk", "lead_id")
+STORED: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
+    lambda: (
+        OptIn.objects.of(Param("organization"))
+        .filter(source=Param("source"), external_reference=Param("reference"))
+        .values_list("pk", "lead_id")
+    )
 )
-THERE = Together(STORED, DEFAULT_ON[Board.LEAD], SOURCE, LEAD_ID)
+THERE = CombinedQuery(STORED, DEFAULT_ON[Board.LEAD], SOURCE, LEAD_ID)
 
 
 @dataclass(frozen=True)
@@ -62,31 +78,44 @@ def submit(
 
     def attempt() -> Submission:
         reference = {"source": source, "reference": external_reference}
-        there = There(*THERE.first(organization=organization.pk, role=Role.NEW_LEAD.value, name=named, email=email, **reference))
+        there = There(
+            *THERE.first(organization=organization.pk, role=Role.NEW_LEAD.value, name=named, email=email, **reference)
+        )
         if there.stored:
             return Submission(*there.stored, is_new_lead=False)
-        facts = {"phone": phone, "first_name": first_name, "last_name": last_name, "setter": setter_of(organization, visit.get("utm_content", ""))}
+        facts = {
+            "phone": phone,
+            "first_name": first_name,
+            "last_name": last_name,
+            "setter": setter_of(organization, visit.get("utm_content", "")),
+        }
         lead, is_new = lead_of(organization, email, named, facts, there)
-        opt_in = OptIn(organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit)
-        answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers or []]
-        insert(opt_in, *answers, *([first_line(lead, actor=actor)] if is_new else []))
+        opt_in = OptIn(
+            organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit
+        )
+        answers = [
+            QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers or []
+        ]
+        insert_all(opt_in, *answers, *([initial_status_change(lead, actor=actor)] if is_new else []))
         if is_new:
-            announce(lead, actor=actor)
-        record(CREATED, opt_in, actor=actor)
+            record_lead_created(lead, actor=actor)
+        record_event(CREATED, opt_in, actor=actor)
         return Submission(opt_in.pk, lead.pk, is_new)
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
-def lead_of(organization: Organization, email: str, source_name: str, facts: dict[str, Any], there: There) -> tuple[Lead, bool]:
+def lead_of(
+    organization: Organization, email: str, source_name: str, facts: dict[str, Any], there: There
+) -> tuple[Lead, bool]:
     """The submission's lead, locked, with its newest source and what the submission says."""
-    source = there.lead_source or source_named(organization=organization, name=source_name)
-    fresh = new_lead(organization=organization, email=email, status=there.status, source=source)
-    fill(fresh, source=source, **facts)
-    lead, is_new = find_or_create(fresh, is_known=there.lead_id is not None)
+    source = there.lead_source or get_or_create_source(organization=organization, name=source_name)
+    fresh = build_lead(organization=organization, email=email, status=there.status, source=source)
+    merge_submission(fresh, source=source, **facts)
+    lead, is_new = get_or_create_lead(fresh, is_known=there.lead_id is not None)
     if not is_new:
-        fill(lead, source=source, **facts)
-        keep(lead)
+        merge_submission(lead, source=source, **facts)
+        save_lead(lead)
     return lead, is_new
 
 

@@ -27,17 +27,17 @@ class Actor:
 SYSTEM = Actor(ActorKind.SYSTEM, "", "System")
 
 
-def staff(user: User) -> Actor:
+def staff_actor(user: User) -> Actor:
     """A person at the admin."""
     return Actor(ActorKind.STAFF, user.pk, user.get_full_name())
 
 
-def key_actor(key: ApiKey) -> Actor:
+def api_key_actor(key: ApiKey) -> Actor:
     """An integration."""
     return Actor(ActorKind.API_KEY, key.key_id, key.name)
 
 
-class Acted(models.Model):
+class ActorFields(models.Model):
     """Columns that say who did something."""
 
     actor_kind = models.CharField(max_length=10, choices=ActorKind.choices, editable=False)
@@ -48,6 +48,6 @@ class Acted(models.Model):
         abstract = True
 
 
-def columns(actor: Actor) -> dict[str, str]:
+def actor_columns(actor: Actor) -> dict[str, str]:
     """The actor as those columns."""
     return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name}

@@ -16,24 +16,28 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from organizations.actors import Actor, key_actor
-from organizations.keys import KeyText, parse_key
+from organizations.actors import Actor, api_key_actor
+from organizations.isolation.row_level_security import ApiKeyLookup, set_scope, set_scope_annotations, tenant_scope
+from organizations.keys import ParsedApiKey, parse_key
 from organizations.models import ApiKey, Organization, Scope
-from organizations.services import note_use
-from organizations.wall import Opening, serve, telling, tenant
-from pipeline_backend.api.ratelimits import Usage, charge, remember, used_up
-from pipeline_backend.moments import now
-from pipeline_backend.rows import Slot
+from organizations.services import touch_last_used
+from pipeline_backend.api.rate_limits import Usage, cache_exhaustion, cached_exhaustion, hit
+from pipeline_backend.db.compiled import Param
+from pipeline_backend.db.timestamps import now
 
 REFUSED = "Invalid or revoked API key"
 NOTE_USE_EVERY = timedelta(minutes=5)
-BY_KEY_ID: Opening[ApiKey] = Opening(
-    lambda: ApiKey.unscoped.select_related("organization").annotate(**telling("organization_id")).filter(key_id=Slot("key_id"))
+BY_KEY_ID: ApiKeyLookup[ApiKey] = ApiKeyLookup(
+    lambda: (
+        ApiKey.unscoped.select_related("organization")
+        .annotate(**set_scope_annotations("organization_id"))
+        .filter(key_id=Param("key_id"))
+    )
 )
 
 
 @dataclass(frozen=True)
-class Access:
+class ApiKeyAuth:
     """What a valid key opens."""
 
     key: ApiKey
@@ -46,18 +50,18 @@ class Access:
     @property
     def actor(self) -> Actor:
         """Who is said to have done it."""
-        return key_actor(self.key)
+        return api_key_actor(self.key)
 
     def charge(self, request: HttpRequest) -> Usage:
         """Count this request against the organization."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
-        usage = charge(request, group="organization", whom=str(self.organization.pk), limit=limit)
-        remember(label(self.key.key_id, bytes(self.key.secret_hash)), usage)
+        usage = hit(request, group="organization", whom=str(self.organization.pk), limit=limit)
+        cache_exhaustion(label(self.key.key_id, bytes(self.key.secret_hash)), usage)
         return usage
 
 
 @dataclass(frozen=True)
-class UsedUp:
+class ExhaustedAuth:
     """What a key opens that was good a moment ago, of an organization that has no request left: nothing, and it costs no query."""
 
     usage: Usage
@@ -75,19 +79,19 @@ def label(key_id: str, secret_hash: bytes) -> str:
 class ApiKeyAuthentication(BaseAuthentication):
     """Every way of being no key gets the same answer."""
 
-    def authenticate(self, request: Request) -> tuple[None, Access | UsedUp]:
+    def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
         """The access that the header's key gives, or 401."""
         given = parse_key(request.headers.get("x-api-key", ""))
-        usage = used_up(label(given.key_id, given.secret_hash)) if given else None
+        usage = cached_exhaustion(label(given.key_id, given.secret_hash)) if given else None
         if usage:
-            return None, UsedUp(usage)
+            return None, ExhaustedAuth(usage)
         key = find(given) if given else None
         if key is None:
             raise AuthenticationFailed(REFUSED)
         if key.last_used_at is None or key.last_used_at < now() - NOTE_USE_EVERY:
             with suppress(DatabaseError):  # a database that takes no writes can still be read
-                note_use(key)
-        return None, Access(key)
+                touch_last_used(key)
+        return None, ApiKeyAuth(key)
 
     def authenticate_header(self, request: Request) -> str:
         """Keeps DRF at 401 (without it, 403)."""
@@ -110,14 +114,14 @@ def ask_first(ask: Callable[[], ApiKey | None]) -> ApiKey | None:
         return ask()
 
 
-def find(given: KeyText) -> ApiKey | None:
+def find(given: ParsedApiKey) -> ApiKey | None:
     """The live key of an active organization, its secret compared in constant time."""
     key = ask_first(partial(BY_KEY_ID.find, given.key_id))
     known = bytes(key.secret_hash) if key else bytes(32)
     is_same = hmac.compare_digest(known, given.secret_hash)
     if not (key and is_same and key.is_live and key.organization.is_active):
         return None
-    serve(tenant(key.organization_id))
+    set_scope(tenant_scope(key.organization_id))
     return key
 
 

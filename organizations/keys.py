@@ -5,13 +5,13 @@ import re
 import zlib
 from dataclasses import dataclass, field
 
-from organizations.models import BASE62, random_base62
+from organizations.defaults import BASE62, random_base62
 
 FORM = re.compile(r"(pb_([0-9A-Za-z]{12})_([0-9A-Za-z]{32}))([0-9A-Za-z]{6})")
 
 
 @dataclass(frozen=True)
-class KeyText:
+class ParsedApiKey:
     """A well-formed key, in its parts."""
 
     key_id: str
@@ -29,17 +29,17 @@ class KeyText:
         return hashlib.sha256(self.secret.encode()).digest()
 
 
-def new_key() -> KeyText:
+def new_key() -> ParsedApiKey:
     """A key nobody has."""
-    return KeyText(key_id=random_base62(12), secret=random_base62(32))
+    return ParsedApiKey(key_id=random_base62(12), secret=random_base62(32))
 
 
-def parse_key(text: str) -> KeyText | None:
+def parse_key(text: str) -> ParsedApiKey | None:
     """The key, or None for what cannot be one: a typing error costs no query."""
     match = FORM.fullmatch(text)
     if match is None or checksum(match[1]) != match[4]:
         return None
-    return KeyText(key_id=match[2], secret=match[3])
+    return ParsedApiKey(key_id=match[2], secret=match[3])
 
 
 def checksum(body: str) -> str:

@@ -1,7 +1,5 @@
 """Who: organizations, people, their memberships, and API keys."""
 
-import secrets
-import string
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -13,21 +11,10 @@ from django.db.models import Q, UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from organizations.tenancy import TenantModel
-from pipeline_backend.encryption import EncryptedField
-from pipeline_backend.moments import MomentField, now
-
-BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
-
-
-def random_base62(length: int) -> str:
-    """So many characters from the system's secure source."""
-    return "".join(secrets.choice(BASE62) for _ in range(length))
-
-
-def new_user_id() -> str:
-    """A user's public id."""
-    return f"user_{random_base62(24)}"
+from organizations.defaults import both_scopes, new_user_id
+from organizations.isolation.tenancy import TenantModel
+from pipeline_backend.db.encryption import EncryptedField
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Organization(models.Model):
@@ -36,12 +23,19 @@ class Organization(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     is_active = models.BooleanField(default=True, help_text="Keys and members of an inactive organization are refused.")
-    default_country = models.CharField(max_length=2, default="US", help_text="ISO country in which phone numbers without + are read.")
-    rate_limit_per_minute = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Requests a minute over all its keys; empty for the server's default."
+    default_country = models.CharField(
+        max_length=2, default="US", help_text="ISO country in which phone numbers without + are read."
     )
-    slack_url = EncryptedField("Slack webhook URL", blank=True, default="", help_text="Incoming webhook; calls are told there too.")
-    created_at = MomentField(default=now, editable=False)
+    rate_limit_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Requests a minute over all its keys; empty for the server's default.",
+    )
+    slack_url = EncryptedField(
+        "Slack webhook URL", blank=True, default="", help_text="Incoming webhook; calls are told there too."
+    )
+    created_at = MillisecondDateTimeField(default=now, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -80,7 +74,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     time_zone = models.CharField(max_length=64, default="UTC", help_text="IANA name; times in mails are shown in it.")
     is_staff = models.BooleanField(default=False, help_text="May sign in to this admin.")
     is_active = models.BooleanField(default=True)
-    date_joined = MomentField(default=now, editable=False)
+    date_joined = MillisecondDateTimeField(default=now, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -116,7 +110,9 @@ class Membership(TenantModel):
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.CLOSER)
     is_active = models.BooleanField(default=True)
-    wants_mail = models.BooleanField("wants notifications", default=True, help_text="E-mails about booked, moved and canceled calls.")
+    wants_mail = models.BooleanField(
+        "wants notifications", default=True, help_text="E-mails about booked, moved and canceled calls."
+    )
 
     class Meta(TenantModel.Meta):
         ordering = ["user__first_name", "user__last_name", "id"]
@@ -133,15 +129,15 @@ class RowCount(TenantModel):
     """
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
-    counted = models.CharField("table", max_length=63, editable=False)
-    part = models.PositiveSmallIntegerField(editable=False)
+    table_name = models.CharField("table", max_length=63, editable=False, db_column="counted")
+    shard = models.PositiveSmallIntegerField(editable=False, db_column="part")
     rows = models.BigIntegerField(editable=False)
 
     class Meta(TenantModel.Meta):
-        constraints = [UniqueConstraint("organization", "counted", "part", name="one_count_per_table_and_part")]
+        constraints = [UniqueConstraint("organization", "table_name", "shard", name="one_count_per_table_and_part")]
 
     def __str__(self) -> str:
-        return f"{self.rows} of {self.counted}"
+        return f"{self.rows} of {self.table_name}"
 
 
 class Scope(models.TextChoices):
@@ -149,11 +145,6 @@ class Scope(models.TextChoices):
 
     READ = "read", "Read"
     WRITE = "write", "Write"
-
-
-def both_scopes() -> list[str]:
-    """A key's scopes unless said otherwise."""
-    return list(Scope.values)
 
 
 class ApiKey(TenantModel):
@@ -164,10 +155,12 @@ class ApiKey(TenantModel):
     secret_hash = models.BinaryField(max_length=32, editable=False)
     name = models.CharField(max_length=255)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices), default=both_scopes)
-    created_by = models.ForeignKey(User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+")
-    expires_at = MomentField(null=True, blank=True)
-    revoked_at = MomentField(null=True, editable=False)
-    last_used_at = MomentField(null=True, editable=False)
+    created_by = models.ForeignKey(
+        User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    expires_at = MillisecondDateTimeField(null=True, blank=True)
+    revoked_at = MillisecondDateTimeField(null=True, editable=False)
+    last_used_at = MillisecondDateTimeField(null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         verbose_name = "API key"

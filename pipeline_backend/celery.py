@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 from django.conf import settings  # the variable first
 
-from pipeline_backend.broker import prepare
+from pipeline_backend.kombu_patches import apply
 
 WORKER_SOCKET_SECONDS = 5
 SWEEP_SECONDS = 2
@@ -18,12 +18,12 @@ DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
 
 
-def every(seconds: int, task: str) -> dict[str, object]:
+def beat_entry(seconds: int, task: str) -> dict[str, object]:
     """A line of the beat table; what waited longer than a few rounds is not worth doing any more."""
     return {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
 
 
-prepare()
+apply()
 app = Celery("pipeline_backend")
 app.conf.update(
     broker_url=settings.REDIS_URL,
@@ -50,10 +50,10 @@ app.conf.update(
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     beat_schedule={
-        "webhooks.sweep": every(SWEEP_SECONDS, "webhooks.sweep"),
-        "notifications.sweep": every(SWEEP_SECONDS, "notifications.sweep"),
-        "digest.send": every(DIGEST_SECONDS, "digest.send"),
-        "webhooks.prune": every(PRUNE_SECONDS, "webhooks.prune"),
+        "webhooks.sweep": beat_entry(SWEEP_SECONDS, "webhooks.sweep"),
+        "notifications.sweep": beat_entry(SWEEP_SECONDS, "notifications.sweep"),
+        "digest.send": beat_entry(DIGEST_SECONDS, "digest.send"),
+        "webhooks.prune": beat_entry(PRUNE_SECONDS, "webhooks.prune"),
     },
 )
 app.autodiscover_tasks(["webhooks", "notifications"])
@@ -61,7 +61,7 @@ app.autodiscover_tasks(["pipeline_backend"], related_name="digest")
 
 
 @setup_logging.connect
-def keep_our_logging(**_: object) -> None:
+def configure_logging(**_: object) -> None:
     """Celery would replace the log's form by its own."""
     from logging.config import dictConfig  # noqa: PLC0415  # only in workers
 
@@ -69,33 +69,33 @@ def keep_our_logging(**_: object) -> None:
 
 
 @celeryd_init.connect
-def be_patient(conf: Any, **_: object) -> None:
+def set_worker_timeouts(conf: Any, **_: object) -> None:
     """A worker has time to wait for Redis; whoever rings from a request has not."""
     conf.broker_transport_options["socket_timeout"] = WORKER_SOCKET_SECONDS
 
 
 @celeryd_after_setup.connect
-def start_courier(**_: object) -> None:
+def start_dispatcher(**_: object) -> None:
     """Every worker looks for work itself, before it has ever reached Redis: neither Redis nor beat can lose any."""
     from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, when apps are ready
-    from pipeline_backend.courier import Courier  # noqa: PLC0415
-    from webhooks.deliveries import DELIVERIES  # noqa: PLC0415
+    from pipeline_backend.outbox.dispatcher import Dispatcher  # noqa: PLC0415
+    from webhooks.queue import DELIVERIES  # noqa: PLC0415
 
-    Courier([DELIVERIES, *QUEUES]).start()
+    Dispatcher([DELIVERIES, *QUEUES]).start()
 
 
 @worker_shutting_down.connect
-def stop_claiming(**_: object) -> None:
+def request_shutdown(**_: object) -> None:
     """Finish what is under way, give the rest back."""
-    from pipeline_backend.outbox import stopping  # noqa: PLC0415
+    from pipeline_backend.outbox.queue import shutdown_requested  # noqa: PLC0415
 
-    stopping.set()
+    shutdown_requested.set()
 
 
 @worker_shutdown.connect
-def finish(**_: object) -> None:
+def stop_dispatcher(**_: object) -> None:
     """Wait for what is under way."""
-    from pipeline_backend.courier import here  # noqa: PLC0415
+    from pipeline_backend.outbox.dispatcher import running_dispatchers  # noqa: PLC0415
 
-    for courier in list(here):
+    for courier in list(running_dispatchers):
         courier.end()

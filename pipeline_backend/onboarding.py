@@ -10,7 +10,7 @@ from statuses.services import seed_defaults
 
 
 @dataclass(frozen=True)
-class Opened:
+class CreatedOrganization:
     """A new organization and its owner; `is_new_user` tells whether the owner still needs a password."""
 
     organization: Organization
@@ -19,11 +19,11 @@ class Opened:
 
 
 @transaction.atomic
-def open_organization(*, name: str, owner_email: str) -> Opened:
+def create_organization(*, name: str, owner_email: str) -> CreatedOrganization:
     """An organization with its ten statuses and its owner; someone known by this e-mail keeps their account."""
     organization = Organization.objects.create(name=name)
     user = User.objects.filter(email__iexact=owner_email.strip()).first()
     is_new = user is None
     owner = add_member(organization=organization, user=user or User.objects.create_user(owner_email), role=Role.OWNER)
     seed_defaults(organization=organization)
-    return Opened(organization, owner, is_new)
+    return CreatedOrganization(organization, owner, is_new)

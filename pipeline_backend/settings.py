@@ -64,12 +64,16 @@ def encryption_keys() -> list[str]:
     """Fernet keys, the one that encrypts first; needed everywhere, so that no secret is ever stored plain."""
     keys = env.list("FIELD_ENCRYPTION_KEYS", default=[])
     if not keys:
-        raise ImproperlyConfigured("FIELD_ENCRYPTION_KEYS must hold at least one Fernet key (comma-separated, newest first)")
+        raise ImproperlyConfigured(
+            "FIELD_ENCRYPTION_KEYS must hold at least one Fernet key (comma-separated, newest first)"
+        )
     for key in keys:
         try:
             Fernet(key)
         except ValueError:
-            raise ImproperlyConfigured("FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, url-safe base64)") from None
+            raise ImproperlyConfigured(
+                "FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, url-safe base64)"
+            ) from None
     return keys
 
 
@@ -107,18 +111,18 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
 ]
 MIDDLEWARE = [
-    "pipeline_backend.api.requestid.RequestIdMiddleware",
-    "pipeline_backend.browsers.BrowserPolicies",
-    "organizations.wall.SecondWall",
+    "pipeline_backend.api.request_id.RequestIdMiddleware",
+    "pipeline_backend.web.security_headers.SecurityHeadersMiddleware",
+    "organizations.isolation.middleware.TenantScopeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "pipeline_backend.pages.Files",
-    "pipeline_backend.pages.Sessions",
+    "pipeline_backend.web.middleware.StaticFilesMiddleware",
+    "pipeline_backend.web.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "pipeline_backend.pages.People",
-    "organizations.staff.StaffWall",
-    "pipeline_backend.timezones.AdminTimeZone",
-    "pipeline_backend.pages.Messages",
+    "pipeline_backend.web.middleware.AuthMiddleware",
+    "organizations.middleware.StaffScopeMiddleware",
+    "pipeline_backend.web.timezones.AdminTimezoneMiddleware",
+    "pipeline_backend.web.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "pipeline_backend.urls"
@@ -127,7 +131,7 @@ APPEND_SLASH = False
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [ROOT / "pipeline_backend" / "templates"],
+        "DIRS": [ROOT / "pipeline_backend" / package / "templates" for package in ("admin", "local", "web")],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -143,16 +147,18 @@ TEMPLATES = [
 UNFOLD = {
     "SITE_TITLE": "Pipeline Backend",
     "SITE_HEADER": "Pipeline Backend",
-    "SITE_SUBHEADER": "pipeline_backend.admin_site.subheader",
+    "SITE_SUBHEADER": "pipeline_backend.admin.site.subheader",
     "SITE_SYMBOL": "filter_alt",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}],
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
+    ],
     "STYLES": [lambda request: static("pipeline_backend/admin.css")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "pipeline_backend.overview.overview",
-    "SIDEBAR": {"navigation": "pipeline_backend.admin_site.menu"},
+    "DASHBOARD_CALLBACK": "pipeline_backend.admin.dashboard.dashboard",
+    "SIDEBAR": {"navigation": "pipeline_backend.admin.site.menu"},
 }
-FORMAT_MODULE_PATH = ["pipeline_backend.formats"]
+FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
 
 # --- database ---------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}
@@ -181,10 +187,18 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "pb",
         # No retries: whoever asks has something better to do than to wait.
-        "OPTIONS": {"socket_timeout": REDIS_SOCKET_SECONDS, "socket_connect_timeout": REDIS_SOCKET_SECONDS, "retry": Retry(NoBackoff(), 0)},
+        "OPTIONS": {
+            "socket_timeout": REDIS_SOCKET_SECONDS,
+            "socket_connect_timeout": REDIS_SOCKET_SECONDS,
+            "retry": Retry(NoBackoff(), 0),
+        },
     },
-    "ratelimits": {"BACKEND": "pipeline_backend.api.ratelimits.SteadyCache"},
-    "memory": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "fallback", "OPTIONS": {"MAX_ENTRIES": 10_000}},
+    "ratelimits": {"BACKEND": "pipeline_backend.api.rate_limits.SlidingWindowCache"},
+    "memory": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "fallback",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    },
 }
 # django-ratelimit does not list Django's own RedisCache; `api/ratelimits.py` says what makes it sound here.
 RATELIMIT_USE_CACHE = "ratelimits"
@@ -194,7 +208,12 @@ SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 AUTH_USER_MODEL = "organizations.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
 ]
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
@@ -210,7 +229,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("BEHIND_PR
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "pipeline_backend.errors.QuietReports"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "pipeline_backend.web.error_handlers.ScrubbedReporterFilter"
 
 # --- the interface ----------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -218,9 +237,9 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["organizations.authentication.HasScope"],
     "DEFAULT_PARSER_CLASSES": ["pipeline_backend.api.parsers.StrictJsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["pipeline_backend.api.responses.JsonRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline_backend.api.responses.AlwaysJson",
-    "DEFAULT_SCHEMA_CLASS": "pipeline_backend.api.schema.InterfaceSchema",
-    "EXCEPTION_HANDLER": "pipeline_backend.api.exceptions.answer",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline_backend.api.responses.JsonOnlyNegotiation",
+    "DEFAULT_SCHEMA_CLASS": "pipeline_backend.api.openapi.InterfaceSchema",
+    "EXCEPTION_HANDLER": "pipeline_backend.api.exceptions.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -234,7 +253,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
-    "POSTPROCESSING_HOOKS": ["pipeline_backend.api.schema.add_headers"],
+    "POSTPROCESSING_HOOKS": ["pipeline_backend.api.openapi.add_headers"],
 }
 RATE_LIMIT_PER_MINUTE = number("RATE_LIMIT_PER_MINUTE", default=600)
 FAILED_KEYS_PER_MINUTE = number("FAILED_KEYS_PER_MINUTE", default=60)
@@ -264,13 +283,14 @@ USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 STATIC_URL = "static/"
+STATICFILES_DIRS = [ROOT / "pipeline_backend" / package / "static" for package in ("admin", "local")]
 STATIC_ROOT = env.str("STATIC_ROOT", default="") or None
 # Without collected files (local run, tests) they are looked up when asked for, not all at the start.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = STATIC_ROOT is None
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "pipeline_backend.api.requestid.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "pipeline_backend.api.request_id.RequestIdFilter"}},
     "formatters": {"line": {"format": "{levelname} {name} [{request_id}] {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},

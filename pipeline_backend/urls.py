@@ -8,21 +8,21 @@ from django.templatetags.static import static
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
-from pipeline_backend import inbox
-from pipeline_backend.api.viewsets import UnknownRoute
-from pipeline_backend.documents import Document, Reader
-from pipeline_backend.errors import handler400, handler403, handler404, handler500
-from pipeline_backend.health import healthz, readyz
+from pipeline_backend.api.viewsets import UnknownRouteView
+from pipeline_backend.local import inbox
+from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
+from pipeline_backend.web.health import healthz, readyz
+from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 
 api: list[Any] = [
-    path("schema", Document.as_view(), name="schema"),
-    path("docs", Reader.as_view(), name="docs"),
+    path("schema", SchemaView.as_view(), name="schema"),
+    path("docs", SwaggerView.as_view(), name="docs"),
     path("", include("appointments.urls")),
     path("", include("optins.urls")),
     path("", include("leads.urls")),
     path("", include("statuses.urls")),
     path("", include("webhooks.urls")),
-    re_path("", UnknownRoute.as_view(schema=None)),
+    re_path("", UnknownRouteView.as_view(schema=None)),
 ]
 
 urlpatterns = [
@@ -36,6 +36,9 @@ urlpatterns = [
 ]
 
 if settings.LOCAL_RUN:
-    urlpatterns += [path("local/", inbox.show_inbox, name="local-inbox"), path("local/inbox", inbox.receive, name="local-inbox-receive")]
+    urlpatterns += [
+        path("local/", inbox.show_inbox, name="local-inbox"),
+        path("local/inbox", inbox.receive, name="local-inbox-receive"),
+    ]
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]

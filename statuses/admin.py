@@ -9,8 +9,8 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminColorInputWidget
 
 from organizations.admin.base import ReadOnlyInline
-from organizations.admin.tenant import TenantAdmin, WatchedForm
-from organizations.rights import Area
+from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
+from organizations.permissions import Area
 from statuses.models import Status
 from statuses.services import delete_status, save_status
 
@@ -25,7 +25,7 @@ def status_label(status: Status | None) -> SafeString | str:
     return format_html(LABEL, status.text_color, status.bg_color, LOOK, status.name, status.name)
 
 
-class StatusForm(WatchedForm):
+class StatusForm(OptimisticLockForm):
     """A status."""
 
     class Meta:

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 from uuid_utils.compat import uuid7
 
-from organizations.actors import Acted
-from organizations.tenancy import TenantModel, TenantQuerySet, guarded
-from pipeline_backend.moments import MomentField, now
+from organizations.actors import ActorFields
+from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Role(models.TextChoices):
@@ -27,7 +27,7 @@ class Role(models.TextChoices):
     LOST = "LOST", "Lost"
 
 
-class Type(models.TextChoices):
+class BoardScope(models.TextChoices):
     """The boards a status stands on."""
 
     LEAD = "LEAD", "Lead board"
@@ -53,7 +53,7 @@ class StatusQuerySet(TenantQuerySet):
 
     def on(self, board: str) -> "StatusQuerySet":
         """Those that stand on the board."""
-        return self.filter(type__in=[board, Type.BOTH])
+        return self.filter(type__in=[board, BoardScope.BOTH])
 
 
 class Status(TenantModel):
@@ -62,15 +62,19 @@ class Status(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     role = models.CharField(max_length=20, choices=Role.choices)
-    type = models.CharField("board", max_length=12, choices=Type.choices, default=Type.BOTH)
+    type = models.CharField("board", max_length=12, choices=BoardScope.choices, default=BoardScope.BOTH)
     description = models.TextField(max_length=10_000, blank=True)
     text_color = models.CharField(max_length=7, default="#111827", validators=[hex_color])
     bg_color = models.CharField("background color", max_length=7, default="#e5e7eb", validators=[hex_color])
-    is_lead_default = models.BooleanField("default for leads", default=False, help_text="What automatic moves of leads to this role use.")
-    is_appointment_default = models.BooleanField("default for appointments", default=False, help_text="What automatic moves of appointments to this role use.")
-    updated_at = MomentField(default=now, editable=False)
+    is_lead_default = models.BooleanField(
+        "default for leads", default=False, help_text="What automatic moves of leads to this role use."
+    )
+    is_appointment_default = models.BooleanField(
+        "default for appointments", default=False, help_text="What automatic moves of appointments to this role use."
+    )
+    updated_at = MillisecondDateTimeField(default=now, editable=False)
 
-    objects: ClassVar[Any] = guarded(StatusQuerySet)
+    objects: ClassVar[Any] = tenant_manager(StatusQuerySet)
     unscoped: ClassVar[Any] = StatusQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
@@ -78,10 +82,20 @@ class Status(TenantModel):
         ordering = ["name", "id"]
         indexes = [models.Index(fields=["organization", "role"], name="status_role")]
         constraints = [
-            UniqueConstraint(fields=["organization", "role"], condition=Q(is_lead_default=True), name="one_lead_default_per_role"),
-            UniqueConstraint(fields=["organization", "role"], condition=Q(is_appointment_default=True), name="one_appointment_default_per_role"),
-            models.CheckConstraint(condition=Q(is_lead_default=False) | ~Q(type="APPOINTMENT"), name="lead_default_is_on_the_lead_board"),
-            models.CheckConstraint(condition=Q(is_appointment_default=False) | ~Q(type="LEAD"), name="appointment_default_is_on_its_board"),
+            UniqueConstraint(
+                fields=["organization", "role"], condition=Q(is_lead_default=True), name="one_lead_default_per_role"
+            ),
+            UniqueConstraint(
+                fields=["organization", "role"],
+                condition=Q(is_appointment_default=True),
+                name="one_appointment_default_per_role",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_lead_default=False) | ~Q(type="APPOINTMENT"), name="lead_default_is_on_the_lead_board"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_appointment_default=False) | ~Q(type="LEAD"), name="appointment_default_is_on_its_board"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -89,10 +103,10 @@ class Status(TenantModel):
 
     def is_on(self, board: str) -> bool:
         """True if it stands on the board."""
-        return self.type in (board, Type.BOTH)
+        return self.type in (board, BoardScope.BOTH)
 
 
-class StatusChange(TenantModel, Acted):
+class StatusChange(TenantModel, ActorFields):
     """Base of the histories: who moved what, when, from and to (decision 21)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

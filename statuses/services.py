@@ -7,9 +7,9 @@ from django.db import transaction
 from django.db.models import ProtectedError, Q
 
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict, Invalid
-from pipeline_backend.moments import now
-from pipeline_backend.rows import Fixed, Slot
+from pipeline_backend.api.exceptions import Conflict, ValidationFailed
+from pipeline_backend.db.compiled import CompiledQuery, Param
+from pipeline_backend.db.timestamps import now
 from statuses.models import AUTOMATIC, Board, Role, Status
 
 # Name, role, text and background color: at least 4.5 : 1 in contrast.
@@ -27,16 +27,22 @@ DEFAULTS = [
 ]
 
 DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointment_default"}
-DEFAULTS_OF: Fixed[Status] = Fixed(
-    lambda: Status.objects.of(Slot("organization")).filter(Q(is_lead_default=True) | Q(is_appointment_default=True), role__any=Slot("roles"))
+DEFAULTS_OF: CompiledQuery[Status] = CompiledQuery(
+    lambda: Status.objects.of(Param("organization")).filter(
+        Q(is_lead_default=True) | Q(is_appointment_default=True), role__any=Param("roles")
+    )
 )
-DEFAULT_ON: dict[Board, Fixed[Status]] = {
-    Board.LEAD: Fixed(lambda: Status.objects.of(Slot("organization")).filter(is_lead_default=True, role=Slot("role"))),
-    Board.APPOINTMENT: Fixed(lambda: Status.objects.of(Slot("organization")).filter(is_appointment_default=True, role=Slot("role"))),
+DEFAULT_ON: dict[Board, CompiledQuery[Status]] = {
+    Board.LEAD: CompiledQuery(
+        lambda: Status.objects.of(Param("organization")).filter(is_lead_default=True, role=Param("role"))
+    ),
+    Board.APPOINTMENT: CompiledQuery(
+        lambda: Status.objects.of(Param("organization")).filter(is_appointment_default=True, role=Param("role"))
+    ),
 }
 
 
-class NeededStatus(Conflict):
+class RequiredStatus(Conflict):
     """Automatic moves would have nowhere to go."""
 
     message = "{name} is the default that automatic moves to {role} on the {board} need; make another status the default first"
@@ -51,7 +57,15 @@ class StatusInUse(Conflict):
 def seed_defaults(*, organization: Organization) -> None:
     """A new organization's ten statuses, one per role, on both boards (decision 19)."""
     Status.unscoped.bulk_create(
-        Status(organization=organization, name=name, role=role, text_color=text, bg_color=background, is_lead_default=True, is_appointment_default=True)
+        Status(
+            organization=organization,
+            name=name,
+            role=role,
+            text_color=text,
+            bg_color=background,
+            is_lead_default=True,
+            is_appointment_default=True,
+        )
         for name, role, text, background in DEFAULTS
     )
 
@@ -59,16 +73,21 @@ def seed_defaults(*, organization: Organization) -> None:
 def defaults(organization: Organization, *wanted: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
     """The statuses that automatic moves use, all in one query; a board without a default for a role is left out."""
     rows = DEFAULTS_OF.all(organization=organization.pk, roles=[role.value for _, role in wanted])
-    return {(board, role): row for board, role in wanted for row in rows if row.role == role and getattr(row, DEFAULT_FLAG[board])}
+    return {
+        (board, role): row
+        for board, role in wanted
+        for row in rows
+        if row.role == role and getattr(row, DEFAULT_FLAG[board])
+    }
 
 
 def status_for(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
     """The status to move to by hand, or 400: unknown, or of the other board."""
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
     if status is None:
-        raise Invalid({"status_id": ["is not known in the organization"]})
+        raise ValidationFailed({"status_id": ["is not known in the organization"]})
     if not status.is_on(board):
-        raise Invalid({"status_id": [f"must be a status of the {board.label.lower()}"]})
+        raise ValidationFailed({"status_id": [f"must be a status of the {board.label.lower()}"]})
     return status
 
 
@@ -105,4 +124,4 @@ def keep_needed(before: Status, after: Status | None) -> None:
         was = before.role in AUTOMATIC and getattr(before, flag)
         still: Any = after and after.role == before.role and getattr(after, flag) and after.is_on(board)
         if was and not still:
-            raise NeededStatus(name=before.name, role=Role(before.role).label, board=board.label.lower())
+            raise RequiredStatus(name=before.name, role=Role(before.role).label, board=board.label.lower())

@@ -27,7 +27,9 @@ class Api:
         """Change with JSON."""
         return self.raw("PATCH", path, json.dumps(body), **headers)
 
-    def raw(self, method: str, path: str, body: str | bytes = b"", content_type: str = "application/json", **headers: str) -> Any:
+    def raw(
+        self, method: str, path: str, body: str | bytes = b"", content_type: str = "application/json", **headers: str
+    ) -> Any:
         """Send any bytes."""
         return self.client.generic(method, path, body, content_type, headers=self.headers(headers))
 
@@ -77,7 +79,13 @@ class Api:
 
 def booking(**fields: Any) -> dict[str, Any]:
     """A good booking's body, with changes; a field given as `...` is left out."""
-    body = {"external_reference": "ref-1", "schedule_time": TIME, "lead_email": "ada@example.com", "event_type_name": "Strategy call", **fields}
+    body = {
+        "external_reference": "ref-1",
+        "schedule_time": TIME,
+        "lead_email": "ada@example.com",
+        "event_type_name": "Strategy call",
+        **fields,
+    }
     return {name: value for name, value in body.items() if value is not ...}
 
 

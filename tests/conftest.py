@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import caches
 
 from organizations.models import Membership, Organization, Role
-from pipeline_backend.doorbell import Doorbell
+from pipeline_backend.outbox.wakeup import WakeUp
 from tests.client import Api
 from tests.factories import make_api, make_member, make_organization
 
@@ -21,7 +21,7 @@ def _quick_and_fresh(settings: Any) -> Iterator[None]:
     yield
     for name in ("default", "memory"):
         caches[name].clear()
-    Doorbell.silent_until = 0.0
+    WakeUp.silent_until = 0.0
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
 from optins.models import OptIn
-from organizations.actors import Actor, staff
+from organizations.actors import Actor, staff_actor
+from organizations.isolation.tenancy import TenantModel
 from organizations.models import ApiKey, Membership, Organization, Role, User
 from organizations.services import add_member, issue_key
-from organizations.tenancy import TenantModel
-from pipeline_backend.onboarding import open_organization
+from pipeline_backend.onboarding import create_organization
 from statuses.models import Status
 from statuses.services import save_status
 from tests.client import TIME, Api
@@ -23,7 +23,7 @@ from webhooks.models import Event
 
 def make_organization(name: str = "Acme") -> Organization:
     """An organization with its ten statuses and an owner, owner@<name>.example."""
-    return open_organization(name=name, owner_email=f"owner@{name.lower()}.example").organization
+    return create_organization(name=name, owner_email=f"owner@{name.lower()}.example").organization
 
 
 def make_member(organization: Organization, email: str, *, role: str = Role.CLOSER, **person: Any) -> Membership:
@@ -45,7 +45,7 @@ def owner_of(organization: Organization) -> Membership:
 
 def owner_actor(organization: Organization) -> Actor:
     """The owner at the admin, for staff's services."""
-    return staff(owner_of(organization).user)
+    return staff_actor(owner_of(organization).user)
 
 
 def deactivate(member: Membership) -> None:
@@ -56,7 +56,10 @@ def deactivate(member: Membership) -> None:
 
 def make_status(organization: Organization, name: str, **fields: Any) -> Status:
     """A status beside the ten, which automatic moves don't use."""
-    return save_status(organization=organization, status=Status(organization=organization, name=name, **{"role": "FOLLOW_UP", **fields}))
+    return save_status(
+        organization=organization,
+        status=Status(organization=organization, name=name, **{"role": "FOLLOW_UP", **fields}),
+    )
 
 
 def make_event_type(organization: Organization, name: str, **fields: Any) -> EventType:
@@ -64,14 +67,25 @@ def make_event_type(organization: Organization, name: str, **fields: Any) -> Eve
     return EventType.objects.create(organization=organization, name=name, **fields)
 
 
-def make_provider_appointment(organization: Organization, email: str = "grace@example.com", **fields: Any) -> Appointment:
+def make_provider_appointment(
+    organization: Organization, email: str = "grace@example.com", **fields: Any
+) -> Appointment:
     """An appointment that a scheduler provider manages, with a lead of its own."""
     source, _ = Source.objects.of(organization).get_or_create(organization=organization, name="SCHEDULER_A")
     booked = Status.objects.of(organization).get(role="APPOINTMENT_BOOKED", is_appointment_default=True)
     sources = {"first_source": source, "last_source": source}
     lead = Lead.objects.of(organization).filter(email=email).first()
-    lead = lead or Lead.objects.create(organization=organization, email=email, first_name="Grace", status=booked, **sources)
-    own = {"source": "SCHEDULER_A", "external_reference": "ref-1", "schedule_time": TIME, "outcome": booked, **sources, **fields}
+    lead = lead or Lead.objects.create(
+        organization=organization, email=email, first_name="Grace", status=booked, **sources
+    )
+    own = {
+        "source": "SCHEDULER_A",
+        "external_reference": "ref-1",
+        "schedule_time": TIME,
+        "outcome": booked,
+        **sources,
+        **fields,
+    }
     return Appointment.objects.create(organization=organization, lead=lead, **own)
 
 
@@ -96,7 +110,9 @@ def make_analysis(organization: Organization, appointment_id: str, **fields: Any
 
 def make_custom_field(organization: Organization, entity: str, key: str, **fields: Any) -> CustomField:
     """A column that the organization adds; its label is the key with a capital."""
-    return CustomField.objects.create(organization=organization, entity=entity, key=key, **{"label": key.capitalize(), **fields})
+    return CustomField.objects.create(
+        organization=organization, entity=entity, key=key, **{"label": key.capitalize(), **fields}
+    )
 
 
 def change(model: type[TenantModel], organization: Organization, id: str, **fields: Any) -> None:
@@ -126,7 +142,11 @@ def everything(organization: Organization) -> list[tuple[str, str]]:
     models = [model for model in apps.get_models() if issubclass(model, TenantModel) and model is not ApiKey]
     of_one = "SELECT {name}, to_jsonb(rows)::text FROM {table} rows WHERE organization_id = {organization}"
     parts = [
-        sql.SQL(of_one).format(name=sql.Literal(model.__name__), table=sql.Identifier(model._meta.db_table), organization=sql.Literal(organization.pk))
+        sql.SQL(of_one).format(
+            name=sql.Literal(model.__name__),
+            table=sql.Identifier(model._meta.db_table),
+            organization=sql.Literal(organization.pk),
+        )
         for model in models
     ]
     with connection.cursor() as cursor:

@@ -15,23 +15,29 @@ from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
 
-from organizations.actors import staff
-from organizations.admin.acts import Confirmation, act, secret_page
+from organizations.actors import staff_actor
+from organizations.admin.actions import Confirmation, object_action, secret_page
 from organizations.admin.base import ReadOnlyInline, within_years
 from organizations.admin.tenant import TenantAdmin, TenantForm
-from organizations.rights import Area, person
-from pipeline_backend.outbox import State
-from webhooks.catalogue import event_types
-from webhooks.events import TEST
-from webhooks.health import page_part
+from organizations.permissions import Area, current_user
+from pipeline_backend.outbox.models import State
+from webhooks.admin_health import render
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.replays import latest, replay, replay_all, replay_since, replays_left
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
+from webhooks.topics import TEST, topics
 
 SIGNING = "Receivers check each delivery's signature with this secret. It is shown this once: keep it now, where only your receiver can read it."
-MISSED = "Send everything of a time that this endpoint has not got: what failed, and what happened while it was disabled."
+MISSED = (
+    "Send everything of a time that this endpoint has not got: what failed, and what happened while it was disabled."
+)
 ALL_WANTED = "None chosen: all that the endpoint wants."
-STATE_COLORS = {State.PENDING.label: "info", State.DONE.label: "success", State.DEAD.label: "danger", State.CANCELED.label: "warning"}
+STATE_COLORS = {
+    State.PENDING.label: "info",
+    State.DONE.label: "success",
+    State.DEAD.label: "danger",
+    State.CANCELED.label: "warning",
+}
 
 
 def as_json(text: str) -> SafeString:
@@ -42,32 +48,41 @@ def as_json(text: str) -> SafeString:
 class EndpointForm(TenantForm):
     """A receiver; none of the types chosen means all of them."""
 
-    event_types = forms.MultipleChoiceField(required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None chosen: all of them.")
+    event_types = forms.MultipleChoiceField(
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None chosen: all of them."
+    )
 
     class Meta:
         model = Endpoint
         fields = ()
-        help_texts = {"url": "A public https address.", "is_active": "Disabling stops deliveries; enabling starts them anew."}
+        help_texts = {
+            "url": "A public https address.",
+            "is_active": "Disabling stops deliveries; enabling starts them anew.",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "event_types" in self.fields:
             types: Any = self.fields["event_types"]
-            types.choices = [(name, f"{name}: {kind.summary}") for name, kind in event_types().items()]
+            types.choices = [(name, f"{name}: {kind.summary}") for name, kind in topics().items()]
 
 
 class RangeForm(Confirmation):
     """A time, and types; none of them chosen means all that the endpoint wants."""
 
     since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years])
-    until = forms.SplitDateTimeField(required=False, widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years], help_text="Empty: until now.")
-    types = forms.MultipleChoiceField(required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Only these types", help_text=ALL_WANTED)
+    until = forms.SplitDateTimeField(
+        required=False, widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years], help_text="Empty: until now."
+    )
+    types = forms.MultipleChoiceField(
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Only these types", help_text=ALL_WANTED
+    )
 
     def __init__(self, *args: Any, subject: Endpoint, **kwargs: Any) -> None:
         super().__init__(*args, subject=subject, **kwargs)
         types: Any = self.fields["types"]
         self.fields["since"].initial = subject.disabled_at or subject.failing_since
-        types.choices = [(name, name) for name in subject.event_types or event_types() if name != TEST.name]
+        types.choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
 
 
 def is_active(endpoint: Endpoint) -> bool:
@@ -85,7 +100,11 @@ class EndpointAdmin(TenantAdmin):
     list_filter = ("is_active",)
     search_fields = ("url", "description")
     actions_detail = ("send_test", "send_missed", "rotate_secret")
-    facts = [("failures", "timeouts", "failing_since"), ("last_success_at", "disabled_reason", "disabled_at"), ("replays_left", "previous_secret_until")]
+    facts = [
+        ("failures", "timeouts", "failing_since"),
+        ("last_success_at", "disabled_reason", "disabled_at"),
+        ("replays_left", "previous_secret_until"),
+    ]
     readonly_fields = ("recently", "replays", *(name for line in facts for name in line))
     health = ("Health", {"fields": ["recently", *facts]})
     replayed = ("Replays", {"fields": ["replays"]})
@@ -116,7 +135,9 @@ class EndpointAdmin(TenantAdmin):
         """Who asked for what, and how far it is."""
         found = latest(endpoint)
         source = reverse("admin:webhooks_endpoint_replays", args=[endpoint.pk])
-        return render_to_string("webhooks/replays.html", {"replays": found, "source": source, "is_moving": any(one.left for one in found)})
+        return render_to_string(
+            "webhooks/replays.html", {"replays": found, "source": source, "is_moving": any(one.left for one in found)}
+        )
 
     def save_model(self, request: HttpRequest, obj: Endpoint, form: Any, change: bool) -> None:
         """Through the services; a new one's secret is kept for the answer alone."""
@@ -130,34 +151,49 @@ class EndpointAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: Any = None) -> HttpResponse:
         """The secret, once."""
-        return secret_page(self, request, obj, title="The new endpoint's signing secret", explanation=SIGNING, secret=vars(request)["secret"])
+        return secret_page(
+            self,
+            request,
+            obj,
+            title="The new endpoint's signing secret",
+            explanation=SIGNING,
+            secret=vars(request)["secret"],
+        )
 
     @admin.display(description="Recently")
     def recently(self, endpoint: Endpoint) -> str:
         """Success and latency over a day and a week, and the last attempts as a sparkline."""
-        return page_part(endpoint)
+        return render(endpoint)
 
     @admin.display(description="Replays still to be sent")
     def replays_left(self, endpoint: Endpoint) -> int:
         """They wait behind fresh deliveries."""
         return replays_left(endpoint)
 
-    @act("Send a test event", icon="send", question="Send a webhook.test event to this endpoint alone?", when=is_active)
+    @object_action(
+        "Send a test event", icon="send", question="Send a webhook.test event to this endpoint alone?", when=is_active
+    )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
         """To see whether the receiver answers: the delivery tells."""
-        send_test(endpoint=endpoint, actor=staff(person(request)))
+        send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
 
-    @act("Send what was missed", icon="history", question=MISSED, form=RangeForm, when=is_active)
+    @object_action("Send what was missed", icon="history", question=MISSED, form=RangeForm, when=is_active)
     def send_missed(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
         """After a failure of the receiver."""
-        count = replay_since(endpoint=endpoint, actor=staff(person(request)), **form.cleaned_data)
+        count = replay_since(endpoint=endpoint, actor=staff_actor(current_user(request)), **form.cleaned_data)
         messages.success(request, f"{count} deliveries are on their way.")
 
-    @act("Rotate the secret", icon="autorenew", question="Make a new signing secret? The old one signs beside it for 24 hours.")
+    @object_action(
+        "Rotate the secret",
+        icon="autorenew",
+        question="Make a new signing secret? The old one signs beside it for 24 hours.",
+    )
     def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> HttpResponse:
         """The new secret, once."""
         secret = rotate_secret(endpoint=endpoint)
-        return secret_page(self, request, endpoint, title="The endpoint's new signing secret", explanation=SIGNING, secret=secret)
+        return secret_page(
+            self, request, endpoint, title="The endpoint's new signing secret", explanation=SIGNING, secret=secret
+        )
 
 
 class TypeFilter(DropdownFilter):
@@ -168,7 +204,7 @@ class TypeFilter(DropdownFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """The catalogue's types."""
-        return [(name, name) for name in event_types()]
+        return [(name, name) for name in topics()]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         """Those events, or all."""
@@ -179,7 +215,7 @@ class DeliveryInline(ReadOnlyInline):
     """Where an event went."""
 
     model = Delivery
-    fields = ("endpoint", "state", "attempts", "last_error", "next_attempt_at", "finished_at", "link")
+    fields = ("endpoint", "state", "attempt_count", "last_error", "next_attempt_at", "finished_at", "link")
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """With what a row's name needs."""
@@ -222,7 +258,7 @@ class AttemptInline(ReadOnlyInline):
 
 def was_tried(delivery: Delivery) -> bool:
     """Whether it can be replayed."""
-    return delivery.state != State.PENDING or delivery.attempts > 0
+    return delivery.state != State.PENDING or delivery.attempt_count > 0
 
 
 @admin.register(Delivery)
@@ -231,7 +267,16 @@ class DeliveryAdmin(TenantAdmin):
 
     area = Area.CONNECTIONS
     can_add = False
-    list_display = ("event_type", "endpoint", "state_label", "attempts", "last_error", "next_attempt_at", "finished_at", "created_at")
+    list_display = (
+        "event_type",
+        "endpoint",
+        "state_label",
+        "attempt_count",
+        "last_error",
+        "next_attempt_at",
+        "finished_at",
+        "created_at",
+    )
     joins = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", RangeDateFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
@@ -239,7 +284,12 @@ class DeliveryAdmin(TenantAdmin):
     actions = ("replay_selected",)
     actions_detail = ("replay",)
     inlines = (AttemptInline,)
-    facts = (("event", "endpoint"), ("state", "attempts"), ("last_error", "next_attempt_at"), ("created_at", "finished_at"))
+    facts = (
+        ("event", "endpoint"),
+        ("state", "attempt_count"),
+        ("last_error", "next_attempt_at"),
+        ("created_at", "finished_at"),
+    )
     fields = (*facts, "content")
     readonly_fields = ("content", *(name for line in facts for name in line))
 
@@ -251,7 +301,9 @@ class DeliveryAdmin(TenantAdmin):
         """Readable; the heads of the requests are with the attempts."""
         return as_json(delivery.event.body)
 
-    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
         """There is nothing to save."""
         hidden = {"show_save": False, "show_save_and_continue": False}
         return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
@@ -269,7 +321,9 @@ class DeliveryAdmin(TenantAdmin):
         """As a colored label."""
         return delivery.get_state_display()
 
-    @act("Replay", icon="replay", question="Send this delivery again, under the same webhook-id?", when=was_tried)
+    @object_action(
+        "Replay", icon="replay", question="Send this delivery again, under the same webhook-id?", when=was_tried
+    )
     def replay(self, request: HttpRequest, delivery: Delivery, form: Any) -> None:
         """Once more from the start."""
         replay(delivery=delivery)
@@ -280,9 +334,11 @@ class DeliveryAdmin(TenantAdmin):
         done, asked, disabled = 0, rows.count(), rows.filter(endpoint__is_active=False).count()
         for one in rows.order_by("organization_id").distinct("organization_id"):
             if self.has_change_permission(request, one):
-                done += replay_all(organization=one.organization, actor=staff(person(request)), chosen=rows)
+                done += replay_all(organization=one.organization, actor=staff_actor(current_user(request)), chosen=rows)
         if done:
-            messages.success(request, f"{done} deliveries are on their way; their endpoints' pages tell how far they are.")
+            messages.success(
+                request, f"{done} deliveries are on their way; their endpoints' pages tell how far they are."
+            )
         if disabled:
             messages.warning(request, f"{disabled} belong to an endpoint that is disabled: enable it, then replay.")
         if done + disabled < asked:

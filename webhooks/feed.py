@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from pipeline_backend.api.exceptions import Invalid
+from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.pagination import MAX_LIMIT, read_number
-from webhooks.catalogue import event_types
+from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
 
@@ -29,15 +29,23 @@ class FeedQuery:
         types, bad_types = read_types(query.get("type", ""))
         problems |= bad_after | bad_types
         if problems:
-            raise Invalid(problems)
+            raise ValidationFailed(problems)
         return cls(after, types, limit)
 
     @staticmethod
     def parameters() -> Iterator[tuple[str, dict[str, Any], str]]:
         """Name, schema and help of each."""
-        yield "after", {"type": "string", "format": "uuid"}, "The id of the last event that you have; without it, from the first on."
-        yield "type", {"type": "string"}, f"Comma-separated: any of {', '.join(event_types())}."
-        yield "limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}, "Events in one answer."
+        yield (
+            "after",
+            {"type": "string", "format": "uuid"},
+            "The id of the last event that you have; without it, from the first on.",
+        )
+        yield "type", {"type": "string"}, f"Comma-separated: any of {', '.join(topics())}."
+        yield (
+            "limit",
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
+            "Events in one answer.",
+        )
 
 
 def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
@@ -51,6 +59,6 @@ def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
 def read_types(text: str) -> tuple[list[str], dict[str, list[str]]]:
     """Event types (none: all), and what is wrong with them."""
     types = text.split(",", 50) if text else []
-    if set(types) <= set(event_types()):
+    if set(types) <= set(topics()):
         return types, {}
-    return [], {"type": [f"must be one of: {', '.join(event_types())}"]}
+    return [], {"type": [f"must be one of: {', '.join(topics())}"]}

@@ -4,28 +4,15 @@ from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Func, Q, UniqueConstraint
+from django.db.models import Q, UniqueConstraint
 from uuid_utils.compat import uuid7
 
-from organizations.actors import Acted
-from organizations.tenancy import TenantModel, TenantQuerySet, guarded
-from pipeline_backend.encryption import EncryptedField
-from pipeline_backend.moments import MomentField, now
-from pipeline_backend.outbox import Job, State
-
-
-class CurrentTransaction(Func):
-    """The number of the transaction that writes the row."""
-
-    template = "(pg_current_xact_id()::text::bigint)"
-    output_field = models.BigIntegerField()
-
-
-class OldestRunning(Func):
-    """Every transaction below this number has ended: nothing can still appear before it."""
-
-    template = "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint)"
-    output_field = models.BigIntegerField()
+from organizations.actors import ActorFields
+from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
+from pipeline_backend.db.encryption import EncryptedField
+from pipeline_backend.db.expressions import CurrentXactId, SnapshotXmin
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+from pipeline_backend.outbox.models import Job, State
 
 
 class EventQuerySet(TenantQuerySet):
@@ -37,14 +24,14 @@ class EventQuerySet(TenantQuerySet):
         Ids are made before the commit, so of two simultaneous events the later id may become visible first. A reader
         who remembers the last id it saw would then miss the other. In this order it cannot.
         """
-        return self.filter(transaction__lt=OldestRunning()).order_by("transaction", "id")
+        return self.filter(transaction__lt=SnapshotXmin()).order_by("transaction", "id")
 
     def after(self, event: "Event") -> "EventQuerySet":
         """Those behind the event in that order."""
         return self.filter(Q(transaction__gt=event.transaction) | Q(transaction=event.transaction, id__gt=event.id))
 
 
-class Event(TenantModel, Acted):
+class Event(TenantModel, ActorFields):
     """Something that happened, with the exact bytes that every receiver gets."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -52,9 +39,9 @@ class Event(TenantModel, Acted):
     subject_id = models.UUIDField(null=True, editable=False)
     body = models.TextField(editable=False)
     request_id = models.CharField(max_length=128, editable=False)
-    transaction = models.BigIntegerField(db_default=CurrentTransaction(), editable=False)
+    transaction = models.BigIntegerField(db_default=CurrentXactId(), editable=False)
 
-    objects: ClassVar[Any] = guarded(EventQuerySet)
+    objects: ClassVar[Any] = tenant_manager(EventQuerySet)
     unscoped: ClassVar[Any] = EventQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
@@ -75,18 +62,25 @@ class Endpoint(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     url = models.CharField("URL", max_length=2048)
     description = models.CharField(max_length=255, blank=True)
-    event_types = ArrayField(models.CharField(max_length=60), default=list, blank=True, help_text="None chosen: all of them.")
+    event_types = ArrayField(
+        models.CharField(max_length=60), default=list, blank=True, help_text="None chosen: all of them."
+    )
     is_active = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=255, blank=True, editable=False)
     secret = EncryptedField(editable=False)
     previous_secret = EncryptedField(null=True, editable=False)
-    previous_secret_until = MomentField(null=True, editable=False)
-    failing_since = MomentField(null=True, editable=False)
+    previous_secret_until = MillisecondDateTimeField(null=True, editable=False)
+    failing_since = MillisecondDateTimeField(null=True, editable=False)
     failures = models.PositiveIntegerField("failures in a row", default=0, editable=False)
     timeouts = models.PositiveIntegerField("timeouts in a row", default=0, editable=False)
-    last_success_at = MomentField(null=True, editable=False)
-    disabled_at = MomentField(null=True, editable=False)
-    told_at = MomentField(null=True, editable=False, help_text="When the owners were last told that it fails or is disabled.")
+    last_success_at = MillisecondDateTimeField(null=True, editable=False)
+    disabled_at = MillisecondDateTimeField(null=True, editable=False)
+    owners_notified_at = MillisecondDateTimeField(
+        null=True,
+        editable=False,
+        db_column="told_at",
+        help_text="When the owners were last told that it fails or is disabled.",
+    )
 
     class Meta(TenantModel.Meta):
         ordering = ["created_at", "id"]
@@ -101,13 +95,15 @@ class Endpoint(TenantModel):
         return [self.secret, before] if before and until and until > now() else [self.secret]
 
 
-class Replay(TenantModel, Acted):
+class Replay(TenantModel, ActorFields):
     """What was asked to be sent again to one endpoint: a time, or deliveries chosen one by one. Its deliveries point at it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="replays", db_index=False, editable=False)
-    since = MomentField(null=True, editable=False)
-    until = MomentField(null=True, editable=False)
+    endpoint = models.ForeignKey(
+        Endpoint, on_delete=models.CASCADE, related_name="replays", db_index=False, editable=False
+    )
+    since = MillisecondDateTimeField(null=True, editable=False)
+    until = MillisecondDateTimeField(null=True, editable=False)
     event_types = ArrayField(models.CharField(max_length=60), default=list, blank=True, editable=False)
     count = models.PositiveIntegerField(default=0, editable=False, help_text="How many deliveries it was.")
 
@@ -125,14 +121,20 @@ class Delivery(TenantModel, Job):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
-    replay = models.ForeignKey(Replay, null=True, on_delete=models.SET_NULL, related_name="deliveries", db_index=False, editable=False)
+    replay = models.ForeignKey(
+        Replay, null=True, on_delete=models.SET_NULL, related_name="deliveries", db_index=False, editable=False
+    )
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "deliveries"
         ordering = ["-created_at", "-id"]
         constraints = [UniqueConstraint("event", "endpoint", name="one_delivery_per_event_and_endpoint")]
         indexes = [
-            models.Index(fields=["endpoint", "is_replay", "next_attempt_at", "id"], condition=Q(state=State.PENDING), name="delivery_next"),
+            models.Index(
+                fields=["endpoint", "is_replay", "next_attempt_at", "id"],
+                condition=Q(state=State.PENDING),
+                name="delivery_next",
+            ),
             models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
             models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_of_endpoint"),
             models.Index(fields=["replay", "state"], condition=Q(replay__isnull=False), name="delivery_of_replay"),
@@ -146,13 +148,15 @@ class Attempt(TenantModel):
     """One try of a delivery."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tries", db_index=False)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     duration_ms = models.PositiveIntegerField("duration (ms)")
     status_code = models.PositiveIntegerField(null=True)
     error = models.CharField(max_length=40, blank=True)
     request_head = models.TextField(blank=True, help_text="The request as it was sent, without its body.")
     response = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
-    is_stale = models.BooleanField(default=False, help_text="Another worker had taken over; this result changed nothing.")
+    is_stale = models.BooleanField(
+        default=False, help_text="Another worker had taken over; this result changed nothing."
+    )
 
     class Meta(TenantModel.Meta):
         ordering = ["created_at", "id"]

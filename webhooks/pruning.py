@@ -5,8 +5,8 @@ from datetime import timedelta
 from django.conf import settings
 
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.models import State
 from webhooks.models import Delivery
 
 BATCH = 2000

@@ -12,22 +12,29 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 
-from organizations.actors import Actor, columns
+from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.doorbell import Doorbell
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
-from webhooks.catalogue import event_types
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox.wakeup import WakeUp
 from webhooks.models import Delivery, Endpoint, Event, Replay
-from webhooks.services import DRAIN
+from webhooks.services import WAKE_UP_TASK
+from webhooks.topics import topics
 
 BATCH = 5000
 SHOWN = 5
 # Those that wait for their next attempt: whoever has mended the receiver need not wait for it, too.
 RETRYING = Q(state=State.PENDING, attempts__gt=0, lease_token=None)
 ENDED = ~Q(state=State.PENDING)
-AGAIN: dict[str, Any] = {"state": State.PENDING, "attempts": 0, "claims": 0, "finished_at": None, "lease_token": None, "is_replay": True}
+AGAIN: dict[str, Any] = {
+    "state": State.PENDING,
+    "attempt_count": 0,
+    "claim_count": 0,
+    "finished_at": None,
+    "lease_token": None,
+    "is_replay": True,
+}
 
 
 class NotReplayable(Conflict):
@@ -70,7 +77,7 @@ def replay(*, delivery: Delivery) -> Delivery:
     free = Delivery.objects.of(delivery.organization).filter(ENDED | RETRYING, pk=delivery.pk)
     if not free.update(**AGAIN, next_attempt_at=Now()):
         raise NotReplayable
-    Doorbell.ring(DRAIN, delivery.endpoint_id)
+    WakeUp.ring(WAKE_UP_TASK, delivery.endpoint_id)
     delivery.refresh_from_db()
     return delivery
 
@@ -86,14 +93,18 @@ def replay_all(*, organization: Organization, actor: Actor, chosen: QuerySet[Any
 
 
 @transaction.atomic
-def replay_since(*, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None) -> int:
+def replay_since(
+    *, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None
+) -> int:
     """Send everything of a time that the endpoint has not got: dead deliveries, those that are to be tried again, and events while it was disabled."""
     organization, until = endpoint.organization, until or now()
     if not is_open(organization, endpoint.pk):
         raise EndpointDisabled
-    wanted = set(endpoint.event_types or event_types()) & set(types or event_types()) - {"webhook.test"}
+    wanted = set(endpoint.event_types or topics()) & set(types or topics()) - {"webhook.test"}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=wanted)
-    failed = Delivery.objects.of(organization).filter(Q(state__in=[State.DEAD, State.CANCELED]) | RETRYING, endpoint=endpoint, event__in=events)
+    failed = Delivery.objects.of(organization).filter(
+        Q(state__in=[State.DEAD, State.CANCELED]) | RETRYING, endpoint=endpoint, event__in=events
+    )
     ids = [*failed.values_list("pk", flat=True), *never_made(endpoint, events)]
     return begin(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
 
@@ -109,11 +120,11 @@ def never_made(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
 
 def begin(organization: Organization, actor: Actor, endpoint_id: Any, ids: list[Any], **asked: Any) -> int:
     """Write down what was asked, and send these deliveries of one endpoint again; how many."""
-    row = Replay.objects.create(organization=organization, endpoint_id=endpoint_id, **columns(actor), **asked)
+    row = Replay.objects.create(organization=organization, endpoint_id=endpoint_id, **actor_columns(actor), **asked)
     changed = Delivery.objects.of(organization).filter(ENDED | RETRYING, pk__in=ids)
     row.count = changed.update(**AGAIN, next_attempt_at=Now(), replay=row)
     row.save(update_fields=["count"])
-    Doorbell.ring(DRAIN, endpoint_id)
+    WakeUp.ring(WAKE_UP_TASK, endpoint_id)
     return row.count
 
 
@@ -132,10 +143,19 @@ def latest(endpoint: Endpoint) -> list[Progress]:
     def in_state(row: Replay, *states: State) -> int:
         return sum(counts.get((row.pk, state), 0) for state in states)
 
-    return [Progress(row, in_state(row, State.DONE), in_state(row, State.PENDING), in_state(row, State.DEAD, State.CANCELED)) for row in replays]
+    return [
+        Progress(
+            row, in_state(row, State.DONE), in_state(row, State.PENDING), in_state(row, State.DEAD, State.CANCELED)
+        )
+        for row in replays
+    ]
 
 
 def replays_left(endpoint: Endpoint) -> int:
     """How many replays are still to be sent."""
-    left: int = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, is_replay=True).count()
+    left: int = (
+        Delivery.objects.of(endpoint.organization)
+        .filter(endpoint=endpoint, state=State.PENDING, is_replay=True)
+        .count()
+    )
     return left

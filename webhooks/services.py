@@ -9,25 +9,24 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from organizations.actors import Actor, columns
+from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
-from pipeline_backend.addresses import BlockedAddress, check_when_saved
-from pipeline_backend.api import requestid
-from pipeline_backend.api.exceptions import Invalid
-from pipeline_backend.api.fields import URL
-from pipeline_backend.doorbell import Doorbell
-from pipeline_backend.moments import now, show
-from pipeline_backend.outbox import State
-from pipeline_backend.rows import filled
-from webhooks.catalogue import EventType, event_types
-from webhooks.events import TEST
+from pipeline_backend.api import request_id
+from pipeline_backend.api.exceptions import ValidationFailed
+from pipeline_backend.api.fields import MAX_URL_LENGTH
+from pipeline_backend.db.compiled import bind
+from pipeline_backend.db.timestamps import isoformat_z, now
+from pipeline_backend.egress.ssrf import BlockedAddress, validate_url
+from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox.wakeup import WakeUp
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.signing import new_secret
+from webhooks.topics import TEST, Topic, topics
 
 ROTATION_OVERLAP = timedelta(hours=24)
 WARN_AFTER = timedelta(hours=24)
 BY_STAFF = "Disabled by staff"
-DRAIN = "webhooks.drain"
+WAKE_UP_TASK = "webhooks.drain"
 RECORD = """
 WITH event AS (
     INSERT INTO webhooks_event (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
@@ -43,45 +42,74 @@ INTERESTED = "endpoint.is_active AND (endpoint.event_types = '{}' OR %s = ANY(en
 THIS = "endpoint.id = %s"
 
 
-def record(event_type: EventType, subject: Any, *, actor: Actor, previous: dict[str, Any] | None = None) -> None:
+def record_event(event_type: Topic, subject: Any, *, actor: Actor, previous: dict[str, Any] | None = None) -> None:
     """Write an event and a delivery for each endpoint that wants it, in the transaction of the change (decision 30).
 
     `previous` holds the old values of the fields that changed. Call it last: the body is the object as it is now.
     """
-    event = event_of(event_type, subject.organization, actor, subject.pk)
-    data, slots = event_type.shape.row().sql
-    write(event, (data, filled(slots, {"organization": subject.organization.pk, "id": subject.pk})), INTERESTED, [event_type.name], previous)
+    event = _build_event(event_type, subject.organization, actor, subject.pk)
+    data, slots = event_type.serializer.row().sql
+    _insert_event(
+        event,
+        (data, bind(slots, {"organization": subject.organization.pk, "id": subject.pk})),
+        INTERESTED,
+        [event_type.name],
+        previous,
+    )
 
 
-def event_of(event_type: EventType, organization: Organization, actor: Actor, subject_id: uuid.UUID | None = None) -> Event:
+def _build_event(
+    event_type: Topic, organization: Organization, actor: Actor, subject_id: uuid.UUID | None = None
+) -> Event:
     """The event's row but for its body, not stored yet."""
-    return Event(organization=organization, type=event_type.name, subject_id=subject_id, request_id=requestid.current(), **columns(actor))
+    return Event(
+        organization=organization,
+        type=event_type.name,
+        subject_id=subject_id,
+        request_id=request_id.current_request_id(),
+        **actor_columns(actor),
+    )
 
 
-def write(event: Event, data: tuple[str, list[Any]], which: str, which_values: list[Any], previous: dict[str, Any] | None = None) -> None:
+def _insert_event(
+    event: Event,
+    data: tuple[str, list[Any]],
+    which: str,
+    which_values: list[Any],
+    previous: dict[str, Any] | None = None,
+) -> None:
     """The event's row and its deliveries' rows in one statement, and a ring at each endpoint after the commit.
 
     `data` is a statement that selects an id and JSON: the body's bytes are made here, once, around that JSON.
     """
-    head = {"type": event.type, "timestamp": show(event.created_at), "organization_id": event.organization_id}
+    head = {"type": event.type, "timestamp": isoformat_z(event.created_at), "organization_id": event.organization_id}
     before = orjson.dumps(head)[:-1].decode() + ',"data":'
     after = "}" if previous is None else f',"previous":{orjson.dumps(previous).decode()}}}'
-    facts: list[Any] = [event.pk, event.organization_id, event.created_at, event.type, event.subject_id, event.request_id]
+    facts: list[Any] = [
+        event.pk,
+        event.organization_id,
+        event.created_at,
+        event.type,
+        event.subject_id,
+        event.request_id,
+    ]
     who = [event.actor_kind, event.actor_id, event.actor_name]
     with connection.cursor() as cursor:
         cursor.execute(RECORD.format(data=data[0], which=which), [*facts, *who, before, after, *data[1], *which_values])
         endpoints = cursor.fetchall()
     for (endpoint_id,) in endpoints:
-        Doorbell.ring(DRAIN, endpoint_id)
+        WakeUp.ring(WAKE_UP_TASK, endpoint_id)
 
 
-def feed(*, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int) -> tuple[list[dict[str, Any]], bool]:
+def feed(
+    *, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int
+) -> tuple[list[dict[str, Any]], bool]:
     """The organization's events, oldest first, and whether there are more (decision 35)."""
     events = Event.objects.of(organization).settled()
     if after:
         last = Event.objects.of(organization).filter(pk=after).first()
         if last is None:
-            raise Invalid({"after": ["is not known in the organization"]})
+            raise ValidationFailed({"after": ["is not known in the organization"]})
         events = events.after(last)
     if types:
         events = events.filter(type__in=types)
@@ -90,11 +118,15 @@ def feed(*, organization: Organization, after: uuid.UUID | None, types: list[str
 
 
 @transaction.atomic
-def add_endpoint(*, organization: Organization, url: str, description: str = "", types: list[str] | None = None) -> tuple[Endpoint, str]:
+def add_endpoint(
+    *, organization: Organization, url: str, description: str = "", types: list[str] | None = None
+) -> tuple[Endpoint, str]:
     """Register a receiver; the secret is in the answer and nowhere else to be read (decision 33)."""
     check_endpoint(url, types or [])
     secret = new_secret()
-    endpoint = Endpoint.objects.create(organization=organization, url=url, description=description, event_types=types or [], secret=secret)
+    endpoint = Endpoint.objects.create(
+        organization=organization, url=url, description=description, event_types=types or [], secret=secret
+    )
     return endpoint, secret
 
 
@@ -106,10 +138,10 @@ def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: li
     stored.url, stored.description, stored.event_types = url, description, types
     if is_active and not stored.is_active:
         stored.disabled_reason, stored.failing_since, stored.failures, stored.timeouts = "", None, 0, 0
-        stored.disabled_at = stored.told_at = None
+        stored.disabled_at = stored.owners_notified_at = None
     if stored.is_active and not is_active:
         stored.disabled_reason, stored.disabled_at = BY_STAFF, now()
-        take_back(stored)
+        revoke_leases(stored)
     stored.is_active = is_active
     stored.save()
     return stored
@@ -118,13 +150,13 @@ def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: li
 def check_endpoint(url: str, types: list[str]) -> None:
     """400 for an address that is not public https, or a type nobody knows."""
     try:
-        check_when_saved(url)
+        validate_url(url)
     except BlockedAddress:
-        raise Invalid({"url": ["must be a public https address"]}) from None
-    if len(url) > URL:
-        raise Invalid({"url": [f"must be at most {URL} characters long"]})
-    if not set(types) <= set(event_types()):
-        raise Invalid({"event_types": [f"must be one of: {', '.join(event_types())}"]})
+        raise ValidationFailed({"url": ["must be a public https address"]}) from None
+    if len(url) > MAX_URL_LENGTH:
+        raise ValidationFailed({"url": [f"must be at most {MAX_URL_LENGTH} characters long"]})
+    if not set(types) <= set(topics()):
+        raise ValidationFailed({"event_types": [f"must be one of: {', '.join(topics())}"]})
 
 
 @transaction.atomic
@@ -141,8 +173,8 @@ def rotate_secret(*, endpoint: Endpoint) -> str:
 def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     """A `webhook.test` event to this endpoint alone."""
     data = orjson.dumps({"message": f"A test of {endpoint}, sent by {actor.name}."}).decode()
-    event = event_of(TEST, endpoint.organization, actor)
-    write(event, ("SELECT NULL, %s::text", [data]), THIS, [endpoint.pk])
+    event = _build_event(TEST, endpoint.organization, actor)
+    _insert_event(event, ("SELECT NULL, %s::text", [data]), THIS, [endpoint.pk])
     return event
 
 
@@ -151,20 +183,30 @@ def disable(endpoint: Endpoint, reason: str) -> None:
     endpoint.is_active, endpoint.disabled_reason, endpoint.disabled_at = False, reason, now()
     endpoint.save(update_fields=["is_active", "disabled_reason", "disabled_at"])
     pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING)
-    pending.update(state=State.DEAD, last_error="endpoint_disabled", next_attempt_at=None, lease_token=None, finished_at=Now())
+    pending.update(
+        state=State.DEAD, last_error="endpoint_disabled", next_attempt_at=None, lease_token=None, finished_at=Now()
+    )
 
 
-def take_back(endpoint: Endpoint) -> None:
+def revoke_leases(endpoint: Endpoint) -> None:
     """End the leases on the endpoint's deliveries, so that workers let go of the rest of their batches."""
-    pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, lease_token__isnull=False)
+    pending = Delivery.objects.of(endpoint.organization).filter(
+        endpoint=endpoint, state=State.PENDING, lease_token__isnull=False
+    )
     pending.update(lease_token=None, next_attempt_at=Now())
 
 
-def owners_should_know(*, organization: Organization) -> list[Endpoint]:
+def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
     """The organization's endpoints that have failed for a day, or were disabled for failing, and nobody was told; now told."""
     rows = Endpoint.objects.of(organization).select_for_update(skip_locked=True)
-    is_failing = Q(is_active=True, failing_since__lte=now() - WARN_AFTER, told_at=None)
-    is_given_up = Q(is_active=False) & ~Q(disabled_reason__in=["", BY_STAFF]) & (Q(told_at=None) | Q(told_at__lt=F("disabled_at")))
+    is_failing = Q(is_active=True, failing_since__lte=now() - WARN_AFTER, owners_notified_at=None)
+    is_given_up = (
+        Q(is_active=False)
+        & ~Q(disabled_reason__in=["", BY_STAFF])
+        & (Q(owners_notified_at=None) | Q(owners_notified_at__lt=F("disabled_at")))
+    )
     found = list(rows.filter(is_failing | is_given_up))
-    Endpoint.objects.of(organization).filter(pk__in=[endpoint.pk for endpoint in found]).update(told_at=now())
+    Endpoint.objects.of(organization).filter(pk__in=[endpoint.pk for endpoint in found]).update(
+        owners_notified_at=now()
+    )
     return found

@@ -3,25 +3,25 @@
 from celery import shared_task
 
 from organizations.models import Organization
-from pipeline_backend.courier import deliver
-from pipeline_backend.doorbell import Doorbell
-from webhooks.deliveries import DELIVERIES
+from pipeline_backend.outbox.dispatcher import dispatch
+from pipeline_backend.outbox.wakeup import WakeUp
 from webhooks.pruning import prune
-from webhooks.services import DRAIN
+from webhooks.queue import DELIVERIES
+from webhooks.services import WAKE_UP_TASK
 
 
-@shared_task(name=DRAIN)
+@shared_task(name=WAKE_UP_TASK)
 def drain(endpoint_id: str) -> None:
     """Have sent what is due to one endpoint; ring again if a turn was not enough."""
-    if deliver(DELIVERIES, endpoint_id):
-        Doorbell.ring(DRAIN, endpoint_id)
+    if dispatch(DELIVERIES, endpoint_id):
+        WakeUp.ring(WAKE_UP_TASK, endpoint_id)
 
 
 @shared_task(name="webhooks.sweep")
 def sweep() -> None:
     """Find what no doorbell announced: retries, lost rings, leases of dead workers."""
     for endpoint_id in DELIVERIES.due():
-        Doorbell.ring(DRAIN, endpoint_id)
+        WakeUp.ring(WAKE_UP_TASK, endpoint_id)
 
 
 @shared_task(name="webhooks.prune")

@@ -1,5 +1,5 @@
 """Appointments in the admin, and what belongs to them."""
 
-from appointments.admin import calls, setup
+from appointments.admin import appointments, configuration
 
-__all__ = ["calls", "setup"]
+__all__ = ["appointments", "configuration"]

@@ -6,14 +6,14 @@ from django import forms
 from unfold import widgets
 
 from appointments.models import Appointment
-from leads.custom_values import CustomValuesForm
+from leads.admin.custom_fields import CustomValuesForm
 from leads.phones import read_phone
-from organizations.admin.acts import Confirmation
+from organizations.admin.actions import Confirmation
 from organizations.admin.base import WebAddressField
 from organizations.admin.tenant import TenantForm
 from organizations.models import Membership
-from pipeline_backend.moments import to_milliseconds
-from statuses.models import Board, Type
+from pipeline_backend.db.timestamps import truncate_to_ms
+from statuses.models import Board, BoardScope
 
 PEOPLE = ["host", "setter", "triager"]
 FACTS = ["event_type", "call_category", *PEOPLE, "meeting_url", "recording_url"]
@@ -22,10 +22,25 @@ FACTS = ["event_type", "call_category", *PEOPLE, "meeting_url", "recording_url"]
 class BookingForm(TenantForm):
     """A booking by hand: for a known lead, or for an e-mail (interface 4.1)."""
 
-    lead_email = forms.EmailField(required=False, label="or e-mail", widget=widgets.UnfoldAdminEmailInputWidget, help_text="A lead who is not known is made.")
-    lead_first_name = forms.CharField(required=False, max_length=255, label="First name", widget=widgets.UnfoldAdminTextInputWidget)
-    lead_last_name = forms.CharField(required=False, max_length=255, label="Last name", widget=widgets.UnfoldAdminTextInputWidget)
-    lead_phone = forms.CharField(required=False, max_length=40, label="Phone", widget=widgets.UnfoldAdminTextInputWidget, help_text="Fills an empty one.")
+    lead_email = forms.EmailField(
+        required=False,
+        label="or e-mail",
+        widget=widgets.UnfoldAdminEmailInputWidget,
+        help_text="A lead who is not known is made.",
+    )
+    lead_first_name = forms.CharField(
+        required=False, max_length=255, label="First name", widget=widgets.UnfoldAdminTextInputWidget
+    )
+    lead_last_name = forms.CharField(
+        required=False, max_length=255, label="Last name", widget=widgets.UnfoldAdminTextInputWidget
+    )
+    lead_phone = forms.CharField(
+        required=False,
+        max_length=40,
+        label="Phone",
+        widget=widgets.UnfoldAdminTextInputWidget,
+        help_text="Fills an empty one.",
+    )
     meeting_url = WebAddressField(label="Meeting URL")
     notes = forms.CharField(required=False, max_length=10_000, label="Note", widget=widgets.UnfoldAdminTextareaWidget)
 
@@ -48,7 +63,9 @@ class BookingForm(TenantForm):
     def clean(self) -> dict[str, Any]:
         """Some way to the lead, and only one."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if bool(cleaned.get("lead")) == bool(cleaned.get("lead_email")) and not {"lead", "lead_email"} & set(self.errors):
+        if bool(cleaned.get("lead")) == bool(cleaned.get("lead_email")) and not {"lead", "lead_email"} & set(
+            self.errors
+        ):
             self.add_error("lead", "Choose a lead or enter an e-mail: one of the two.")
         return cleaned
 
@@ -56,9 +73,18 @@ class BookingForm(TenantForm):
         """The booking as the service takes it."""
         data = self.cleaned_data
         people = {f"{role}_email": data[role].user.email for role in PEOPLE if data[role]}
-        lead = {"lead_id": data["lead"].pk} if data["lead"] else {name: data[name] for name in ("lead_email", "lead_first_name", "lead_last_name")}
-        rest = {"lead_phone": data["lead_phone"], "meeting_url": data["meeting_url"], "notes": data["notes"], "event_type_id": data["event_type"].pk}
-        return {"schedule_time": to_milliseconds(data["schedule_time"]), **people, **lead, **rest}
+        lead = (
+            {"lead_id": data["lead"].pk}
+            if data["lead"]
+            else {name: data[name] for name in ("lead_email", "lead_first_name", "lead_last_name")}
+        )
+        rest = {
+            "lead_phone": data["lead_phone"],
+            "meeting_url": data["meeting_url"],
+            "notes": data["notes"],
+            "event_type_id": data["event_type"].pk,
+        }
+        return {"schedule_time": truncate_to_ms(data["schedule_time"]), **people, **lead, **rest}
 
 
 class AppointmentForm(CustomValuesForm):
@@ -79,7 +105,7 @@ class AppointmentForm(CustomValuesForm):
         super().__init__(*args, **kwargs)
         if "outcome" in self.fields:
             outcome: Any = self.fields["outcome"]
-            outcome.queryset = outcome.queryset.filter(type__in=[Board.APPOINTMENT, Type.BOTH])
+            outcome.queryset = outcome.queryset.filter(type__in=[Board.APPOINTMENT, BoardScope.BOTH])
             outcome.required = self.instance.outcome_id is not None
 
     def facts(self) -> dict[str, Any]:
@@ -91,16 +117,28 @@ class AppointmentForm(CustomValuesForm):
 class CancellationForm(Confirmation):
     """Why a call is canceled."""
 
-    notes = forms.CharField(required=False, max_length=10_000, label="Note", widget=widgets.UnfoldAdminTextareaWidget, help_text="Why; kept as a note.")
+    notes = forms.CharField(
+        required=False,
+        max_length=10_000,
+        label="Note",
+        widget=widgets.UnfoldAdminTextareaWidget,
+        help_text="Why; kept as a note.",
+    )
 
 
 class NoteForm(Confirmation):
     """A note on a call."""
 
     note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget)
-    mentions = forms.ModelMultipleChoiceField(Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget)
+    mentions = forms.ModelMultipleChoiceField(
+        Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         mentions: Any = self.fields["mentions"]
-        mentions.queryset = Membership.objects.of(self.subject.organization).filter(is_active=True, user__is_active=True).select_related("user")
+        mentions.queryset = (
+            Membership.objects.of(self.subject.organization)
+            .filter(is_active=True, user__is_active=True)
+            .select_related("user")
+        )

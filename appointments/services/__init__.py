@@ -1,7 +1,7 @@
 """The only ways in which an appointment changes."""
 
 from appointments.services.booking import Booking, ReferenceTaken, book
-from appointments.services.canceling import ManagedElsewhere, NotBooked, cancel, cancel_appointment
+from appointments.services.cancellation import ManagedElsewhere, NotBooked, cancel, cancel_appointment
 from appointments.services.changes import (
     EventTypeInUse,
     change_outcome,

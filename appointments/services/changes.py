@@ -7,21 +7,29 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import ProtectedError
 
-from appointments.events import OUTCOME_CHANGED, RESCHEDULED
 from appointments.models import Appointment, CallAnalysis, EventType
-from appointments.notices import latest_note, notify
-from appointments.services.canceling import write_cancellation
-from appointments.services.steps import BOOKED_CALL, BOOKED_LEAD, add_note, brief, locked, set_outcome, settle_lead
-from leads.services import known_lead
+from appointments.notifications import latest_note, notify_participants
+from appointments.services._shared import (
+    BOOKED_APPOINTMENT,
+    BOOKED_LEAD,
+    add_note,
+    get_for_update,
+    set_outcome,
+    status_summary,
+    update_lead_after_change,
+)
+from appointments.services.cancellation import apply_cancellation
+from appointments.topics import OUTCOME_CHANGED, RESCHEDULED
+from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.moments import now, show
-from pipeline_backend.rows import settle_race
+from pipeline_backend.db.retry import atomic_with_retry
+from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Board, Role
 from statuses.services import defaults, status_for
-from webhooks.services import record
+from webhooks.services import record_event
 
 
 class EventTypeInUse(Conflict):
@@ -34,66 +42,72 @@ def reschedule(*, organization: Organization, actor: Actor, appointment: Appoint
     """Move a call to another time (staff). A canceled or missed call is booked again by it."""
 
     def attempt() -> Appointment:
-        stored = locked(organization, appointment)
+        stored = get_for_update(organization, appointment)
         if stored.schedule_time != to:
             write_move(stored, to, actor)
         return stored
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
 def write_move(appointment: Appointment, to: datetime, actor: Actor) -> None:
     """The move of a locked appointment."""
-    statuses = defaults(appointment.organization, BOOKED_LEAD, BOOKED_CALL)
-    previous = {"schedule_time": show(appointment.schedule_time)}
+    statuses = defaults(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
+    previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
     appointment.schedule_time = to
     appointment.invitation_sequence += 1
     is_over = appointment.outcome is None or appointment.outcome.role in (Role.CANCELED, Role.NO_SHOW)
-    set_outcome(appointment, statuses[BOOKED_CALL] if is_over else appointment.outcome, actor)
-    appointment.lead = known_lead(organization=appointment.organization, lead_id=appointment.lead_id)
-    settle_lead(appointment.lead, statuses[BOOKED_LEAD] if is_over else None, actor)
-    record(RESCHEDULED, appointment, actor=actor, previous=previous)
-    notify(Kind.CALL_RESCHEDULED, appointment, latest_note(appointment))
+    set_outcome(appointment, statuses[BOOKED_APPOINTMENT] if is_over else appointment.outcome, actor)
+    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    update_lead_after_change(appointment.lead, statuses[BOOKED_LEAD] if is_over else None, actor)
+    record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
+    notify_participants(Kind.CALL_RESCHEDULED, appointment, latest_note(appointment))
 
 
-def change_outcome(*, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID) -> Appointment:
+def change_outcome(
+    *, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID
+) -> Appointment:
     """Move an appointment to any status of its board (staff, decision 21); to a canceled one, it is canceled."""
 
     def attempt() -> Appointment:
-        stored = locked(organization, appointment)
+        stored = get_for_update(organization, appointment)
         status = status_for(organization, Board.APPOINTMENT, status_id)
         if status == stored.outcome:
             return stored
         if status.role == Role.CANCELED:
-            return write_cancellation(stored, actor, "", outcome=status)
-        previous = {"outcome": brief(stored.outcome), "no_show": stored.no_show}
+            return apply_cancellation(stored, actor, "", outcome=status)
+        previous = {"outcome": status_summary(stored.outcome), "no_show": stored.no_show}
         set_outcome(stored, status, actor)
-        stored.lead = known_lead(organization=organization, lead_id=stored.lead_id)
-        settle_lead(stored.lead, None, actor)
-        record(OUTCOME_CHANGED, stored, actor=actor, previous=previous)
+        stored.lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
+        update_lead_after_change(stored.lead, None, actor)
+        record_event(OUTCOME_CHANGED, stored, actor=actor, previous=previous)
         return stored
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
-def edit_appointment(*, organization: Organization, actor: Actor, appointment: Appointment, **facts: Any) -> Appointment:
+def edit_appointment(
+    *, organization: Organization, actor: Actor, appointment: Appointment, **facts: Any
+) -> Appointment:
     """Change people, addresses, type or custom values (staff); time and outcome have their own services."""
 
     def attempt() -> Appointment:
-        stored = locked(organization, appointment)
+        stored = get_for_update(organization, appointment)
         for name, value in facts.items():
             setattr(stored, name, value)
         stored.updated_at = now()
         stored.save(update_fields=[*facts, "updated_at"])
         return stored
 
-    return settle_race(attempt)
+    return atomic_with_retry(attempt)
 
 
 @transaction.atomic
-def write_note(*, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]) -> None:
+def write_note(
+    *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
+) -> None:
     """Add a note by hand (staff)."""
-    add_note(locked(organization, appointment), text, actor=actor, mentions=mentions)
+    add_note(get_for_update(organization, appointment), text, actor=actor, mentions=mentions)
 
 
 @transaction.atomic

@@ -6,23 +6,29 @@ from typing import Any
 from django.db.models import Q
 
 from appointments.models import Appointment, EventType, Note, OutcomeChange
-from appointments.notices import facts_of
+from appointments.notifications import notification_context
 from benchmarks.ordinary.serializers import AppointmentDetailSerializer, LeadDetailSerializer
 from benchmarks.ordinary.telling import notify, record
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from notifications.models import Kind
 from optins.models import UTM
-from organizations.actors import Actor, columns
+from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 
 
-def book(organization: Organization, actor: Actor, *, external_reference: str, schedule_time: datetime, **wanted: Any) -> Appointment:
+def book(
+    organization: Organization, actor: Actor, *, external_reference: str, schedule_time: datetime, **wanted: Any
+) -> Appointment:
     """A new booking; references are new here."""
     if Appointment.objects.of(organization).filter(source="MANUAL", external_reference=external_reference).exists():
         raise ValueError(external_reference)
-    people = {role: member(organization, wanted[f"{role}_email"]) for role in ("host", "setter", "triager") if wanted.get(f"{role}_email")}
+    people = {
+        role: member(organization, wanted[f"{role}_email"])
+        for role in ("host", "setter", "triager")
+        if wanted.get(f"{role}_email")
+    }
     statuses = Status.objects.of(organization).filter(role="APPOINTMENT_BOOKED")
     source = source_named(organization, "MANUAL")
     lead = lead_of(organization, actor, wanted, source, statuses.get(is_lead_default=True))
@@ -44,22 +50,41 @@ def book(organization: Organization, actor: Actor, *, external_reference: str, s
         **people,
         **({name: getattr(latest, name) for name in UTM} if latest else {}),
     )
-    OutcomeChange.objects.create(organization=organization, appointment=appointment, to_status=appointment.outcome, **columns(actor))
+    OutcomeChange.objects.create(
+        organization=organization, appointment=appointment, to_status=appointment.outcome, **actor_columns(actor)
+    )
     if wanted.get("notes"):
-        Note.objects.create(organization=organization, appointment=appointment, note=wanted["notes"], **columns(actor))
+        Note.objects.create(
+            organization=organization, appointment=appointment, note=wanted["notes"], **actor_columns(actor)
+        )
     upcoming = Appointment.objects.of(organization).filter(lead=lead).upcoming().order_by("schedule_time").first()
-    lead.next_touch_point_at, lead.next_touch_point_type = (upcoming.schedule_time, "APPOINTMENT") if upcoming else (None, None)
+    lead.next_touch_point_at, lead.next_touch_point_type = (
+        (upcoming.schedule_time, "APPOINTMENT") if upcoming else (None, None)
+    )
     lead.updated_at = now()
     lead.save()
-    context = {"custom_fields": list(CustomField.objects.of(organization).filter(entity="APPOINTMENT").order_by("position", "key"))}
+    context = {
+        "custom_fields": list(
+            CustomField.objects.of(organization).filter(entity="APPOINTMENT").order_by("position", "key")
+        )
+    }
     record("appointment.created", appointment, AppointmentDetailSerializer(appointment, context=context).data, actor)
-    notify(Kind.CALL_BOOKED, organization, recipients(organization, appointment), facts_of(appointment, wanted.get("notes", "")))
+    notify(
+        Kind.CALL_BOOKED,
+        organization,
+        recipients(organization, appointment),
+        notification_context(appointment, wanted.get("notes", "")),
+    )
     return appointment
 
 
 def member(organization: Organization, email: str) -> Membership:
     """The active member."""
-    found: Membership = Membership.objects.of(organization).select_related("user").get(user__email__iexact=email, is_active=True, user__is_active=True)
+    found: Membership = (
+        Membership.objects.of(organization)
+        .select_related("user")
+        .get(user__email__iexact=email, is_active=True, user__is_active=True)
+    )
     return found
 
 
@@ -75,8 +100,10 @@ def lead_of(organization: Organization, actor: Actor, wanted: dict[str, Any], so
     if lead is None:
         first_name = wanted.get("lead_first_name") or wanted["lead_email"].partition("@")[0]
         fresh = {"email": wanted["lead_email"], "first_name": first_name, "last_name": wanted.get("lead_last_name", "")}
-        lead = Lead.objects.create(organization=organization, status=status, first_source=source, last_source=source, **fresh)
-        LeadStatusChange.objects.create(organization=organization, lead=lead, to_status=status, **columns(actor))
+        lead = Lead.objects.create(
+            organization=organization, status=status, first_source=source, last_source=source, **fresh
+        )
+        LeadStatusChange.objects.create(organization=organization, lead=lead, to_status=status, **actor_columns(actor))
         announce(lead, actor)
     lead.last_source = source
     lead.save()
@@ -85,13 +112,21 @@ def lead_of(organization: Organization, actor: Actor, wanted: dict[str, Any], so
 
 def announce(lead: Lead, actor: Actor) -> None:
     """The event of a new lead."""
-    context = {"custom_fields": list(CustomField.objects.of(lead.organization).filter(entity="LEAD").order_by("position", "key"))}
+    context = {
+        "custom_fields": list(
+            CustomField.objects.of(lead.organization).filter(entity="LEAD").order_by("position", "key")
+        )
+    }
     record("lead.created", lead, LeadDetailSerializer(lead, context=context).data, actor)
 
 
 def recipients(organization: Organization, appointment: Appointment) -> list[Membership]:
     """The call's people, or the owners."""
     ids = [appointment.host_id, appointment.setter_id, appointment.triager_id]
-    members = Membership.objects.of(organization).select_related("user", "mail_preference").filter(is_active=True, user__is_active=True)
+    members = (
+        Membership.objects.of(organization)
+        .select_related("user", "mail_preference")
+        .filter(is_active=True, user__is_active=True)
+    )
     involved = list(members.filter(Q(pk__in=[id for id in ids if id])))
     return involved or list(members.filter(role="OWNER"))

@@ -24,7 +24,16 @@ class Moments(serializers.ModelSerializer):
 class LeadSerializer(Moments):
     class Meta:
         model = Lead
-        fields = ["id", "first_name", "last_name", "email", "phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"]
+        fields = [
+            "id",
+            "first_name",
+            "last_name",
+            "email",
+            "phone_e164",
+            "phone_country",
+            "next_touch_point_at",
+            "next_touch_point_type",
+        ]
 
 
 class UserSerializer(serializers.ModelSerializer):
@@ -83,7 +92,15 @@ class SourceSerializer(serializers.ModelSerializer):
 class OptInSerializer(Moments):
     class Meta:
         model = OptIn
-        fields = ["id", "lead_id", "source", "provider_form_id", "provider_form_name", "external_reference", "created_at"]
+        fields = [
+            "id",
+            "lead_id",
+            "source",
+            "provider_form_id",
+            "provider_form_name",
+            "external_reference",
+            "created_at",
+        ]
 
 
 class AnswerSerializer(serializers.ModelSerializer):
@@ -110,7 +127,16 @@ class WithCustomFields(Moments):
 
     def get_custom_fields(self, row: Any) -> list[dict[str, Any]]:
         fields: list[CustomField] = self.context["custom_fields"]
-        return [{"id": field.pk, "key": field.key, "label": field.label, "type": field.type, "value": row.custom_values.get(str(field.pk))} for field in fields]
+        return [
+            {
+                "id": field.pk,
+                "key": field.key,
+                "label": field.label,
+                "type": field.type,
+                "value": row.custom_values.get(str(field.pk)),
+            }
+            for field in fields
+        ]
 
 
 class AppointmentSerializer(WithCustomFields):
@@ -135,8 +161,27 @@ class AppointmentSerializer(WithCustomFields):
     class Meta:
         model = Appointment
         fields = [
-            *["id", "lead", "schedule_time", "host", "setter", "triager", "meeting_url", "appointment_type", "call_category"],
-            *["appointment_event_type", "outcome", "notes", "recording_url", "no_show", "source", "external_reference", *UTM],
+            *[
+                "id",
+                "lead",
+                "schedule_time",
+                "host",
+                "setter",
+                "triager",
+                "meeting_url",
+                "appointment_type",
+                "call_category",
+            ],
+            *[
+                "appointment_event_type",
+                "outcome",
+                "notes",
+                "recording_url",
+                "no_show",
+                "source",
+                "external_reference",
+                *UTM,
+            ],
             *["call_analysis", "custom_fields", "created_at", "updated_at"],
         ]
 
@@ -150,7 +195,12 @@ class AppointmentDetailSerializer(AppointmentSerializer):
         return OptInSerializer(appointment.lead.opt_ins.order_by("-created_at", "-id")[:3], many=True).data
 
     class Meta(AppointmentSerializer.Meta):
-        fields = [*(name for name in AppointmentSerializer.Meta.fields if name not in {"notes", *UTM}), "first_source", "last_source", "opt_ins"]
+        fields = [
+            *(name for name in AppointmentSerializer.Meta.fields if name not in {"notes", *UTM}),
+            "first_source",
+            "last_source",
+            "opt_ins",
+        ]
 
 
 class LeadDetailSerializer(WithCustomFields):
@@ -161,4 +211,13 @@ class LeadDetailSerializer(WithCustomFields):
 
     class Meta:
         model = Lead
-        fields = [*LeadSerializer.Meta.fields, "status", "setter", "first_source", "last_source", "custom_fields", "created_at", "updated_at"]
+        fields = [
+            *LeadSerializer.Meta.fields,
+            "status",
+            "setter",
+            "first_source",
+            "last_source",
+            "custom_fields",
+            "created_at",
+            "updated_at",
+        ]

@@ -11,7 +11,15 @@ WSGI_APPLICATION = "benchmarks.ordinary.wsgi.application"
 # Connections are kept, as ours are.
 DATABASES: dict[str, Any] = {"default": {**OURS["default"], "OPTIONS": {"connect_timeout": 3}}}
 REST_FRAMEWORK = {
-    **{name: OUR_FRAMEWORK[name] for name in ("DEFAULT_AUTHENTICATION_CLASSES", "DEFAULT_PERMISSION_CLASSES", "EXCEPTION_HANDLER", "UNAUTHENTICATED_USER")},
+    **{
+        name: OUR_FRAMEWORK[name]
+        for name in (
+            "DEFAULT_AUTHENTICATION_CLASSES",
+            "DEFAULT_PERMISSION_CLASSES",
+            "EXCEPTION_HANDLER",
+            "UNAUTHENTICATED_USER",
+        )
+    },
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
 }

@@ -7,7 +7,7 @@ from benchmarks.ordinary.serializers import OptInDetailSerializer
 from benchmarks.ordinary.telling import record
 from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn, QuestionAnswer
-from organizations.actors import Actor, columns
+from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from statuses.models import Status
 
@@ -35,10 +35,18 @@ def submit(
     is_new = lead is None
     if lead is None:
         lead = Lead.objects.create(
-            organization=organization, email=email, first_name=first_name, last_name=last_name, status=status, first_source=named, last_source=named
+            organization=organization,
+            email=email,
+            first_name=first_name,
+            last_name=last_name,
+            status=status,
+            first_source=named,
+            last_source=named,
         )
-        LeadStatusChange.objects.create(organization=organization, lead=lead, to_status=status, **columns(actor))
-    opt_in: OptIn = OptIn.objects.create(organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **traffic)
+        LeadStatusChange.objects.create(organization=organization, lead=lead, to_status=status, **actor_columns(actor))
+    opt_in: OptIn = OptIn.objects.create(
+        organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **traffic
+    )
     for answer in questions_answers:
         QuestionAnswer.objects.create(organization=organization, opt_in=opt_in, **answer)
     lead.last_source = named

@@ -8,19 +8,30 @@ from django.db import transaction
 from rest_framework.renderers import JSONRenderer
 
 from notifications.models import Kind, Notification
-from notifications.services import DRAIN as MAILS
-from organizations.actors import Actor, columns
+from notifications.services import WAKE_UP_TASK as MAILS
+from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.api import requestid
-from pipeline_backend.moments import show
+from pipeline_backend.api import request_id
+from pipeline_backend.db.timestamps import isoformat_z
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.services import DRAIN as EVENTS
+from webhooks.services import WAKE_UP_TASK as EVENTS
 
 
 def record(name: str, subject: Any, data: Any, actor: Actor) -> None:
     """An event, and a delivery for each endpoint that wants it."""
-    event = Event(organization=subject.organization, type=name, subject_id=subject.pk, request_id=requestid.current(), **columns(actor))
-    body = {"type": name, "timestamp": show(event.created_at), "organization_id": subject.organization.pk, "data": data}
+    event = Event(
+        organization=subject.organization,
+        type=name,
+        subject_id=subject.pk,
+        request_id=request_id.current_request_id(),
+        **actor_columns(actor),
+    )
+    body = {
+        "type": name,
+        "timestamp": isoformat_z(event.created_at),
+        "organization_id": subject.organization.pk,
+        "data": data,
+    }
     event.body = JSONRenderer().render(body).decode()
     event.save()
     for endpoint in Endpoint.objects.of(subject.organization).filter(is_active=True):
@@ -33,7 +44,7 @@ def notify(kind: Kind, organization: Organization, members: list[Membership], fa
     """A mail for each member."""
     facts = facts | {"attendees": [{"name": str(member), "email": member.user.email} for member in members]}
     for member in members:
-        Notification.objects.create(organization=organization, kind=kind, recipient=member, facts=facts)
+        Notification.objects.create(organization=organization, kind=kind, recipient=member, context=facts)
     ring(MAILS, organization.pk)
 
 

@@ -4,7 +4,7 @@ from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from benchmarks.ordinary.views import Appointments, Hello, OptIns
-from pipeline_backend.health import readyz
+from pipeline_backend.web.health import readyz
 
 router = SimpleRouter(trailing_slash=False)
 router.register("ordinary/appointments", Appointments, basename="appointment")

@@ -11,14 +11,19 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from appointments.models import Appointment
-from appointments.serializers import BookingInput
+from appointments.serializers import BookingInputSerializer
 from benchmarks.ordinary.booking import book
-from benchmarks.ordinary.serializers import AppointmentDetailSerializer, AppointmentSerializer, OptInDetailSerializer, OptInSerializer
+from benchmarks.ordinary.serializers import (
+    AppointmentDetailSerializer,
+    AppointmentSerializer,
+    OptInDetailSerializer,
+    OptInSerializer,
+)
 from benchmarks.ordinary.submitting import submit
 from leads.models import CustomField
 from optins.models import OptIn
-from optins.serializers import OptInInput
-from pipeline_backend.api.viewsets import KeyedView
+from optins.serializers import OptInInputSerializer
+from pipeline_backend.api.viewsets import ApiView
 
 
 class Pages(PageNumberPagination):
@@ -29,7 +34,7 @@ class Pages(PageNumberPagination):
     max_page_size = 100
 
 
-class Ordinary(KeyedView, ReadOnlyModelViewSet):
+class Ordinary(ApiView, ReadOnlyModelViewSet):
     """Our key and limits, DRF's viewset."""
 
     pagination_class = Pages
@@ -48,21 +53,40 @@ class Appointments(Ordinary):
     def get_queryset(self) -> Any:
         rows = Appointment.objects.of(self.organization).order_by("-created_at", "-id")
         rows = rows.select_related(
-            "lead", "host__user", "setter__user", "triager__user", "event_type", "outcome", "call_analysis", "first_source", "last_source"
+            "lead",
+            "host__user",
+            "setter__user",
+            "triager__user",
+            "event_type",
+            "outcome",
+            "call_analysis",
+            "first_source",
+            "last_source",
         )
         return rows if self.action == "retrieve" else rows.prefetch_related("notes__mention_users__user")
 
     def get_serializer_context(self) -> dict[str, Any]:
-        fields = CustomField.objects.of(self.organization).filter(entity=CustomField.Entity.APPOINTMENT).order_by("position", "key")
+        fields = (
+            CustomField.objects.of(self.organization)
+            .filter(entity=CustomField.Entity.APPOINTMENT)
+            .order_by("position", "key")
+        )
         return {**super().get_serializer_context(), "custom_fields": list(fields)}
 
     @transaction.atomic
     def create(self, request: Request) -> Response:
         """Book a call."""
-        given = BookingInput(data=request.data, context={"organization": self.organization})
+        given = BookingInputSerializer(data=request.data, context={"organization": self.organization})
         given.is_valid(raise_exception=True)
         appointment = book(self.organization, self.actor, **given.validated_data)
-        return Response({"status": "success", "message": "Appointment created", "data": {"id": appointment.pk, "is_duplicate": False}}, status=201)
+        return Response(
+            {
+                "status": "success",
+                "message": "Appointment created",
+                "data": {"id": appointment.pk, "is_duplicate": False},
+            },
+            status=201,
+        )
 
 
 class OptIns(Ordinary):
@@ -77,10 +101,17 @@ class OptIns(Ordinary):
     @transaction.atomic
     def create(self, request: Request) -> Response:
         """Record a submission."""
-        given = OptInInput(data=request.data, context={"organization": self.organization})
+        given = OptInInputSerializer(data=request.data, context={"organization": self.organization})
         given.is_valid(raise_exception=True)
         opt_in = submit(self.organization, self.actor, **given.validated_data)
-        return Response({"status": "success", "message": "Opt-in recorded", "data": {"opt_in_id": opt_in.pk, "lead_id": opt_in.lead_id}}, status=201)
+        return Response(
+            {
+                "status": "success",
+                "message": "Opt-in recorded",
+                "data": {"opt_in_id": opt_in.pk, "lead_id": opt_in.lead_id},
+            },
+            status=201,
+        )
 
 
 class Hello(APIView):

@@ -2,7 +2,7 @@
 
 from django.core.wsgi import get_wsgi_application
 
-from pipeline_backend.rsgi import Door
+from pipeline_backend.web.rsgi import RsgiApplication
 
 application = get_wsgi_application()
-server = Door(application)
+server = RsgiApplication(application)

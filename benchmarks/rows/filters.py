@@ -81,13 +81,25 @@ def asking(database: Database, query: Query) -> Ask:
     return always(get(f"{OUR_LIST}?{urlencode({'limit': LIMIT, **query})}", database.facts["key"]))
 
 
-def against_database(line: Any, server: Server, database: Database, query: Query, condition: str, fixed: Measure, scale: Scale) -> Row:
+def against_database(
+    line: Any, server: Server, database: Database, query: Query, condition: str, fixed: Measure, scale: Scale
+) -> Row:
     """A filter against its count and its page in the database, with what an answer without a filter takes."""
     few = Scale(**{**vars(scale), "repeats": max(3, scale.repeats // 6)})
-    count, page = (text.format(organization=database.facts["organization"], condition=condition, start=0) for text in (TOTAL, IDS))
+    count, page = (
+        text.format(organization=database.facts["organization"], condition=condition, start=0) for text in (TOTAL, IDS)
+    )
     (parameter, value), name = next(iter(query.items())), "count and page in the database, and the unfiltered page"
     ours = answer_time(server, database, query, few)
-    return compare(f"{parameter}, {named(value)}", "ms", ours, name, lambda: fixed() + asked(line, few, count, page), Must("≤", 1.3), scale)
+    return compare(
+        f"{parameter}, {named(value)}",
+        "ms",
+        ours,
+        name,
+        lambda: fixed() + asked(line, few, count, page),
+        Must("≤", 1.3),
+        scale,
+    )
 
 
 def named(value: str) -> str:
@@ -115,4 +127,12 @@ def middle(line: Any, server: Server, database: Database, scale: Scale) -> Row:
     few = Scale(**{**vars(scale), "repeats": max(3, scale.repeats // 10)})
     walk = IDS.format(organization=database.facts["organization"], condition="true", start=scale.rows // 2)
     ours = answer_time(server, database, {"page": str(scale.rows // 2 // LIMIT + 1)}, few)
-    return compare(f"page in the middle of {scale.rows:,}", "ms", ours, "index-only scan of the ids", lambda: asked(line, few, walk), Must("≤", 1.3), scale)
+    return compare(
+        f"page in the middle of {scale.rows:,}",
+        "ms",
+        ours,
+        "index-only scan of the ids",
+        lambda: asked(line, few, walk),
+        Must("≤", 1.3),
+        scale,
+    )

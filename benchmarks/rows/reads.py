@@ -23,7 +23,9 @@ def rows(world: World, small: Database, large: Database, scale: Scale) -> Iterat
     """The rows of this subject."""
     yield from lists(world, small, scale, f"list of 10, {1_000:,} rows", 10, Must("≥", 8))
     yield from lists(world, small, scale, f"list of 100, {1_000:,} rows", 100, Must("≥", 8))
-    yield from lists(world, large, scale, f"list of 10, {scale.rows:,} rows", 10, Must("≥", 40 if scale.rows >= MILLION else 8))
+    yield from lists(
+        world, large, scale, f"list of 10, {scale.rows:,} rows", 10, Must("≥", 40 if scale.rows >= MILLION else 8)
+    )
     yield from details(world, small, scale)
     yield from statuses(world, small, scale)
 
@@ -42,7 +44,9 @@ def details(world: World, database: Database, scale: Scale) -> Iterator[Row]:
     key, ids = database.facts["key"], database.facts["details"]
     check_that_they_agree(world, database, f"/{ids[0]}")
     ours = pace(world.serve(OURS, database), each([get(f"{OUR_LIST}/{id}", key) for id in ids]), scale)
-    theirs = pace(world.serve(YARDSTICKS, database), each([get(f"{THEIR_LIST}/{id}", key) for id in ids]), scale, warm=2)
+    theirs = pace(
+        world.serve(YARDSTICKS, database), each([get(f"{THEIR_LIST}/{id}", key) for id in ids]), scale, warm=2
+    )
     yield compare("detail", "/s", ours, "ordinary", theirs, Must("≥", 4), scale)
 
 
@@ -59,11 +63,15 @@ def check_that_they_agree(world: World, database: Database, which: str) -> None:
     """A yardstick that answered something else would measure nothing."""
     key = database.facts["key"]
     ours = json.loads(read(world.serve(OURS, database), OUR_LIST + which, key))["data"]
-    theirs = json.loads(read(world.serve(YARDSTICKS, database), THEIR_LIST + which, key).replace(b"000Z", b"Z"))  # it shows microseconds
+    theirs = json.loads(
+        read(world.serve(YARDSTICKS, database), THEIR_LIST + which, key).replace(b"000Z", b"Z")
+    )  # it shows microseconds
     assert theirs.get("results", theirs) == ours, which
 
 
 def read(server: Server, path: str, key: str) -> bytes:
     """One answer's body."""
-    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers={"x-api-key": key})) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers={"x-api-key": key})
+    ) as answer:
         return bytes(answer.read())

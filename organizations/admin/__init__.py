@@ -1,5 +1,5 @@
 """The admin's ground: who may do what, pages of an organization's rows, and the pages of members, people and keys."""
 
-from organizations.admin import keys, members, people
+from organizations.admin import keys, members, users
 
-__all__ = ["keys", "members", "people"]
+__all__ = ["keys", "members", "users"]

@@ -15,9 +15,9 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminURLInputWidget
 
-from organizations.admin import acts
-from pipeline_backend.api.exceptions import Conflict, Problem
-from pipeline_backend.moments import MomentField
+from organizations.admin import actions
+from pipeline_backend.api.exceptions import Conflict, DomainError
+from pipeline_backend.db.timestamps import MillisecondDateTimeField
 
 YEARS = range(1970, 2101)
 
@@ -32,12 +32,12 @@ class ServiceForm(forms.ModelForm):
     """A form that can show what the service refused after the form itself had found nothing."""
 
     request: ClassVar[HttpRequest]
-    refusal: ClassVar[Problem | None] = None
+    refusal: ClassVar[DomainError | None] = None
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]
         if self.refusal:
-            acts.show_problem(self, self.refusal)
+            actions.show_problem(self, self.refusal)
 
 
 class ServiceAdmin(ModelAdmin):
@@ -71,11 +71,13 @@ class ServiceAdmin(ModelAdmin):
         made = super().get_form(request, obj, change=change, **kwargs)
         return type(made.__name__, (made,), {"request": request, "refusal": vars(request).get("refusal")})
 
-    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
         """The form; a refused save (rolled back by Django) is the form again, with the reason."""
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
-        except Problem as problem:
+        except DomainError as problem:
             vars(request)["refusal"] = problem
         except IntegrityError:
             vars(request)["refusal"] = Taken()
@@ -85,11 +87,13 @@ class ServiceAdmin(ModelAdmin):
         """The page that asks; a refused deletion goes back to the row, with the reason."""
         try:
             return super().delete_view(request, object_id, extra_context)
-        except Problem as problem:
+        except DomainError as problem:
             messages.error(request, str(problem))
-        return acts.back(self.get_object(request, unquote(object_id)))
+        return actions.back(self.get_object(request, unquote(object_id)))
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         """The row alone: whether it may go is for the service to say."""
         return [str(row) for row in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
 
@@ -104,7 +108,11 @@ class ServiceAdmin(ModelAdmin):
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return []
-        return [button for button in super().get_actions_detail(request, object_id) if button.method.is_offered(self, request, row)]
+        return [
+            button
+            for button in super().get_actions_detail(request, object_id)
+            if button.method.is_offered(self, request, row)
+        ]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """A field without links to other forms; moments in the person's time zone, which the help text names."""
@@ -112,7 +120,7 @@ class ServiceAdmin(ModelAdmin):
         for link in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
             if field and hasattr(field.widget, link):
                 setattr(field.widget, link, False)
-        if field and isinstance(db_field, MomentField):
+        if field and isinstance(db_field, MillisecondDateTimeField):
             field.help_text = f"{field.help_text} In the time zone {timezone.get_current_timezone_name()}.".strip()
             field.validators = [*field.validators, within_years]
         return field
@@ -143,14 +151,21 @@ class ReadOnlyInline(TabularInline):
     @admin.display(description="")
     def link(self, row: Any) -> SafeString:
         """To the row's own page."""
-        return format_html('<a class="text-link" href="{}">Open</a>', acts.row_url(row))
+        return format_html('<a class="text-link" href="{}">Open</a>', actions.row_url(row))
 
 
 class WebAddressField(forms.URLField):
     """An http(s) address as the interface takes it; None when empty."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=2048, assume_scheme="https", required=False, empty_value=None, widget=UnfoldAdminURLInputWidget, **kwargs)
+        super().__init__(
+            max_length=2048,
+            assume_scheme="https",
+            required=False,
+            empty_value=None,
+            widget=UnfoldAdminURLInputWidget,
+            **kwargs,
+        )
         self.validators = [URLValidator(schemes=["http", "https"])]
 
 

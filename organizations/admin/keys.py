@@ -7,12 +7,13 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
-from organizations.admin.acts import Confirmation, act, secret_page
+from organizations.admin.actions import Confirmation, object_action, secret_page
 from organizations.admin.tenant import TenantAdmin, TenantForm
-from organizations.models import ApiKey, Scope, both_scopes
-from organizations.rights import Area, person
+from organizations.defaults import both_scopes
+from organizations.models import ApiKey, Scope
+from organizations.permissions import Area, current_user
 from organizations.services import OVERLAPS, issue_key, revoke_key, rotate_key
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 
 ONCE = "Requests send it in the x-api-key header. It is shown this once: keep it now, where only your integration can read it."
 OVERLAP_LABELS = {"now": "End it now", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"}
@@ -21,7 +22,9 @@ OVERLAP_LABELS = {"now": "End it now", "1h": "In 1 hour", "24h": "In 24 hours", 
 class KeyForm(TenantForm):
     """A new key."""
 
-    scopes = forms.MultipleChoiceField(choices=Scope.choices, initial=both_scopes, widget=UnfoldAdminCheckboxSelectMultipleWidget)
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices, initial=both_scopes, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
 
     class Meta:
         model = ApiKey
@@ -40,7 +43,10 @@ class RotationForm(Confirmation):
     """When the old key ends."""
 
     overlap = forms.ChoiceField(
-        choices=[(name, OVERLAP_LABELS[name]) for name in OVERLAPS], initial="24h", label="The old key ends", widget=UnfoldAdminSelectWidget
+        choices=[(name, OVERLAP_LABELS[name]) for name in OVERLAPS],
+        initial="24h",
+        label="The old key ends",
+        widget=UnfoldAdminSelectWidget,
     )
 
 
@@ -60,7 +66,15 @@ class ApiKeyAdmin(TenantAdmin):
     search_fields = ("name", "key_id")
     actions_detail = ("rotate", "revoke")
     fields = ("name", "scopes", "expires_at")
-    facts = ("name", "public_part", "state", "scopes", ("created_at", "created_by"), ("expires_at", "revoked_at"), "last_used_at")
+    facts = (
+        "name",
+        "public_part",
+        "state",
+        "scopes",
+        ("created_at", "created_by"),
+        ("expires_at", "revoked_at"),
+        "last_used_at",
+    )
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
         """A stored key is only shown."""
@@ -70,7 +84,9 @@ class ApiKeyAdmin(TenantAdmin):
         """All of a stored key."""
         return [name for line in self.facts for name in ([line] if isinstance(line, str) else line)] if obj else ()
 
-    def changeform_view(self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None) -> Any:
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
         """There is nothing to save on a stored key, and no second key by a button."""
         hidden = {"show_save": object_id is None, "show_save_and_continue": False, "show_save_and_add_another": False}
         return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
@@ -93,22 +109,36 @@ class ApiKeyAdmin(TenantAdmin):
             return
         data = form.cleaned_data
         key, vars(request)["secret"] = issue_key(
-            organization=form.organization, name=data["name"], scopes=data["scopes"], expires_at=data["expires_at"], created_by=person(request)
+            organization=form.organization,
+            name=data["name"],
+            scopes=data["scopes"],
+            expires_at=data["expires_at"],
+            created_by=current_user(request),
         )
         obj.pk, obj.key_id = key.pk, key.key_id
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:
         """The full key, once."""
-        return secret_page(self, request, obj, title="The new API key", explanation=ONCE, secret=vars(request)["secret"])
+        return secret_page(
+            self, request, obj, title="The new API key", explanation=ONCE, secret=vars(request)["secret"]
+        )
 
-    @act("Rotate", icon="autorenew", question="Make a second key like this one, and let this one end?", form=RotationForm, when=is_live)
+    @object_action(
+        "Rotate",
+        icon="autorenew",
+        question="Make a second key like this one, and let this one end?",
+        form=RotationForm,
+        when=is_live,
+    )
     def rotate(self, request: HttpRequest, key: ApiKey, form: Any) -> HttpResponse:
         """The second key, once."""
-        made, text = rotate_key(key=key, overlap=form.cleaned_data["overlap"], created_by=person(request))
+        made, text = rotate_key(key=key, overlap=form.cleaned_data["overlap"], created_by=current_user(request))
         self.log_addition(request, made, "Made by rotation.")
         return secret_page(self, request, made, title="The new API key", explanation=ONCE, secret=text)
 
-    @act("Revoke", icon="block", question="Revoke this key? Its next request is refused.", danger=True, when=is_live)
+    @object_action(
+        "Revoke", icon="block", question="Revoke this key? Its next request is refused.", danger=True, when=is_live
+    )
     def revoke(self, request: HttpRequest, key: ApiKey, form: Any) -> None:
         """It opens nothing any more."""
         revoke_key(key=key)

@@ -11,12 +11,12 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminTextInputWidget
 
-from organizations.admin.acts import act, secret_page
+from organizations.admin.actions import object_action, secret_page
 from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.isolation.row_level_security import bypass_rls
 from organizations.models import Membership, User
-from organizations.rights import Area, assignable, held, person
+from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, invite_member
-from organizations.wall import lifted
 
 LINK = "Give this link to the member: it lets them choose a password, once, within three days. It is shown this once."
 
@@ -33,27 +33,34 @@ class MemberForm(TenantForm):
         super().__init__(*args, **kwargs)
         if "role" in self.fields:
             role: Any = self.fields["role"]
-            role.choices = [(name.value, name.label) for name in reversed(assignable(self.request, self.organization.pk))]
+            role.choices = [
+                (name.value, name.label) for name in reversed(assignable_roles(self.request, self.organization.pk))
+            ]
 
 
 class InvitationForm(MemberForm):
     """A new member, by e-mail."""
 
-    email = forms.EmailField(widget=UnfoldAdminEmailInputWidget, help_text="Who has an account already keeps it, and its name and password.")
+    email = forms.EmailField(
+        widget=UnfoldAdminEmailInputWidget, help_text="Who has an account already keeps it, and its name and password."
+    )
     first_name = forms.CharField(required=False, max_length=255, widget=UnfoldAdminTextInputWidget)
     last_name = forms.CharField(required=False, max_length=255, widget=UnfoldAdminTextInputWidget)
 
 
 def password_link(request: HttpRequest, user: User) -> str:
     """An address at which the user chooses a password: good once, and for three days."""
-    path = reverse("admin:set_password", args=[urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)])
+    path = reverse(
+        "admin:set_password",
+        args=[urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)],
+    )
     return request.build_absolute_uri(path)
 
 
 def is_ours_alone(member: Membership) -> bool:
     """Whether nobody else is responsible for the person: a password opens all organizations they are in."""
     elsewhere = Membership.unscoped.filter(user=member.user).exclude(organization=member.organization_id)
-    with lifted():
+    with bypass_rls():
         return member.user.is_active and not member.user.is_superuser and not elsewhere.exists()
 
 
@@ -86,25 +93,31 @@ class MembershipAdmin(TenantAdmin):
         """Who the person is, is theirs to change; what they are is not."""
         if obj is None:
             return ()
-        return self.readonly_fields if self.has_lead_permission(request, obj) else (*self.readonly_fields, "role", "is_active")
+        return (
+            self.readonly_fields
+            if self.has_lead_permission(request, obj)
+            else (*self.readonly_fields, "role", "is_active")
+        )
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """The team, for who leads it; and everybody's own row."""
-        own = Membership.unscoped.filter(user=person(request), organization__in=held(request)).select_related("organization", *self.joins)
+        own = Membership.unscoped.filter(
+            user=current_user(request), organization__in=roles_by_organization(request)
+        ).select_related("organization", *self.joins)
         return super().get_queryset(request) | own
 
     def has_lead_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """By role; and nobody changes a member above them."""
         may_lead = super().has_change_permission(request, obj)
-        return may_lead and (obj is None or obj.role in assignable(request, obj.organization_id))
+        return may_lead and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
 
     def has_view_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """The team's leaders, and everybody their own row."""
-        return super().has_view_permission(request, obj) or obj is None or obj.user_id == person(request).pk
+        return super().has_view_permission(request, obj) or obj is None or obj.user_id == current_user(request).pk
 
     def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """The same; on their own row everybody chooses their mails."""
-        return self.has_lead_permission(request, obj) or (obj is not None and obj.user_id == person(request).pk)
+        return self.has_lead_permission(request, obj) or (obj is not None and obj.user_id == current_user(request).pk)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """The menu has the team for who leads it."""
@@ -129,7 +142,12 @@ class MembershipAdmin(TenantAdmin):
         """Through the services, which keep the last owner."""
         data = form.cleaned_data
         if change:
-            change_member(member=obj, role=data.get("role", obj.role), is_active=data.get("is_active", obj.is_active), wants_mail=data["wants_mail"])
+            change_member(
+                member=obj,
+                role=data.get("role", obj.role),
+                is_active=data.get("is_active", obj.is_active),
+                wants_mail=data["wants_mail"],
+            )
             return
         names = {"first_name": data["first_name"], "last_name": data["last_name"]}
         member = invite_member(organization=form.organization, email=data["email"], role=data["role"], **names)
@@ -141,11 +159,24 @@ class MembershipAdmin(TenantAdmin):
             return super().response_add(request, obj, post_url_continue)
         return self.show_link(request, obj)
 
-    @act("Make a password link", icon="key", question="Make a link by which the member can choose a new password?", when=is_ours_alone, permission="lead")
+    @object_action(
+        "Make a password link",
+        icon="key",
+        question="Make a link by which the member can choose a new password?",
+        when=is_ours_alone,
+        permission="lead",
+    )
     def make_password_link(self, request: HttpRequest, member: Membership, form: Any) -> HttpResponse:
         """For who has none yet, or has forgotten it."""
         return self.show_link(request, member)
 
     def show_link(self, request: HttpRequest, member: Membership) -> HttpResponse:
         """The link, once."""
-        return secret_page(self, request, member, title="A link to choose a password", explanation=LINK, secret=password_link(request, member.user))
+        return secret_page(
+            self,
+            request,
+            member,
+            title="A link to choose a password",
+            explanation=LINK,
+            secret=password_link(request, member.user),
+        )

@@ -17,8 +17,8 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.base import ServiceAdmin, ServiceForm
 from organizations.models import Membership, Organization
-from organizations.rights import EVERYONE, TABLE, Area, may, organizations_where, scoped_to
-from pipeline_backend.moments import show
+from organizations.permissions import ALL_ROLES, PERMISSIONS, Area, filter_by_role, has_role, organizations_with_role
+from pipeline_backend.db.timestamps import isoformat_z
 
 
 class TenantForm(ServiceForm):
@@ -33,7 +33,11 @@ class TenantForm(ServiceForm):
         if self.instance._state.adding:
             self.instance.organization = self.organization
         for name, field in self.fields.items():
-            if isinstance(field, forms.ModelChoiceField) and field.queryset is not None and field.queryset.model is Membership:
+            if (
+                isinstance(field, forms.ModelChoiceField)
+                and field.queryset is not None
+                and field.queryset.model is Membership
+            ):
                 self.offer_active(name, field)
 
     def offer_active(self, name: str, field: Any) -> None:
@@ -56,7 +60,7 @@ class TenantForm(ServiceForm):
                 self.add_error(*self.sentences[constraint.name])
 
 
-class WatchedForm(TenantForm):
+class OptimisticLockForm(TenantForm):
     """A form that refuses to overwrite what somebody else has saved since it was opened."""
 
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -64,7 +68,7 @@ class WatchedForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.instance._state.adding:
-            self.initial["seen"] = show(self.instance.updated_at)
+            self.initial["seen"] = isoformat_z(self.instance.updated_at)
 
     def clean(self) -> dict[str, Any]:
         """Compare with the row as it is now, locked until this save ends."""
@@ -72,15 +76,19 @@ class WatchedForm(TenantForm):
         if self.instance._state.adding:
             return cleaned
         rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
-        if show(rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)) != cleaned.get("seen"):
-            raise ValidationError("Somebody else has changed this since you opened it. Nothing is saved: open it again, look, and enter your changes anew.")
+        if isoformat_z(rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)) != cleaned.get("seen"):
+            raise ValidationError(
+                "Somebody else has changed this since you opened it. Nothing is saved: open it again, look, and enter your changes anew."
+            )
         return cleaned
 
 
 class OrganizationChoice(forms.Form):
     """Where a new row goes."""
 
-    organization = forms.ModelChoiceField(Organization.objects.none(), label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget)
+    organization = forms.ModelChoiceField(
+        Organization.objects.none(), label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
+    )
 
     def __init__(self, choices: QuerySet[Organization]) -> None:
         super().__init__()
@@ -111,31 +119,31 @@ class TenantAdmin(ServiceAdmin):
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """The rows that the person may see: what every view of Django's admin starts from."""
-        rows = scoped_to(request, TABLE[self.area].view, super().get_queryset(request))
+        rows = filter_by_role(request, PERMISSIONS[self.area].view, super().get_queryset(request))
         return rows.select_related("organization", *self.joins)
 
     def own_rows(self, request: HttpRequest, model: type[Any]) -> QuerySet[Any]:
         """Rows of another model that may be shown on this page."""
         if model is Organization:
-            return organizations_where(request, TABLE[self.area].view)
+            return organizations_with_role(request, PERMISSIONS[self.area].view)
         rows = model._default_manager.select_related("organization", *(["user"] if model is Membership else []))
-        return scoped_to(request, TABLE[self.area].view, rows)
+        return filter_by_role(request, PERMISSIONS[self.area].view, rows)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """By the person's role in the row's organization; without a row, in any."""
-        return may(request, TABLE[self.area].view, obj and obj.organization_id)
+        return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """By role, where the page has an add form."""
-        return self.can_add and may(request, TABLE[self.area].write)
+        return self.can_add and has_role(request, PERMISSIONS[self.area].write)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """By role, where the page's rows can be changed."""
-        return self.can_change and may(request, TABLE[self.area].write, obj and obj.organization_id)
+        return self.can_change and has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """By role, where a service deletes."""
-        return self.can_delete and may(request, TABLE[self.area].write, obj and obj.organization_id)
+        return self.can_delete and has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Whether the menu has it."""
@@ -149,7 +157,7 @@ class TenantAdmin(ServiceAdmin):
 
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Where a new row goes: the only organization in which the person may add it, or the one that the address names."""
-        candidates = list(organizations_where(request, TABLE[self.area].write))
+        candidates = list(organizations_with_role(request, PERMISSIONS[self.area].write))
         if len(candidates) == 1:
             return candidates[0]
         return next((row for row in candidates if str(row.pk) == request.GET.get("organization")), None)
@@ -162,15 +170,17 @@ class TenantAdmin(ServiceAdmin):
 
     def ask_for_organization(self, request: HttpRequest) -> HttpResponse:
         """A select of the person's own organizations."""
-        form = OrganizationChoice(organizations_where(request, TABLE[self.area].write))
+        form = OrganizationChoice(organizations_with_role(request, PERMISSIONS[self.area].write))
         kept = [(name, value) for name, value in request.GET.items() if name != "organization"]
         context = {"title": f"Add {self.opts.verbose_name}", "opts": self.opts, "form": form, "kept": kept}
-        return TemplateResponse(request, "admin/choose_organization.html", {**self.admin_site.each_context(request), **context})
+        return TemplateResponse(
+            request, "admin/choose_organization.html", {**self.admin_site.each_context(request), **context}
+        )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The groups of fields, with the hidden one that a watched form compares."""
         groups = super().get_fieldsets(request, obj)
-        if obj is None or not issubclass(self.form, WatchedForm) or not self.has_change_permission(request, obj):
+        if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
             return groups
         (title, options), *others = groups
         return [(title, {**options, "fields": [*options["fields"], "seen"]}), *others]
@@ -211,6 +221,6 @@ def works_in_several(request: HttpRequest) -> bool:
     """Whether rows of several organizations stand side by side for this person."""
     known = vars(request)
     if "works_in_several" not in known:
-        known["works_in_several"] = organizations_where(request, EVERYONE).count() > 1
+        known["works_in_several"] = organizations_with_role(request, ALL_ROLES).count() > 1
     several: bool = known["works_in_several"]
     return several

@@ -22,7 +22,7 @@ RETRY_AFTER_SECONDS = 5
 UNAVAILABLE = "The service is briefly unavailable; send the request again"
 
 
-class Problem(Exception):
+class DomainError(Exception):
     """Something a client or staff member asked for that can't be done, said in one sentence."""
 
     message = "The request can't be carried out"
@@ -31,24 +31,24 @@ class Problem(Exception):
         super().__init__(self.message.format(**facts))
 
 
-class Missing(Problem):
+class ResourceNotFound(DomainError):
     """What the request is about does not exist in this organization."""
 
     message = NOT_FOUND
 
 
-class Conflict(Problem):
+class Conflict(DomainError):
     """What the request asks for contradicts what is there."""
 
 
-class Invalid(Problem):
+class ValidationFailed(DomainError):
     """Fields that can't be taken: `{path: [predicate, ...]}`."""
 
     message = "The request has invalid fields"
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__()
-        self.errors = {path: [sentence(path, predicate) for predicate in found] for path, found in errors.items()}
+        self.errors = {path: [field_message(path, predicate) for predicate in found] for path, found in errors.items()}
 
 
 class BodyTooLarge(exceptions.APIException):
@@ -69,47 +69,47 @@ class TooManyRequests(exceptions.APIException):
         self.wait = wait
 
 
-def sentence(path: str, predicate: str) -> str:
+def field_message(path: str, predicate: str) -> str:
     """`external_reference` and `is required`, as one."""
     return f"{path} {predicate}" if path else predicate
 
 
-def answer(error: Exception, context: dict[str, Any]) -> Response:
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """The error form for whatever was raised; never HTML, and nothing of the inside."""
-    if isinstance(error, Problem):
+    if isinstance(error, DomainError):
         return problem_answer(error)
     if isinstance(error, exceptions.ValidationError):
-        return problem_answer(Invalid(dict(predicates(error.detail))))
+        return problem_answer(ValidationFailed(dict(flatten_errors(error.detail))))
     if isinstance(error, Http404 | exceptions.NotFound):
-        return failure(404, NOT_FOUND)
+        return error_response(404, NOT_FOUND)
     if isinstance(error, exceptions.APIException):
         return api_answer(error)
     if isinstance(error, RequestDataTooBig):
-        return failure(413, BodyTooLarge.default_detail)
+        return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):
-        return failure(400, "The request is malformed")
+        return error_response(400, "The request is malformed")
     if isinstance(error, PermissionDenied):
-        return failure(403, "Not allowed")
+        return error_response(403, "Not allowed")
     if is_unavailable(error):
         logger.warning("the database did not answer: %s", type(error.__cause__ or error).__name__)
         return unavailable()
     logger.exception("unexpected error", exc_info=error)
-    return failure(500, "Something went wrong on our side; the X-Request-Id header names this request")
+    return error_response(500, "Something went wrong on our side; the X-Request-Id header names this request")
 
 
-def problem_answer(problem: Problem) -> Response:
+def problem_answer(problem: DomainError) -> Response:
     """400 for fields, 404 for what is missing, 409 for what contradicts."""
-    if isinstance(problem, Invalid):
+    if isinstance(problem, ValidationFailed):
         first = next(iter(problem.errors.values()))[0]
-        return failure(400, first, errors=problem.errors)
-    codes = {Missing: 404, Conflict: 409}
+        return error_response(400, first, errors=problem.errors)
+    codes = {ResourceNotFound: 404, Conflict: 409}
     code = next((code for kind, code in codes.items() if isinstance(problem, kind)), 400)
-    return failure(code, str(problem))
+    return error_response(code, str(problem))
 
 
 def api_answer(error: exceptions.APIException) -> Response:
     """DRF's own refusals, in our form."""
-    response = failure(error.status_code, str(error.detail))
+    response = error_response(error.status_code, str(error.detail))
     wait = getattr(error, "wait", None)
     if wait is not None:
         response["Retry-After"] = str(wait)
@@ -124,31 +124,33 @@ def is_unavailable(error: BaseException | None) -> bool:
     if isinstance(getattr(error, "__cause__", None), ReadOnlySqlTransaction):
         connection.close()  # it may lead to a server that another has replaced, which a new one will not
         return True
-    return isinstance(error, OperationalError | InterfaceError) or isinstance(getattr(error, "__cause__", None), IdleInTransactionSessionTimeout)
+    return isinstance(error, OperationalError | InterfaceError) or isinstance(
+        getattr(error, "__cause__", None), IdleInTransactionSessionTimeout
+    )
 
 
 def unavailable() -> Response:
     """The same request is worth sending again."""
-    response = failure(503, UNAVAILABLE)
+    response = error_response(503, UNAVAILABLE)
     response["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
 
 
-def failure(code: int, message: str, **more: Any) -> Response:
+def error_response(code: int, message: str, **more: Any) -> Response:
     """The error form (interface 7)."""
     return Response({"status": "error", "message": message, **more}, status=code)
 
 
-def predicates(detail: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
+def flatten_errors(detail: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
     """DRF's nested error details as dotted paths, in the order of the fields."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = "" if name == "non_field_errors" else str(name)
-            yield from predicates(inner, ".".join(filter(None, (path, own))))
+            yield from flatten_errors(inner, ".".join(filter(None, (path, own))))
         return
     if isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
         for index, inner in enumerate(detail):
-            yield from predicates(inner, f"{path}.{index}")
+            yield from flatten_errors(inner, f"{path}.{index}")
         return
     if detail:
         yield path, [str(item) for item in detail]

@@ -15,32 +15,32 @@ from django.core.validators import EmailValidator, URLValidator
 from rest_framework import serializers
 from rest_framework.utils.serializer_helpers import BindingDict
 
-from pipeline_backend.moments import to_milliseconds
+from pipeline_backend.db.timestamps import truncate_to_ms
 
-NAME = 255
-URL = 2048
-FREE_TEXT = 10_000
+MAX_NAME_LENGTH = 255
+MAX_URL_LENGTH = 2048
+MAX_TEXT_LENGTH = 10_000
 
 MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 E_MAIL, WEB = EmailValidator(), URLValidator(schemes=["http", "https"])
-NOT_IN_URLS = re.compile(r"""["<>\\]""")  # browsers take \\ for /, and so another host than we see
-MOMENT_RULE = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
+FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers take \\ for /, and so another host than we see
+TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
 
 
-def parse_moment(text: str) -> datetime:
+def parse_timestamp(text: str) -> datetime:
     """RFC 3339 with seconds, in UTC if it names no offset; ValueError for anything else."""
     match = MOMENT.fullmatch(text)
     if match is None:
-        raise ValueError(MOMENT_RULE)
+        raise ValueError(TIMESTAMP_ERROR)
     whole, fraction, offset = match.groups()
     try:
         moment = datetime.fromisoformat(whole + (fraction or "")[:7] + (offset or "Z")).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise ValueError(MOMENT_RULE) from None
+        raise ValueError(TIMESTAMP_ERROR) from None
     if not 1970 <= moment.year <= 2100:
-        raise ValueError(MOMENT_RULE)
-    return to_milliseconds(moment)
+        raise ValueError(TIMESTAMP_ERROR)
+    return truncate_to_ms(moment)
 
 
 def parse_uuid(text: str) -> uuid.UUID:
@@ -50,7 +50,7 @@ def parse_uuid(text: str) -> uuid.UUID:
     return uuid.UUID(text)
 
 
-class Input(serializers.Serializer[Any]):
+class InputSerializer(serializers.Serializer[Any]):
     """A JSON object. Optional members given as null or blank count as absent; unknown ones are ignored."""
 
     default_error_messages = {"invalid": "must be an object"}
@@ -66,7 +66,11 @@ class Input(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         given = {name: value for name, value in data.items() if not is_blank(value)}
-        missing: dict[str, Any] = {name: [f"is required unless {other} is given"] for name, other in self.either if name not in given and other not in given}
+        missing: dict[str, Any] = {
+            name: [f"is required unless {other} is given"]
+            for name, other in self.either
+            if name not in given and other not in given
+        }
         try:
             values = super().to_internal_value(given)
         except serializers.ValidationError as error:
@@ -83,7 +87,7 @@ class Input(serializers.Serializer[Any]):
 
 
 @cache
-def bound(kind: type[Input]) -> BindingDict:
+def bound(kind: type[InputSerializer]) -> BindingDict:
     """An input's fields, as DRF makes them for each serializer anew."""
     fields = BindingDict(kind())
     for name, field in kind().get_fields().items():
@@ -96,12 +100,16 @@ def is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-class Text(serializers.Field[str, Any, str, Any]):
+class StringField(serializers.Field[str, Any, str, Any]):
     """A string of at most `longest` characters; trimmed only where it names something."""
 
-    default_error_messages = {"required": "is required", "type": "must be a string", "long": "must be at most {longest} characters long"}
+    default_error_messages = {
+        "required": "is required",
+        "type": "must be a string",
+        "long": "must be at most {longest} characters long",
+    }
 
-    def __init__(self, longest: int = NAME, *, trim: bool = False, **options: Any) -> None:
+    def __init__(self, longest: int = MAX_NAME_LENGTH, *, trim: bool = False, **options: Any) -> None:
         self.longest = longest
         self.trim = trim
         super().__init__(**options)
@@ -120,7 +128,7 @@ class Text(serializers.Field[str, Any, str, Any]):
         return value
 
 
-class Email(Text):
+class EmailField(StringField):
     """An e-mail address, as it was typed."""
 
     default_error_messages = {"invalid": "must be an e-mail address"}
@@ -134,18 +142,18 @@ class Email(Text):
         return checked(self, E_MAIL, text)
 
 
-class WebAddress(Text):
+class URLField(StringField):
     """An http or https URL."""
 
     default_error_messages = {"invalid": "must be an http or https URL"}
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(URL, trim=True, **options)
+        super().__init__(MAX_URL_LENGTH, trim=True, **options)
 
     def to_internal_value(self, data: Any) -> str:
         """The URL, trimmed."""
         text = super().to_internal_value(data)
-        if NOT_IN_URLS.search(text):
+        if FORBIDDEN_IN_URLS.search(text):
             self.fail("invalid")
         return checked(self, WEB, text)
 
@@ -161,20 +169,20 @@ def checked(field: serializers.Field[Any, Any, Any, Any], validator: Any, text: 
     return text
 
 
-class Moment(Text):
+class DateTimeField(StringField):
     """A timestamp, at millisecond precision."""
 
-    default_error_messages = {"type": MOMENT_RULE}
+    default_error_messages = {"type": TIMESTAMP_ERROR}
 
     def to_internal_value(self, data: Any) -> Any:
         """The moment in UTC."""
         try:
-            return parse_moment(super().to_internal_value(data))
+            return parse_timestamp(super().to_internal_value(data))
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
 
 
-class Uuid(Text):
+class UUIDField(StringField):
     """A UUID in its usual form."""
 
     default_error_messages = {"type": "must be a UUID"}
@@ -187,7 +195,7 @@ class Uuid(Text):
             raise serializers.ValidationError(str(error)) from None
 
 
-class WholeNumber(serializers.Field[int, Any, int, Any]):
+class IntegerField(serializers.Field[int, Any, int, Any]):
     """An integer within bounds; neither "5", 5.0 nor true is one."""
 
     default_error_messages = {"required": "is required", "invalid": "must be a whole number from {least} to {most}"}
@@ -208,7 +216,7 @@ class WholeNumber(serializers.Field[int, Any, int, Any]):
         return value
 
 
-class OneOf(Text):
+class ChoiceField(StringField):
     """One of an enumeration's values."""
 
     default_error_messages = {"type": "must be one of: {accepted}"}
@@ -224,10 +232,14 @@ class OneOf(Text):
         return data
 
 
-class ListOf(serializers.ListField):
+class BoundedListField(serializers.ListField):
     """An array of at most `most` items of one kind."""
 
-    default_error_messages = {"not_a_list": "must be an array", "max_length": "must have at most {max_length} items", "null": "must be an object"}
+    default_error_messages = {
+        "not_a_list": "must be an array",
+        "max_length": "must have at most {max_length} items",
+        "null": "must be an object",
+    }
 
     def to_internal_value(self, data: Any) -> list[Any]:
         """The items. Too many are refused before each is looked at: the answer would be longer than the request."""

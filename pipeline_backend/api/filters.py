@@ -17,17 +17,27 @@ from django.db import models
 from django.db.models import QuerySet
 from django_filters import Filter, FilterSet
 
-from pipeline_backend.api.cutting import Cut, Order, Part, across, along, branched, count_few_first, count_of, gathered
-from pipeline_backend.api.exceptions import Invalid
-from pipeline_backend.api.fields import parse_moment, parse_uuid
-from pipeline_backend.rows import Hidden, Slot
+from pipeline_backend.api.exceptions import ValidationFailed
+from pipeline_backend.api.fields import parse_timestamp, parse_uuid
+from pipeline_backend.api.page_queries import (
+    Order,
+    PageQuery,
+    SqlPart,
+    count_few_first,
+    count_of,
+    index_order_page,
+    merged_index_page,
+    probe_then_sort_page,
+    small_result_page,
+)
+from pipeline_backend.db.compiled import OpaqueParam, Param
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 INDEXED = "created_at"  # the order in which an index has the rows of each filter
 DAY = timedelta(days=1) - timedelta(milliseconds=1)
 
 
-class Parameter(forms.Field):
+class QueryParameterField(forms.Field):
     """A query parameter's text; blank counts as absent."""
 
     def to_python(self, value: Any) -> Any:
@@ -45,7 +55,7 @@ class Parameter(forms.Field):
         return text
 
 
-class MomentParameter(Parameter):
+class MomentParameter(QueryParameterField):
     """A date, or a timestamp whose offset's + may have become a space on its way."""
 
     def __init__(self, *args: Any, end_of_day: bool = False, **options: Any) -> None:
@@ -61,12 +71,14 @@ class MomentParameter(Parameter):
     def whole(self, text: str) -> datetime:
         """The moment, or what would be one."""
         try:
-            return parse_moment(text)
+            return parse_timestamp(text)
         except ValueError:
-            raise ValueError("must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100") from None
+            raise ValueError(
+                "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100"
+            ) from None
 
 
-class UuidParameter(Parameter):
+class UuidParameter(QueryParameterField):
     """A UUID."""
 
     def read(self, text: str) -> Any:
@@ -74,7 +86,7 @@ class UuidParameter(Parameter):
         return parse_uuid(text)
 
 
-class MembersParameter(Parameter):
+class MembersParameter(QueryParameterField):
     """Comma-separated members of an enumeration."""
 
     def __init__(self, *args: Any, accepted: list[str], most: int | None = None, **options: Any) -> None:
@@ -92,10 +104,10 @@ class MembersParameter(Parameter):
         return members if len(set(members)) > 1 else members[0]
 
 
-class Line(Filter):
+class QueryFilter(Filter):
     """Base of our filters: one parameter, one condition, one description."""
 
-    field_class: ClassVar[type[Parameter]] = Parameter
+    field_class: ClassVar[type[QueryParameterField]] = QueryParameterField
     shown: ClassVar[dict[str, Any]] = {"type": "string"}
     summary = ""
 
@@ -108,7 +120,7 @@ class Line(Filter):
         return dict(self.shown)
 
 
-class MomentFrom(Line):
+class DateTimeFromFilter(QueryFilter):
     """At or after."""
 
     field_class = MomentParameter
@@ -118,7 +130,7 @@ class MomentFrom(Line):
         super().__init__(field_name, lookup_expr="gte")
 
 
-class MomentTo(Line):
+class DateTimeToFilter(QueryFilter):
     """At or before."""
 
     field_class = MomentParameter
@@ -128,7 +140,7 @@ class MomentTo(Line):
         super().__init__(field_name, lookup_expr="lte", end_of_day=True)
 
 
-class KnownId(Line):
+class RelatedIdFilter(QueryFilter):
     """The id of a row of this organization; any other id is a 400."""
 
     field_class = UuidParameter
@@ -144,18 +156,20 @@ class KnownId(Line):
         return known
 
 
-class Members(Line):
+class ChoiceFilter(QueryFilter):
     """Any of an enumeration's members, comma-separated."""
 
     field_class = MembersParameter
 
-    def __init__(self, field_name: str, choices: type[models.TextChoices], *, single: bool = False, help: str = "") -> None:
+    def __init__(
+        self, field_name: str, choices: type[models.TextChoices], *, single: bool = False, help: str = ""
+    ) -> None:
         self.accepted = list(choices.values)
         self.single = single
         summary = "" if single else f"Comma-separated: any of {', '.join(self.accepted)}."
         super().__init__(field_name, help=help or summary, accepted=self.accepted, most=1 if single else None)
 
-    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
+    def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
         """The rows with the member, or with any of several: two statements, because only of one the index knows the order."""
         return qs.filter(**{f"{self.field_name}__{'any' if value.is_list else 'exact'}": value})
 
@@ -164,21 +178,23 @@ class Members(Line):
         return {"type": "string", **({"enum": self.accepted} if self.single else {})}
 
 
-class MembersOf(Members):
+class RelatedChoiceFilter(ChoiceFilter):
     """Any of an enumeration's members, by the rows of another table that have them: appointments by their outcome's role."""
 
-    def __init__(self, field_name: str, related: type[models.Model], column: str, choices: type[models.TextChoices]) -> None:
+    def __init__(
+        self, field_name: str, related: type[models.Model], column: str, choices: type[models.TextChoices]
+    ) -> None:
         super().__init__(field_name, choices)
         self.related = related
         self.column = column
 
-    def filter(self, qs: QuerySet[Any], value: Slot) -> QuerySet[Any]:
+    def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
         """The rows that point at one of them."""
         return qs.filter(**{f"{self.field_name}__in": self.branches(value)})
 
-    def branches(self, value: Slot) -> QuerySet[Any]:
+    def branches(self, value: Param) -> QuerySet[Any]:
         """The other table's rows: of each one alone the index knows the order."""
-        rows: QuerySet[Any] = self.related.objects.of(Slot("organization"))  # type: ignore[attr-defined]
+        rows: QuerySet[Any] = self.related.objects.of(Param("organization"))  # type: ignore[attr-defined]
         return rows.filter(**{f"{self.column}__{'any' if value.is_list else 'exact'}": value})
 
 
@@ -196,7 +212,9 @@ class ListFilter(FilterSet):
 
     def problems(self) -> dict[str, list[str]]:
         """What is wrong with the parameters, by their names."""
-        found = {name: [str(item) for item in items] for name, items in self.form.errors.items()} if self.filters else {}
+        found = (
+            {name: [str(item) for item in items] for name, items in self.form.errors.items()} if self.filters else {}
+        )
         if self.ordering.removeprefix("-") not in self.orderings:
             found["ordering"] = [f"must be one of: {', '.join(self.accepted_orderings())}"]
         return found
@@ -205,7 +223,9 @@ class ListFilter(FilterSet):
         """How many rows are asked for, and the ids of a part of them; ask for `problems` first."""
         values: dict[str, Any] = self.form.cleaned_data if self.filters else {}
         lines: Any = type(self)
-        cut = choose(lines, tuple((name, isinstance(value, list)) for name, value in sorted(values.items())), self.ordering)
+        cut = plan_page(
+            lines, tuple((name, isinstance(value, list)) for name, value in sorted(values.items())), self.ordering
+        )
         total, ids = cut.run(start, limit, {**values, "organization": self.organization.pk})
         if not total:
             self.refuse_unknown(values)
@@ -213,15 +233,15 @@ class ListFilter(FilterSet):
 
     def refuse_unknown(self, values: dict[str, Any]) -> None:
         """400 for ids that the organization does not have. Asked only where nothing was found: of what has rows, it has the id."""
-        known = {name: line for name, line in self.filters.items() if isinstance(line, KnownId)}
+        known = {name: line for name, line in self.filters.items() if isinstance(line, RelatedIdFilter)}
         unknown = [name for name, line in known.items() if not line.knows(self.organization, values[name])]
         if unknown:
-            raise Invalid({name: ["is not known in the organization"] for name in unknown})
+            raise ValidationFailed({name: ["is not known in the organization"] for name in unknown})
 
     @classmethod
-    def count_all(cls) -> Part:
+    def count_all(cls) -> SqlPart:
         """A statement for the number of all rows, named `total`, and its slots."""
-        return count_of(cls._meta.model.objects.of(Slot("organization")))
+        return count_of(cls._meta.model.objects.of(Param("organization")))
 
     @property
     def ordering(self) -> str:
@@ -239,35 +259,46 @@ class ListFilter(FilterSet):
         for name, line in cls.declared_filters.items():
             yield name, line.describe(), line.help
         if cls.orderings:
-            yield "ordering", {"type": "string", "enum": cls.accepted_orderings()}, "Newest first (-created_at) by default."
+            yield (
+                "ordering",
+                {"type": "string", "enum": cls.accepted_orderings()},
+                "Newest first (-created_at) by default.",
+            )
 
 
 @lru_cache(maxsize=512)
-def choose(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> Cut:
+def plan_page(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> PageQuery:
     """The statement for these parameters, each named with whether it is a list."""
-    order, rows = Order(ordering), lines._meta.model.objects.of(Slot("organization"))
+    order, rows = Order(ordering), lines._meta.model.objects.of(Param("organization"))
     asked = [(lines.declared_filters[name], name, is_list) for name, is_list in given]
     columns = {line.field_name for line, _, _ in asked} - {order.column}
     # With one column beside the order's there is one index to take, whatever the values are.
-    wanted = [(line, Hidden(name) if len(columns) < 2 and not is_list else Slot(name, is_list=is_list)) for line, name, is_list in asked]
+    wanted = [
+        (line, OpaqueParam(name) if len(columns) < 2 and not is_list else Param(name, is_list=is_list))
+        for line, name, is_list in asked
+    ]
     others = [(line, slot) for line, slot in wanted if line.field_name in columns]
     on_the_way = filtered(rows, [(line, slot) for line, slot in wanted if line.field_name not in columns])
     chosen = filtered(on_the_way, others)
     if not given:
-        return along(lines.count_all(), chosen, order)
+        return index_order_page(lines.count_all(), chosen, order)
     if not others:
-        return along(count_few_first(chosen), chosen, order)
+        return index_order_page(count_few_first(chosen), chosen, order)
     line, slot = others[0]
     if len(columns) > 1 or order.column != INDEXED:
-        return across(count_of(chosen), chosen, on_the_way, order)
-    if isinstance(line, MomentFrom | MomentTo):
-        return gathered(chosen, on_the_way, order)
-    if isinstance(line, MembersOf):
-        return branched(count_of(chosen), line.branches(slot), on_the_way, line.field_name, order)
-    return across(count_of(chosen), chosen, on_the_way, order) if slot.is_list else along(count_few_first(chosen), chosen, order)
+        return probe_then_sort_page(count_of(chosen), chosen, on_the_way, order)
+    if isinstance(line, DateTimeFromFilter | DateTimeToFilter):
+        return small_result_page(chosen, on_the_way, order)
+    if isinstance(line, RelatedChoiceFilter):
+        return merged_index_page(count_of(chosen), line.branches(slot), on_the_way, line.field_name, order)
+    return (
+        probe_then_sort_page(count_of(chosen), chosen, on_the_way, order)
+        if slot.is_list
+        else index_order_page(count_few_first(chosen), chosen, order)
+    )
 
 
-def filtered(rows: QuerySet[Any], wanted: list[tuple[Any, Slot]]) -> QuerySet[Any]:
+def filtered(rows: QuerySet[Any], wanted: list[tuple[Any, Param]]) -> QuerySet[Any]:
     """The rows that all of these let through."""
     for line, slot in wanted:
         rows = line.filter(rows, slot)

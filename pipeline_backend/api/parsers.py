@@ -9,7 +9,7 @@ from django.conf import settings
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
-from pipeline_backend.api.exceptions import BodyTooLarge, Invalid
+from pipeline_backend.api.exceptions import BodyTooLarge, ValidationFailed
 
 MAX_DEPTH = 32
 LONGEST_NAME = 64  # an answer that names what is wrong is not as long as the request
@@ -21,7 +21,9 @@ class StrictJsonParser(BaseParser):
 
     media_type = "application/json"
 
-    def parse(self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """The body as a dict, or a 400, 413 or 415."""
         request = (parser_context or {})["request"]
         encoding = request.headers.get("Content-Encoding", "identity")
@@ -34,7 +36,7 @@ class StrictJsonParser(BaseParser):
         if not isinstance(parsed, dict):
             raise ParseError("The request body must be a JSON object")
         for path, problem in problems(parsed):
-            raise Invalid({path: [problem]})
+            raise ValidationFailed({path: [problem]})
         return parsed
 
     def read(self, stream: IO[bytes], announced: str | None) -> bytes:
@@ -49,7 +51,9 @@ class StrictJsonParser(BaseParser):
     def load(self, body: bytes) -> Any:
         """JSON by its standard: no NaN, no repeated names, no endless numbers, no byte order mark."""
         try:
-            return json.loads(body.decode(), object_pairs_hook=unrepeated, parse_constant=refuse_constant, parse_float=finite)
+            return json.loads(
+                body.decode(), object_pairs_hook=unrepeated, parse_constant=refuse_constant, parse_float=finite
+            )
         except RepeatedName as error:
             raise ParseError(f"The request body is not valid JSON: {error}") from None
         except RecursionError:

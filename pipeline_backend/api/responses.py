@@ -17,12 +17,14 @@ class JsonRenderer(BaseRenderer):
     format = "json"
     charset = None
 
-    def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None) -> bytes:
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
         """The body; nothing at all where there is no data."""
         return b"" if data is None else orjson.dumps(data)
 
 
-class AlwaysJson(BaseContentNegotiation):
+class JsonOnlyNegotiation(BaseContentNegotiation):
     """Answers JSON whatever was asked for: a wrong `Accept` is no reason to lose a booking."""
 
     def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
@@ -30,17 +32,19 @@ class AlwaysJson(BaseContentNegotiation):
         media_type = (request.content_type or "").split(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == media_type), None)
 
-    def select_renderer(self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None) -> tuple[Any, str]:
+    def select_renderer(
+        self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
+    ) -> tuple[Any, str]:
         """JSON."""
         renderer = next(iter(renderers))
         return renderer, renderer.media_type
 
 
-def done(message: str, data: Any, *, code: int = 200) -> Response:
+def action_response(message: str, data: Any, *, code: int = 200) -> Response:
     """The form of create, cancel, submit and update."""
     return Response({"status": "success", "message": message, "data": data}, status=code)
 
 
-def found(message: str, data: Any, **more: Any) -> Response:
+def data_response(message: str, data: Any, **more: Any) -> Response:
     """The form of list and detail."""
     return Response({"success": True, "message": message, "data": data, **more})

@@ -10,16 +10,16 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
-from pipeline_backend.api.exceptions import Invalid, Missing
+from pipeline_backend.api.exceptions import ResourceNotFound, ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import Page
-from pipeline_backend.api.ratelimits import Usage, charge_failed_key
-from pipeline_backend.api.responses import found
-from pipeline_backend.api.shapes import Shape
+from pipeline_backend.api.rate_limits import Usage, hit_failed_key
+from pipeline_backend.api.responses import data_response
+from pipeline_backend.api.sql_serializers import SQLSerializer
 
 
-class KeyedView(APIView):
+class ApiView(APIView):
     """Key (401), rate limit (429), scope (403), then method, media type, size and body."""
 
     http_method_names = ["get", "head", "post", "patch"]
@@ -30,7 +30,7 @@ class KeyedView(APIView):
         try:
             super().perform_authentication(request)
         except (AuthenticationFailed, NotAuthenticated):
-            charge_failed_key(request._request)
+            hit_failed_key(request._request)
             raise
 
     def check_permissions(self, request: Request) -> None:
@@ -71,7 +71,7 @@ class KeyedView(APIView):
         return values
 
 
-class UnknownRoute(KeyedView):
+class UnknownRouteView(ApiView):
     """Whatever else is asked for below /api/: nothing, but only for those with a key (no probing for routes)."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -80,28 +80,28 @@ class UnknownRoute(KeyedView):
         raise NotFound
 
 
-class ExternalViewSet(ViewSetMixin, KeyedView):
+class ExternalViewSet(ViewSetMixin, ApiView):
     """One resource of the interface."""
 
-    def list_of(self, shape: type[Shape], chosen: ListFilter, *, message: str) -> Response:
+    def list_of(self, shape: type[SQLSerializer], chosen: ListFilter, *, message: str) -> Response:
         """One page of what the filter chose."""
         page, problems = Page.read(self.request.query_params)
         problems |= chosen.problems()
         if problems:
-            raise Invalid(problems)
+            raise ValidationFailed(problems)
         total, ids = chosen.cut(page.start, page.limit)
-        return found(message, shape.of(self.organization, ids), pagination=page.describe(total))
+        return data_response(message, shape.of(self.organization, ids), pagination=page.describe(total))
 
-    def detail_of(self, shape: type[Shape], id: str, *, message: str) -> Response:
+    def detail_of(self, shape: type[SQLSerializer], id: str, *, message: str) -> Response:
         """One object by its id, or 404."""
         one = shape.one(self.organization, self.id_of(id))
         if one is None:
-            raise Missing
-        return found(message, one)
+            raise ResourceNotFound
+        return data_response(message, one)
 
     def id_of(self, text: str) -> UUID:
         """The id in the path; one that is no UUID is an unknown one (decision 5)."""
         try:
             return parse_uuid(text)
         except ValueError:
-            raise Missing from None
+            raise ResourceNotFound from None

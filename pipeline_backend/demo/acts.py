@@ -8,25 +8,46 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from appointments.events import CREATED
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType
-from appointments.services import book, cancel, cancel_appointment, change_outcome, edit_appointment, reschedule, save_analysis, write_note
-from appointments.services.booking import last_touch
-from appointments.services.steps import earliest_upcoming, outcome_line
+from appointments.services import (
+    book,
+    cancel,
+    cancel_appointment,
+    change_outcome,
+    edit_appointment,
+    reschedule,
+    save_analysis,
+    write_note,
+)
+from appointments.services._shared import build_outcome_change, earliest_upcoming
+from appointments.services.booking import last_touch_utm
+from appointments.topics import CREATED
 from leads.models import CustomField, Lead, TouchPoint
 from leads.phones import Phone, read_phone
-from leads.services import announce, change_status, edit_lead, fill, find_or_create, first_line, keep, move_automatically, new_lead, point_at, source_named
+from leads.services import (
+    build_lead,
+    change_status,
+    edit_lead,
+    get_or_create_lead,
+    get_or_create_source,
+    initial_status_change,
+    merge_submission,
+    record_lead_created,
+    save_lead,
+    set_next_touch_point,
+    set_status_automatically,
+)
 from optins.models import OptInSource
 from optins.services import submit
-from organizations.actors import SYSTEM, Actor, key_actor, staff
+from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import Membership
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.db.writes import insert_all
 from pipeline_backend.demo.campaigns import FORMS, Channel, answers, visit
 from pipeline_backend.demo.opening import FIELDS, World
 from pipeline_backend.demo.people import Person
-from pipeline_backend.moments import now
-from pipeline_backend.rows import insert
 from statuses.models import PAID, Role
-from webhooks.services import record
+from webhooks.services import record_event
 
 HELD = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
 REMARKS = {
@@ -68,7 +89,7 @@ class Call:
 
 def integration(world: World) -> Actor:
     """Who books and submits from outside: the demo's API key, where there is one."""
-    return key_actor(world.key) if world.key else SYSTEM
+    return api_key_actor(world.key) if world.key else SYSTEM
 
 
 def phone_of(person: Person) -> Phone | None:
@@ -76,7 +97,9 @@ def phone_of(person: Person) -> Phone | None:
     return read_phone(person.phone, person.country) if person.phone else None
 
 
-def opt_in(world: World, chance: random.Random, person: Person, source: OptInSource, channel: Channel, reference: str) -> None:
+def opt_in(
+    world: World, chance: random.Random, person: Person, source: OptInSource, channel: Channel, reference: str
+) -> None:
     """The person sends a form in; some of them came by a setter's link."""
     form_id, form_name = FORMS.get(source, ("", ""))
     form = {"provider_form_id": form_id, "provider_form_name": form_name} if form_id else {}
@@ -108,7 +131,7 @@ def describe(world: World, chance: random.Random, person: Person) -> None:
     values = values_of(world, chance, CustomField.Entity.LEAD)
     lead = lead_of(world, person)
     setter = lead.setter or chance.choice([None, *world.team("SETTER")])
-    by = staff(chance.choice(world.team("SALES_OPS")).user)
+    by = staff_actor(chance.choice(world.team("SALES_OPS")).user)
     edit_lead(organization=world.organization, actor=by, lead=lead, custom_values=values, setter=setter)
 
 
@@ -124,7 +147,9 @@ def book_call(world: World, person: Person, call: Call, notes: str) -> None:
     if call.source != AppointmentSource.MANUAL:
         call.id = book_at_provider(world, person, call)
         return
-    people = {f"{role}_email": member.user.email for role in ("host", "setter", "triager") if (member := getattr(call, role))}
+    people = {
+        f"{role}_email": member.user.email for role in ("host", "setter", "triager") if (member := getattr(call, role))
+    }
     booking = book(
         organization=world.organization,
         actor=integration(world),
@@ -145,9 +170,13 @@ def book_call(world: World, person: Person, call: Call, notes: str) -> None:
 def book_at_provider(world: World, person: Person, call: Call) -> UUID:
     """What a scheduler's integration does, which is no part of this service: the steps of `appointments.services.book`."""
     organization, booked = world.organization, world.statuses[Role.APPOINTMENT_BOOKED]
-    source = source_named(organization=organization, name=call.source.value)
-    lead, is_new = find_or_create(new_lead(organization=organization, email=person.email, status=booked, source=source, first_name=person.first_name))
-    fill(lead, source=source, phone=phone_of(person), last_name=person.last_name)
+    source = get_or_create_source(organization=organization, name=call.source.value)
+    lead, is_new = get_or_create_lead(
+        build_lead(
+            organization=organization, email=person.email, status=booked, source=source, first_name=person.first_name
+        )
+    )
+    merge_submission(lead, source=source, phone=phone_of(person), last_name=person.last_name)
     appointment: Appointment = Appointment.objects.create(
         organization=organization,
         lead=lead,
@@ -163,15 +192,18 @@ def book_at_provider(world: World, person: Person, call: Call) -> UUID:
         host=call.host,
         setter=call.setter,
         triager=call.triager,
-        **last_touch(lead),
+        **last_touch_utm(lead),
     )
-    insert(outcome_line(appointment, None, booked, SYSTEM), *([first_line(lead, actor=SYSTEM)] if is_new else []))
-    point_at(lead, earliest_upcoming(lead))
+    insert_all(
+        build_outcome_change(appointment, None, booked, SYSTEM),
+        *([initial_status_change(lead, actor=SYSTEM)] if is_new else []),
+    )
+    set_next_touch_point(lead, earliest_upcoming(lead))
     if is_new:
-        keep(lead)
-        announce(lead, actor=SYSTEM)
-    move_automatically(lead, booked, actor=SYSTEM)
-    record(CREATED, appointment, actor=SYSTEM)
+        save_lead(lead)
+        record_lead_created(lead, actor=SYSTEM)
+    set_status_automatically(lead, booked, actor=SYSTEM)
+    record_event(CREATED, appointment, actor=SYSTEM)
     return appointment.pk
 
 
@@ -183,27 +215,49 @@ def appointment_of(world: World, call: Call) -> Appointment:
 
 def move_call(world: World, call: Call) -> None:
     """The host moves the call to another time."""
-    reschedule(organization=world.organization, actor=staff(call.host.user), appointment=appointment_of(world, call), to=call.schedule_time)
+    reschedule(
+        organization=world.organization,
+        actor=staff_actor(call.host.user),
+        appointment=appointment_of(world, call),
+        to=call.schedule_time,
+    )
 
 
 def cancel_call(world: World, call: Call) -> None:
     """The call is canceled where it was booked."""
     if call.source == AppointmentSource.MANUAL:
-        cancel(organization=world.organization, actor=integration(world), external_reference=call.reference, notes="Lead asked to cancel by e-mail.")
+        cancel(
+            organization=world.organization,
+            actor=integration(world),
+            external_reference=call.reference,
+            notes="Lead asked to cancel by e-mail.",
+        )
         return
-    cancel_appointment(organization=world.organization, actor=SYSTEM, appointment=appointment_of(world, call), notes=f"Canceled in {call.source.label}.")
+    cancel_appointment(
+        organization=world.organization,
+        actor=SYSTEM,
+        appointment=appointment_of(world, call),
+        notes=f"Canceled in {call.source.label}.",
+    )
 
 
 def prepare_call(world: World, chance: random.Random, call: Call) -> None:
     """The closer writes down what the call is about."""
     values = values_of(world, chance, CustomField.Entity.APPOINTMENT)
-    edit_appointment(organization=world.organization, actor=staff(call.host.user), appointment=appointment_of(world, call), custom_values=values)
+    edit_appointment(
+        organization=world.organization,
+        actor=staff_actor(call.host.user),
+        appointment=appointment_of(world, call),
+        custom_values=values,
+    )
 
 
 def finish_call(world: World, chance: random.Random, call: Call, role: Role) -> None:
     """After the call: its outcome, a note, the lead's status, and what the analysis makes of it."""
-    organization, by, status = world.organization, staff(call.host.user), world.statuses[role]
-    appointment = change_outcome(organization=organization, actor=by, appointment=appointment_of(world, call), status_id=status.pk)
+    organization, by, status = world.organization, staff_actor(call.host.user), world.statuses[role]
+    appointment = change_outcome(
+        organization=organization, actor=by, appointment=appointment_of(world, call), status_id=status.pk
+    )
     mentions = [chance.choice(world.team("MANAGER"))] if chance.random() < 0.3 else []
     write_note(organization=organization, actor=by, appointment=appointment, text=REMARKS[role], mentions=mentions)
     if role in HELD:
@@ -214,7 +268,13 @@ def finish_call(world: World, chance: random.Random, call: Call, role: Role) -> 
     change_status(organization=organization, actor=by, lead_id=lead.pk, status_id=status.pk)
     if role == Role.FOLLOW_UP:
         later = now() + timedelta(days=chance.randint(5, 40))
-        edit_lead(organization=organization, actor=by, lead=lead, next_touch_point_at=later, next_touch_point_type=chance.choice(BY_HAND).value)
+        edit_lead(
+            organization=organization,
+            actor=by,
+            lead=lead,
+            next_touch_point_at=later,
+            next_touch_point_type=chance.choice(BY_HAND).value,
+        )
 
 
 def analyze(world: World, chance: random.Random, appointment: Appointment, role: Role) -> None:

@@ -35,7 +35,10 @@ QUESTIONS: list[tuple[str, list[str | None]]] = [
         "What is your biggest challenge right now?",
         ["Too few qualified leads", "I do everything myself", "My prices are too low", "Clients leave after a month"],
     ),
-    ("How much do you earn in a month?", ["Less than $5,000", "$5,000 to $10,000", "$10,000 to $50,000", "More than $50,000"]),
+    (
+        "How much do you earn in a month?",
+        ["Less than $5,000", "$5,000 to $10,000", "$10,000 to $50,000", "More than $50,000"],
+    ),
     ("When do you want to start?", ["Right away", "Within a month", "This quarter", None]),
     ("Who else decides?", ["Only me", "My business partner", "My spouse", None]),
 ]
@@ -58,4 +61,7 @@ def visit(chance: random.Random, channel: Channel, setter_id: str = "") -> dict[
 
 def answers(chance: random.Random, count: int) -> list[dict[str, Any]]:
     """The first questions of a form, and what somebody answered."""
-    return [{"question": question, "answer": chance.choice(replies), "position": index} for index, (question, replies) in enumerate(QUESTIONS[:count], 1)]
+    return [
+        {"question": question, "answer": chance.choice(replies), "position": index}
+        for index, (question, replies) in enumerate(QUESTIONS[:count], 1)
+    ]

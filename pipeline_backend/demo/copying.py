@@ -198,7 +198,9 @@ class Batch:
     def change_leads(self, rows: list[GrownRow]) -> None:
         """Leads that were there already."""
         leads = sql.Identifier(Lead._meta.db_table)
-        changes = sql.SQL(", ").join(sql.SQL("{0} = grown.{0}").format(sql.Identifier(name)) for name in GrownRow._fields[1:])
+        changes = sql.SQL(", ").join(
+            sql.SQL("{0} = grown.{0}").format(sql.Identifier(name)) for name in GrownRow._fields[1:]
+        )
         with connection.cursor() as cursor:
             cursor.execute(GROWN.format(columns=columns(GrownRow), leads=leads))
             copy("grown", GrownRow, rows)

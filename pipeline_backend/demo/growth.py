@@ -43,11 +43,16 @@ class Plan:
 
     def carry_out(self) -> None:
         """Add them, a batch at a time, each in its transaction: after an interruption, the same command goes on."""
-        stage, size = set_stage(self.organization, seed=f"{self.known_leads} {self.known_calls}"), self.new_leads + self.new_calls
+        stage, size = (
+            set_stage(self.organization, seed=f"{self.known_leads} {self.known_calls}"),
+            self.new_leads + self.new_calls,
+        )
         leads = self.known_leads + self.new_leads
         fair = min(self.new_calls, round((self.known_calls + self.new_calls) * self.new_leads / leads))
         # None: shown only to people.
-        with tqdm(total=size, unit=" rows", unit_scale=True, file=sys.stderr, disable=None if size >= LARGE else True) as bar:
+        with tqdm(
+            total=size, unit=" rows", unit_scale=True, file=sys.stderr, disable=None if size >= LARGE else True
+        ) as bar:
             if self.new_calls > fair:
                 share_out(stage, self.known_leads, self.new_calls - fair, Known(self.organization).go_on, bar.update)
             share_out(stage, self.new_leads, fair, begin, bar.update)
@@ -59,10 +64,14 @@ def plan_growth(organization: Organization, leads: int | None, calls: int | None
     """What is missing to these totals; more leads than half the calls only if asked for."""
     known_leads, known_calls = Lead.objects.of(organization).count(), Appointment.objects.of(organization).count()
     wanted = (calls or 0) // 2 if leads is None else leads
-    return Plan(organization, known_leads, max(0, wanted - known_leads), known_calls, max(0, (calls or 0) - known_calls))
+    return Plan(
+        organization, known_leads, max(0, wanted - known_leads), known_calls, max(0, (calls or 0) - known_calls)
+    )
 
 
-def share_out(stage: Stage, leads: int, calls: int, act: Callable[[Stage, Batch, list[int]], None], done: Callable[[int], Any]) -> None:
+def share_out(
+    stage: Stage, leads: int, calls: int, act: Callable[[Stage, Batch, list[int]], None], done: Callable[[int], Any]
+) -> None:
     """So many calls over so many leads, by chance but exactly: `act` gets the numbers of calls of the next leads."""
     at_once = max(1, min(AT_ONCE, leads * CALLS_AT_ONCE // max(1, calls)))
     for start in range(0, leads, at_once):
@@ -140,5 +149,10 @@ class Known:
 
     def touched(self, leads: list[Lead]) -> dict[UUID, list[str | None]]:
         """The campaign of each lead's latest opt-in."""
-        rows = OptIn.objects.of(self.organization).filter(lead__in=leads).order_by("lead_id", "-created_at", "-id").distinct("lead_id")
+        rows = (
+            OptIn.objects.of(self.organization)
+            .filter(lead__in=leads)
+            .order_by("lead_id", "-created_at", "-id")
+            .distinct("lead_id")
+        )
         return {lead_id: utm for lead_id, *utm in rows.values_list("lead_id", *UTM)}

@@ -18,7 +18,18 @@ from leads.models import TouchPoint
 from optins.models import TRAFFIC, UTM, OptInSource
 from pipeline_backend.demo.acts import HELD, RATIONALES, REMARKS
 from pipeline_backend.demo.campaigns import CHANNELS, FORMS, answers, visit
-from pipeline_backend.demo.copying import AnalysisRow, AnswerRow, AppointmentRow, Batch, GrownRow, LeadRow, LeadStatusRow, NoteRow, OptInRow, OutcomeRow
+from pipeline_backend.demo.copying import (
+    AnalysisRow,
+    AnswerRow,
+    AppointmentRow,
+    Batch,
+    GrownRow,
+    LeadRow,
+    LeadStatusRow,
+    NoteRow,
+    OptInRow,
+    OutcomeRow,
+)
 from pipeline_backend.demo.people import person
 from pipeline_backend.demo.stage import By, Host, Stage
 from statuses.models import PAID, Role
@@ -71,7 +82,9 @@ class Life:
     def live(self, opt_ins: int, calls: int) -> None:
         """Everything in its order, up to now."""
         planned = [self.plan() for _ in range(calls)]
-        deeds: list[Deed] = [(self.stage.between(self.since, self.stage.now), self.opt_in, None) for _ in range(opt_ins)]
+        deeds: list[Deed] = [
+            (self.stage.between(self.since, self.stage.now), self.opt_in, None) for _ in range(opt_ins)
+        ]
         if self.status_id is None:
             deeds = self.begin(deeds, planned)
         for call in planned:
@@ -96,7 +109,9 @@ class Life:
         source = chance.choice(AppointmentSource.values)
         booked_at = stage.between(self.since, stage.now)
         ahead = stage.between(booked_at, booked_at + (FAR if chance.random() < FAR_AHEAD else NEAR))
-        schedule_time = ahead.replace(hour=chance.randint(8, 20), minute=chance.choice((0, 30)), second=0, microsecond=0)
+        schedule_time = ahead.replace(
+            hour=chance.randint(8, 20), minute=chance.choice((0, 30)), second=0, microsecond=0
+        )
         while schedule_time <= booked_at or stage.now - SETTLED < schedule_time <= stage.now:
             schedule_time += timedelta(days=1)
         setter = chance.choice(stage.setters) if chance.random() < 0.7 else None
@@ -118,7 +133,11 @@ class Life:
         seen, source = visit(stage.chance, stage.chance.choice(CHANNELS)), stage.chance.choice(list(OptInSource))
         traffic: list[Any] = [seen.get(name) for name in TRAFFIC]
         form_id, form_name = FORMS.get(source, (None, None))
-        self.batch.add(OptInRow(id, stage.organization_id, moment, self.id, source.value, form_id, form_name, f"sub-{id[19:]}", *traffic))
+        self.batch.add(
+            OptInRow(
+                id, stage.organization_id, moment, self.id, source.value, form_id, form_name, f"sub-{id[19:]}", *traffic
+            )
+        )
         for answer in answers(stage.chance, 2):
             self.batch.add(AnswerRow(str(uuid7()), stage.organization_id, moment, id, **answer))
         self.come_from(stage.sources[seen["utm_source"]])
@@ -168,13 +187,18 @@ class Life:
         to = self.stage.lead_statuses.get(role)
         if to is None or self.status_id == to or self.role in PAID:
             return
-        self.batch.add(LeadStatusRow(str(uuid7()), self.stage.organization_id, moment, *by, self.status_id, to, self.id))
+        self.batch.add(
+            LeadStatusRow(str(uuid7()), self.stage.organization_id, moment, *by, self.status_id, to, self.id)
+        )
         self.role, self.status_id = role, to
 
     def write_call(self, call: Call) -> None:
         """The appointment's row as its life has left it, and what the analysis platform made of it."""
         stage, chance = self.stage, self.stage.chance
-        meeting, is_recorded = f"https://meet.northwind.example/{call.id[19:]}", call.role in HELD and chance.random() < 0.5
+        meeting, is_recorded = (
+            f"https://meet.northwind.example/{call.id[19:]}",
+            call.role in HELD and chance.random() < 0.5,
+        )
         self.batch.add(
             AppointmentRow(
                 id=call.id,
@@ -208,7 +232,15 @@ class Life:
         """What the analysis platform made of the call."""
         stage, title = self.stage, f"{call.event_type.name} on {call.schedule_time:%d %b %Y}"
         confidence = round(stage.chance.uniform(0.55, 0.99), 2)
-        about = (call.updated_at, call.id, f"call_{call.id[19:]}", title, RATIONALES[call.role], stage.status_names[call.role], confidence)
+        about = (
+            call.updated_at,
+            call.id,
+            f"call_{call.id[19:]}",
+            title,
+            RATIONALES[call.role],
+            stage.status_names[call.role],
+            confidence,
+        )
         self.batch.add(AnalysisRow(str(uuid7()), stage.organization_id, *about))
 
     def touch_point(self) -> tuple[datetime | None, str | None]:

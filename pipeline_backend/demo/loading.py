@@ -65,4 +65,10 @@ def show_inbox(demo: Demo) -> None:
         add_endpoint(organization=demo.organization, url=url, description="Inbox of the local run")
     for endpoint in found:
         if endpoint.url != url:
-            change_endpoint(endpoint=endpoint, url=url, description=endpoint.description, types=endpoint.event_types, is_active=endpoint.is_active)
+            change_endpoint(
+                endpoint=endpoint,
+                url=url,
+                description=endpoint.description,
+                types=endpoint.event_types,
+                is_active=endpoint.is_active,
+            )

@@ -10,7 +10,7 @@ from leads.models import CustomField
 from leads.services import save_custom_field
 from organizations.models import ApiKey, Membership, Organization, Role, User
 from organizations.services import add_member, change_member
-from pipeline_backend.onboarding import open_organization
+from pipeline_backend.onboarding import create_organization
 from statuses.models import Board, Status
 from statuses.models import Role as StatusRole
 from statuses.services import defaults
@@ -48,7 +48,11 @@ NORTHWIND = Firm(
         ("Grace", "Kim", Role.SETTER, "Asia/Seoul"),
     ],
 )
-HARBOR = Firm("Harbor Fitness", "harbor.example", [("Nina", "Castle", Role.OWNER, "Australia/Sydney"), ("Ben", "Ford", Role.CLOSER, "Australia/Perth")])
+HARBOR = Firm(
+    "Harbor Fitness",
+    "harbor.example",
+    [("Nina", "Castle", Role.OWNER, "Australia/Sydney"), ("Ben", "Ford", Role.CLOSER, "Australia/Perth")],
+)
 
 # Name, category, provider, owner at the provider. Without a provider: made by this interface.
 EVENT_TYPES = [
@@ -62,17 +66,37 @@ EVENT_TYPES = [
 # Key, label, type, and some values; a choice's values are its options.
 FIELDS: dict[CustomField.Entity, list[tuple[str, str, CustomField.Type, list[Any]]]] = {
     CustomField.Entity.LEAD: [
-        ("company", "Company", CustomField.Type.TEXT, ["Blue Door Studio", "Kite & Sons", "Lumen Agency", "Oak Row Therapy", "Self-employed"]),
+        (
+            "company",
+            "Company",
+            CustomField.Type.TEXT,
+            ["Blue Door Studio", "Kite & Sons", "Lumen Agency", "Oak Row Therapy", "Self-employed"],
+        ),
         ("monthly_revenue", "Monthly revenue (USD)", CustomField.Type.NUMBER, [3500, 8000, 14500.5, 32000, 75000]),
         ("wants_newsletter", "Wants the newsletter", CustomField.Type.BOOLEAN, [True, False]),
-        ("wants_to_start_on", "Wants to start on", CustomField.Type.DATE, [str(date(2027, month, 1)) for month in (1, 2, 4, 7)]),
+        (
+            "wants_to_start_on",
+            "Wants to start on",
+            CustomField.Type.DATE,
+            [str(date(2027, month, 1)) for month in (1, 2, 4, 7)],
+        ),
         ("program", "Program", CustomField.Type.SELECT, ["Starter", "Growth", "Executive"]),
     ],
     CustomField.Entity.APPOINTMENT: [
-        ("goal", "Goal of the call", CustomField.Type.TEXT, ["Find out whether we fit", "Agree on a plan", "Talk about the price", "Meet the partner"]),
+        (
+            "goal",
+            "Goal of the call",
+            CustomField.Type.TEXT,
+            ["Find out whether we fit", "Agree on a plan", "Talk about the price", "Meet the partner"],
+        ),
         ("deal_value", "Deal value (USD)", CustomField.Type.NUMBER, [1500, 4800, 9600, 18000]),
         ("has_questionnaire", "Sent the questionnaire back", CustomField.Type.BOOLEAN, [True, False]),
-        ("contract_until", "Contract wanted until", CustomField.Type.DATE, [str(date(2027, month, 15)) for month in (1, 3, 5)]),
+        (
+            "contract_until",
+            "Contract wanted until",
+            CustomField.Type.DATE,
+            [str(date(2027, month, 15)) for month in (1, 3, 5)],
+        ),
         ("package", "Package", CustomField.Type.SELECT, ["Single session", "Three months", "A year"]),
     ],
 }
@@ -113,11 +137,14 @@ def find(firm: Firm) -> Organization | None:
 def open_firm(firm: Firm) -> Organization:
     """Open it with its team, types of calls and custom fields."""
     people = [(account(firm, first, last, zone), role) for first, last, role, zone in firm.team]
-    organization = open_organization(name=firm.name, owner_email=firm.owner_email).organization
+    organization = create_organization(name=firm.name, owner_email=firm.owner_email).organization
     for user, role in people[1:]:
         add_member(organization=organization, user=user, role=role)
     for name, category, provider, owner in EVENT_TYPES:
-        save_event_type(organization=organization, event_type=EventType(name=name, call_category=category, provider=provider, owner_name=owner))
+        save_event_type(
+            organization=organization,
+            event_type=EventType(name=name, call_category=category, provider=provider, owner_name=owner),
+        )
     for field in fields():
         save_custom_field(organization=organization, field=field)
     return organization

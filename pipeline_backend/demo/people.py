@@ -19,7 +19,13 @@ LAST = (
 FIRST_NAMES, LAST_NAMES = FIRST.split(), LAST.split()
 DOMAINS = ["example.com", "example.org", "example.net", "mail.example", "studio.example", "consulting.example"]
 # Country, what the number begins with, how many digits follow, and from which number on.
-PHONES = [("US", "+1415555", 4, 100), ("US", "+1212555", 4, 100), ("CA", "+1416555", 4, 100), ("GB", "+447700900", 3, 0), ("AU", "+61491570", 3, 0)]
+PHONES = [
+    ("US", "+1415555", 4, 100),
+    ("US", "+1212555", 4, 100),
+    ("CA", "+1416555", 4, 100),
+    ("GB", "+447700900", 3, 0),
+    ("AU", "+61491570", 3, 0),
+]
 HAS_NO_PHONE = 0.2
 
 

@@ -8,18 +8,26 @@ from typing import NamedTuple
 
 from appointments.models import AppointmentSource, EventType
 from leads.models import CustomField
-from leads.services import source_named
-from organizations.actors import SYSTEM, Actor, key_actor, staff
+from leads.services import get_or_create_source
+from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import ApiKey, Membership, Organization
 from organizations.models import Role as MemberRole
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.acts import values_of
 from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.opening import World, look_around
-from pipeline_backend.moments import now
 from statuses.models import Board, Role
 from statuses.services import defaults
 
-FATES = {Role.WON: 18, Role.LOST: 22, Role.NO_SHOW: 20, Role.FOLLOW_UP: 14, Role.RESCHEDULED: 8, Role.PARTIAL_PAYMENT: 6, Role.UNQUALIFIED: 12}
+FATES = {
+    Role.WON: 18,
+    Role.LOST: 22,
+    Role.NO_SHOW: 20,
+    Role.FOLLOW_UP: 14,
+    Role.RESCHEDULED: 8,
+    Role.PARTIAL_PAYMENT: 6,
+    Role.UNQUALIFIED: 12,
+}
 VARIANTS = 50
 
 
@@ -78,13 +86,18 @@ def set_stage(organization: Organization, seed: str) -> Stage:
         now=now(),
         chance=chance,
         lead_statuses={role.value: str(status.pk) for (board, role), status in found.items() if board == Board.LEAD},
-        call_statuses={role.value: str(status.pk) for (board, role), status in found.items() if board == Board.APPOINTMENT},
+        call_statuses={
+            role.value: str(status.pk) for (board, role), status in found.items() if board == Board.APPOINTMENT
+        },
         status_names={role.value: status.name for (board, role), status in found.items() if board == Board.APPOINTMENT},
-        sources={name: str(source_named(organization=organization, name=name).pk) for name in names},
-        types={source.value: world.types_of(None if source == AppointmentSource.MANUAL else source.value) for source in AppointmentSource},
-        hosts=[Host(str(member.pk), columns(staff(member.user))) for member in team(world, MemberRole.CLOSER)],
+        sources={name: str(get_or_create_source(organization=organization, name=name).pk) for name in names},
+        types={
+            source.value: world.types_of(None if source == AppointmentSource.MANUAL else source.value)
+            for source in AppointmentSource
+        },
+        hosts=[Host(str(member.pk), columns(staff_actor(member.user))) for member in team(world, MemberRole.CLOSER)],
         setters=[str(member.pk) for member in team(world, MemberRole.SETTER)],
-        integration=columns(key_actor(key) if key else SYSTEM),
+        integration=columns(api_key_actor(key) if key else SYSTEM),
         system=columns(SYSTEM),
         lead_values=[json.dumps(values_of(world, chance, CustomField.Entity.LEAD)) for _ in range(VARIANTS)],
         call_values=[json.dumps(values_of(world, chance, CustomField.Entity.APPOINTMENT)) for _ in range(VARIANTS)],

@@ -10,13 +10,13 @@ from itertools import cycle
 from appointments.models import AppointmentSource, CallCategory, EventType
 from optins.models import OptInSource
 from organizations.models import Membership, Role
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo import acts
 from pipeline_backend.demo.acts import Call
 from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.clock import at
 from pipeline_backend.demo.opening import World
 from pipeline_backend.demo.people import Person, person
-from pipeline_backend.moments import now
 from statuses.models import PAID
 from statuses.models import Role as Fate
 
@@ -31,7 +31,13 @@ FINAL = [Fate.WON, Fate.NO_SHOW, Fate.UNQUALIFIED, Fate.LOST, Fate.RESCHEDULED, 
 MIDDLE = [Fate.WON, Fate.FOLLOW_UP, Fate.PARTIAL_PAYMENT, Fate.LOST]
 EARLIER = [Fate.NO_SHOW, Fate.FOLLOW_UP, Fate.RESCHEDULED, Fate.CANCELED, Fate.NEW_LEAD]
 COMING_UP = [None, None, None, Fate.CANCELED, None, None]
-WISHES = ["Prefers to talk in the morning.", "Found us through a friend.", "", "Wants to know about payment in instalments.", ""]
+WISHES = [
+    "Prefers to talk in the morning.",
+    "Found us through a friend.",
+    "",
+    "Wants to know about payment in instalments.",
+    "",
+]
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,12 @@ class Plot:
         self.channels = cycle(CHANNELS)
         self.call_sources = cycle(AppointmentSource)
         self.wishes = cycle(WISHES)
-        self.fates: dict[str, Iterator[Fate | None]] = {"final": cycle(FINAL), "middle": cycle(MIDDLE), "earlier": cycle(EARLIER), "coming": cycle(COMING_UP)}
+        self.fates: dict[str, Iterator[Fate | None]] = {
+            "final": cycle(FINAL),
+            "middle": cycle(MIDDLE),
+            "earlier": cycle(EARLIER),
+            "coming": cycle(COMING_UP),
+        }
         self.references = 0
 
     def steps(self, leads: int) -> Iterator[Step]:
@@ -105,7 +116,18 @@ class Plot:
         days = [start, *self.chance.sample(range(start + 1, 0), count - 1)] if count else []
         for day in days:
             sent_at = moment(day, 6, self.chance.randrange(60), self.chance.randrange(60))
-            yield Step(sent_at, partial(acts.opt_in, self.world, self.chance, who, next(self.opt_in_sources), next(self.channels), self.reference("sub")))
+            yield Step(
+                sent_at,
+                partial(
+                    acts.opt_in,
+                    self.world,
+                    self.chance,
+                    who,
+                    next(self.opt_in_sources),
+                    next(self.channels),
+                    self.reference("sub"),
+                ),
+            )
 
     def calls(self, start: int, days: list[int]) -> Iterator[Call]:
         """A call on each of the days, booked in a morning after the past call before it; once somebody has paid, they are coached."""
@@ -120,7 +142,9 @@ class Plot:
     def any_type(self) -> tuple[AppointmentSource, EventType]:
         """The next source, and something that can be booked there."""
         source = next(self.call_sources)
-        return source, self.chance.choice(self.world.types_of(None if source == AppointmentSource.MANUAL else source.value))
+        return source, self.chance.choice(
+            self.world.types_of(None if source == AppointmentSource.MANUAL else source.value)
+        )
 
     def customer_type(self) -> tuple[AppointmentSource, EventType]:
         """Coaching."""
@@ -137,7 +161,9 @@ class Plot:
             reference=reference,
             source=booked[0],
             event_type=booked[1],
-            booked_at=moment(booked_on, self.chance.randint(7, 11), self.chance.randrange(60), self.chance.randrange(60)),
+            booked_at=moment(
+                booked_on, self.chance.randint(7, 11), self.chance.randrange(60), self.chance.randrange(60)
+            ),
             first_time=schedule_time + timedelta(days=1) if is_moved else schedule_time,
             schedule_time=schedule_time,
             host=self.chance.choice(self.world.team(Role.CLOSER)),
@@ -156,7 +182,10 @@ class Plot:
             return
         yield Step(call.booked_at + timedelta(minutes=35), partial(acts.prepare_call, self.world, self.chance, call))
         if is_past and call.fate:
-            yield Step(call.schedule_time + timedelta(minutes=50), partial(acts.finish_call, self.world, self.chance, call, call.fate))
+            yield Step(
+                call.schedule_time + timedelta(minutes=50),
+                partial(acts.finish_call, self.world, self.chance, call, call.fate),
+            )
 
     def maybe(self, role: Role) -> Membership | None:
         """Mostly somebody of this role."""

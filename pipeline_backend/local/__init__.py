@@ -13,5 +13,5 @@ files        private files and locks
 """
 
 
-class Refusal(Exception):
+class StartupError(Exception):
     """It can't go on; the text says why, in words for the person at the terminal."""

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pipeline_backend.local import Refusal, run, throwaway
+from pipeline_backend.local import StartupError, ephemeral, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -14,12 +14,12 @@ def main(words: list[str]) -> int:
             case ["run"]:
                 return run.run(ROOT)
             case ["test", *arguments]:
-                return throwaway.run([sys.executable, "-m", "pytest", *arguments])
+                return ephemeral.run([sys.executable, "-m", "pytest", *arguments])
             case ["with-servers", *command] if command:
-                return throwaway.run(command)
+                return ephemeral.run(command)
             case ["clean"]:
                 return run.clean(ROOT)
-    except Refusal as refusal:
+    except StartupError as refusal:
         print(refusal, file=sys.stderr)
         return 1
     print(__doc__, file=sys.stderr)

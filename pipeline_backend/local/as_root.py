@@ -13,7 +13,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline_backend.local import Refusal, files
+from pipeline_backend.local import StartupError, files
 
 FOLDER = Path("/var/tmp/pipeline-backend-root")  # noqa: S108 - its owner is checked
 POINTER = "PostgreSQL refuses to run as root; it runs as nobody, and its data is in {}\n"
@@ -46,7 +46,7 @@ def own(path: Path) -> None:
         path.mkdir(mode=0o711)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != 0 or found.st_mode & 0o022:
-        raise Refusal(f"{path} is not a folder of root's alone; look who made it, and remove it")
+        raise StartupError(f"{path} is not a folder of root's alone; look who made it, and remove it")
     path.chmod(0o711)  # whatever the umask: nobody passes through it
 
 

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-from pipeline_backend.local import Refusal, as_root, files, processes
+from pipeline_backend.local import StartupError, as_root, files, processes
 
 FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
 PATIENCE = 60  # after a crash PostgreSQL reads its log again before it answers
@@ -40,7 +40,7 @@ class Server(ABC):
             self.prepare()
             return self.launch()
         except OSError as error:
-            raise Refusal(f"{self.name} could not be started: {error}") from error
+            raise StartupError(f"{self.name} could not be started: {error}") from error
 
     def launch(self) -> str:
         for _attempt in range(5):
@@ -53,7 +53,7 @@ class Server(ABC):
             if "in use" not in files.tail(self.log):
                 break
             time.sleep(0.3)
-        raise Refusal(f"{self.name} did not start. The end of {self.log}:\n{files.tail(self.log)}")
+        raise StartupError(f"{self.name} did not start. The end of {self.log}:\n{files.tail(self.log)}")
 
     def comes_up(self, port: int) -> bool:
         processes.wait_until(lambda: self.has_ended() or self.answers(port), PATIENCE)
@@ -98,7 +98,7 @@ class Server(ABC):
         if pid is not None:
             processes.end(pid, *self.stop_steps)
         if self.leftover() is not None:
-            raise Refusal(f"{self.name} of an earlier run (process {pid}) can't be stopped")
+            raise StartupError(f"{self.name} of an earlier run (process {pid}) can't be stopped")
         # PostgreSQL would take any process with the noted pid for its own; after a reboot that is soon somebody's.
         self.pid_file.unlink(missing_ok=True)
 
@@ -177,7 +177,7 @@ class Postgres(Server):
             options.append("--no-sync")
         command: list[str | Path] = [self.programs / "initdb", "-D", fresh, *options, *login, "--no-instructions"]
         if self.begin(command, signal.SIGKILL).wait():
-            raise Refusal(f"PostgreSQL's data could not be made. The end of {self.log}:\n{files.tail(self.log)}")
+            raise StartupError(f"PostgreSQL's data could not be made. The end of {self.log}:\n{files.tail(self.log)}")
         fresh.rename(self.data)
 
     def begin(self, command: list[str | Path], last_wish: signal.Signals) -> "subprocess.Popen[bytes]":
@@ -271,7 +271,7 @@ def wheel(name: str) -> Path:
     """The folder of an installed wheel, found without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise Refusal(f"The package {name} is not installed; set DATABASE_URL and REDIS_URL instead")
+        raise StartupError(f"The package {name} is not installed; set DATABASE_URL and REDIS_URL instead")
     return Path(spec.origin).parent
 
 

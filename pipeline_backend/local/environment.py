@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from pipeline_backend.local import Refusal, files
+from pipeline_backend.local import StartupError, files
 from pipeline_backend.local.embedded import Postgres, Redis, Server
 
 SERVERS: dict[str, tuple[str, type[Server]]] = {"DATABASE_URL": ("postgres", Postgres), "REDIS_URL": ("redis", Redis)}
@@ -82,9 +82,9 @@ def check_given_servers() -> None:
         try:
             ask(url)
         except ValueError:
-            raise Refusal(f"{variable} is not the address of a server") from None
+            raise StartupError(f"{variable} is not the address of a server") from None
         except Exception as error:
-            raise Refusal(f"{variable} leads to no server that answers{said(url, error)}") from None
+            raise StartupError(f"{variable} leads to no server that answers{said(url, error)}") from None
 
 
 def ask_postgres(url: str) -> None:

@@ -16,7 +16,9 @@ LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 
 
-def start(command: Sequence[str | Path], *, last_wish: signal.Signals = signal.SIGTERM, **options: Any) -> "subprocess.Popen[bytes]":
+def start(
+    command: Sequence[str | Path], *, last_wish: signal.Signals = signal.SIGTERM, **options: Any
+) -> "subprocess.Popen[bytes]":
     """Start a command, by default away from the terminal, so that Ctrl-C there reaches this process alone.
 
     It gets the signal `last_wish` when this process dies, however that happens (on Linux).

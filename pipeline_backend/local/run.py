@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from pipeline_backend.local import Refusal, environment, files, welcome
+from pipeline_backend.local import StartupError, banner, environment, files
 from pipeline_backend.local.embedded import Server
-from pipeline_backend.local.parts import Parts, end_leftovers
+from pipeline_backend.local.process_group import ProcessGroup, end_leftovers
 
 PATIENCE = 60  # for the first answer
 
@@ -40,7 +40,7 @@ def application(port: int, data: Path) -> Plan:
         migrate=[*manage, "migrate", "--noinput"],
         demo=[*manage, "demo", "--facts", str(data / "demo.json")],
         parts={
-            "web": [*server, *sizes, "--no-ws", "--log-level", "warning", "pipeline_backend.rsgi:server"],
+            "web": [*server, *sizes, "--no-ws", "--log-level", "warning", "pipeline_backend.web.rsgi:server"],
             "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
             "worker": [*celery, "worker", "--loglevel", "info", *pool],
         },
@@ -99,7 +99,7 @@ def run(root: Path, plan: Callable[[int, Path], Plan] = application) -> int:
     except Ending:
         terminal.say("Everything was stopped.")
         return 0
-    except Refusal as refusal:
+    except StartupError as refusal:
         print(refusal, file=sys.stderr, flush=True)
     return 1
 
@@ -117,7 +117,7 @@ def run_until_the_end(root: Path, plan: Callable[[int, Path], Plan], terminal: T
     terminal.say("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, throwaway=False, stack=stack)
     terminal.emergencies += [server.kill for server in servers]
-    parts = Parts(root, {**variables, **addresses}, terminal.say, data / "run.json")
+    parts = ProcessGroup(root, {**variables, **addresses}, terminal.say, data / "run.json")
     terminal.emergencies.insert(0, parts.kill)
     stack.callback(parts.stop)
     commands = plan(port, data)
@@ -125,14 +125,14 @@ def run_until_the_end(root: Path, plan: Callable[[int, Path], Plan], terminal: T
     for name, command in commands.parts.items():
         parts.start(name, command)
     wait_for_web(port, parts, terminal)
-    terminal.say(welcome.text(variables["BASE_URL"], data))
+    terminal.say(banner.render_banner(variables["BASE_URL"], data))
     watch(parts, servers, terminal)
 
 
 def wanted_port() -> int:
     text = os.environ.get("PORT") or "8000"
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise Refusal(f"PORT={text} is not a port: give a number from 1 to 65535")
+        raise StartupError(f"PORT={text} is not a port: give a number from 1 to 65535")
     return int(text)
 
 
@@ -140,7 +140,7 @@ def lock_data(data: Path, stack: ExitStack) -> None:
     """One run of a checkout at a time; the lock goes with the process, however that ends."""
     lock = files.lock(data / "lock")
     if lock is None:
-        raise Refusal(f"It is running already, as process {files.kept(data / 'lock')}; stop that first")
+        raise StartupError(f"It is running already, as process {files.kept(data / 'lock')}; stop that first")
     os.truncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())
     stack.callback(os.close, lock)
@@ -148,7 +148,7 @@ def lock_data(data: Path, stack: ExitStack) -> None:
 
 def refuse_taken(port: int) -> None:
     another = port + 1 if port < 65535 else 8000
-    taken = Refusal(f"Port {port} is taken; choose another with PORT={another} make run")
+    taken = StartupError(f"Port {port} is taken; choose another with PORT={another} make run")
     with socket.socket() as caller:
         if caller.connect_ex(("127.0.0.1", port)) == 0:
             raise taken
@@ -157,12 +157,12 @@ def refuse_taken(port: int) -> None:
         try:
             listener.bind(("127.0.0.1", port))
         except PermissionError:
-            raise Refusal(f"Port {port} is for root alone; choose another with PORT=8000 make run") from None
+            raise StartupError(f"Port {port} is for root alone; choose another with PORT=8000 make run") from None
         except OSError:
             raise taken from None
 
 
-def prepare(commands: Plan, data: Path, parts: Parts, terminal: Terminal) -> None:
+def prepare(commands: Plan, data: Path, parts: ProcessGroup, terminal: Terminal) -> None:
     """Bring the database up to date, and load the demo the first time."""
     applied = sum("Applying " in line for line in do("migrate", commands.migrate, parts, terminal))
     if applied:
@@ -172,7 +172,7 @@ def prepare(commands: Plan, data: Path, parts: Parts, terminal: Terminal) -> Non
     do("demo", commands.demo, parts, terminal)
 
 
-def do(name: str, command: Sequence[str], parts: Parts, terminal: Terminal) -> list[str]:
+def do(name: str, command: Sequence[str], parts: ProcessGroup, terminal: Terminal) -> list[str]:
     """Run a command that ends, and return what it said; if it fails, show that."""
     terminal.check()
     said: list[str] = []
@@ -182,16 +182,16 @@ def do(name: str, command: Sequence[str], parts: Parts, terminal: Terminal) -> l
     terminal.check()
     if part.process.returncode:
         terminal.say("\n".join(said))
-        raise Refusal(f"{name} {part.ending()}; everything was stopped")
+        raise StartupError(f"{name} {part.ending()}; everything was stopped")
     return said
 
 
-def wait_for_web(port: int, parts: Parts, terminal: Terminal) -> None:
+def wait_for_web(port: int, parts: ProcessGroup, terminal: Terminal) -> None:
     def is_decided() -> bool:
         return bool(terminal.wants_the_end() or parts.ended() or is_healthy(port))
 
     if not parts.listen_until(is_decided, PATIENCE):
-        raise Refusal(f"The web server didn't answer within {PATIENCE} seconds; everything was stopped")
+        raise StartupError(f"The web server didn't answer within {PATIENCE} seconds; everything was stopped")
     refuse_ended(parts, [])
     terminal.check()
 
@@ -207,20 +207,20 @@ def is_healthy(port: int) -> bool:
         line.close()
 
 
-def watch(parts: Parts, servers: list[Server], terminal: Terminal) -> None:
+def watch(parts: ProcessGroup, servers: list[Server], terminal: Terminal) -> None:
     while True:
         terminal.check()
         refuse_ended(parts, servers)
         parts.listen(0.2)
 
 
-def refuse_ended(parts: Parts, servers: list[Server]) -> None:
+def refuse_ended(parts: ProcessGroup, servers: list[Server]) -> None:
     part = parts.ended()
     if part:
-        raise Refusal(f"{part.name} {part.ending()}; everything was stopped")
+        raise StartupError(f"{part.name} {part.ending()}; everything was stopped")
     server = next((server for server in servers if server.has_ended()), None)
     if server:
-        raise Refusal(f"{server.name} stopped by itself (see {server.log}); everything was stopped")
+        raise StartupError(f"{server.name} stopped by itself (see {server.log}); everything was stopped")
 
 
 def clean(root: Path) -> int:

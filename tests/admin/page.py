@@ -19,7 +19,9 @@ class FormReader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "form":
-            self.is_inside = (given.get("id") or "").endswith("_form") or ("id" not in given and given.get("method") == "post" and "action" not in given)
+            self.is_inside = (given.get("id") or "").endswith("_form") or (
+                "id" not in given and given.get("method") == "post" and "action" not in given
+            )
         name = given.get("name")
         if not self.is_inside:
             return

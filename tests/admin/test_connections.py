@@ -9,7 +9,7 @@ from django.test import Client
 
 from appointments.models import Appointment
 from organizations.models import ApiKey, Organization
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox.models import State
 from tests.admin.page import form_data
 from tests.admin.worlds import errors_of, messages_of, url
 from tests.client import Api
@@ -36,7 +36,10 @@ def test_a_key_is_shown_once_and_works(owner: Client, organization: Organization
     text = issued(owner)
 
     key = ApiKey.objects.of(organization).get()
-    later = [owner.get(address).content.decode() for address in (url(ApiKey, "changelist"), url(ApiKey, "change", key.pk), url(ApiKey, "history", key.pk))]
+    later = [
+        owner.get(address).content.decode()
+        for address in (url(ApiKey, "changelist"), url(ApiKey, "change", key.pk), url(ApiKey, "history", key.pk))
+    ]
     assert Api(text).get("/api/external/statuses").status_code == 200
     assert (key.name, sorted(key.scopes), key.created_by.email) == ("Zapier", ["read", "write"], "owner@acme.example")
     assert [page for page in [*later, written()] if text in page or text[16:48] in page] == []
@@ -57,7 +60,10 @@ def test_a_rotated_key_ends_after_the_overlap(overlap: str, old_works: bool, own
 
     new = KEY.search(answer.content.decode())[0]
     assert new != old
-    assert [Api(text).get("/api/external/statuses").status_code for text in (new, old)] == [200, 200 if old_works else 401]
+    assert [Api(text).get("/api/external/statuses").status_code for text in (new, old)] == [
+        200,
+        200 if old_works else 401,
+    ]
 
 
 def test_a_revoked_key_is_refused_at_once(owner: Client, organization: Organization):
@@ -81,11 +87,17 @@ def test_an_endpoints_secret_is_shown_once(owner: Client, organization: Organiza
     endpoint = Endpoint.objects.of(organization).get()
     assert SECRET.search(answer.content.decode())[0] == endpoint.secret
     assert ("no-store" in answer.headers["Cache-Control"], endpoint.event_types) == (True, ["lead.created"])
-    pages = [owner.get(url(Endpoint, view, *ids)).content.decode() for view, ids in (("changelist", []), ("change", [endpoint.pk]), ("history", [endpoint.pk]))]
+    pages = [
+        owner.get(url(Endpoint, view, *ids)).content.decode()
+        for view, ids in (("changelist", []), ("change", [endpoint.pk]), ("history", [endpoint.pk]))
+    ]
     assert [page for page in [*pages, written()] if endpoint.secret in page or "whsec_" in page] == []
 
 
-@pytest.mark.parametrize("address", ["http://hooks.example.com/", "https://127.0.0.1/", "https://localhost/", "javascript:alert(1)", "https://a b/"])
+@pytest.mark.parametrize(
+    "address",
+    ["http://hooks.example.com/", "https://127.0.0.1/", "https://localhost/", "javascript:alert(1)", "https://a b/"],
+)
 def test_an_endpoint_that_is_not_public_is_refused(address: str, owner: Client, organization: Organization):
     answer = owner.post(url(Endpoint, "add"), form_data(owner, url(Endpoint, "add"), url=address))
 
@@ -128,22 +140,30 @@ def test_a_test_event_goes_to_the_endpoint(owner: Client, ours: Appointment):
 @pytest.mark.parametrize("way", ["button", "list"])
 def test_a_dead_delivery_is_replayed(way: str, owner: Client, ours: Appointment):
     delivery = Delivery.objects.of(ours.organization).first()
-    Delivery.objects.of(ours.organization).filter(pk=delivery.pk).update(state=State.DEAD, attempts=10, next_attempt_at=None)
+    Delivery.objects.of(ours.organization).filter(pk=delivery.pk).update(
+        state=State.DEAD, attempt_count=10, next_attempt_at=None
+    )
 
     if way == "button":
         owner.post(url(Delivery, "replay", delivery.pk))
     else:
-        owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"})
+        owner.post(
+            url(Delivery, "changelist"),
+            {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
+        )
 
     delivery.refresh_from_db()
-    assert (delivery.state, delivery.attempts) == (State.PENDING, 0)
+    assert (delivery.state, delivery.attempt_count) == (State.PENDING, 0)
 
 
 def test_what_an_endpoint_has_missed_is_sent(owner: Client, ours: Appointment):
     endpoint = Endpoint.objects.of(ours.organization).get()
     Delivery.objects.of(ours.organization).update(state=State.DEAD)
 
-    answer = owner.post(url(Endpoint, "send_missed", endpoint.pk), {"since_0": "2020-01-01", "since_1": "00:00", "until_0": "", "until_1": ""})
+    answer = owner.post(
+        url(Endpoint, "send_missed", endpoint.pk),
+        {"since_0": "2020-01-01", "since_1": "00:00", "until_0": "", "until_1": ""},
+    )
 
     assert answer.status_code == 302, errors_of(answer)
     assert set(Delivery.objects.of(ours.organization).values_list("state", flat=True)) == {State.PENDING}
@@ -153,7 +173,9 @@ def test_a_delivery_under_way_is_not_replayed(owner: Client, ours: Appointment):
     delivery, before = Delivery.objects.of(ours.organization).first(), everything(ours.organization)
 
     button = owner.post(url(Delivery, "replay", delivery.pk))
-    chosen = owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"})
+    chosen = owner.post(
+        url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"}
+    )
 
     assert messages_of(button) == ["Replay is not possible now."]
     assert any("on their way just now" in sentence for sentence in messages_of(chosen))

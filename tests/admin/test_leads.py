@@ -24,7 +24,12 @@ def test_an_added_lead_has_status_history_source_and_event(closer: Client, organ
 
     assert answer.status_code == 302, errors_of(answer)
     lead = Lead.objects.of(organization).get()
-    assert (lead.email, lead.first_name, lead.phone_e164, lead.phone_country) == ("ada@example.com", "Ada", "+14155552671", "US")
+    assert (lead.email, lead.first_name, lead.phone_e164, lead.phone_country) == (
+        "ada@example.com",
+        "Ada",
+        "+14155552671",
+        "US",
+    )
     assert (lead.status.role, lead.first_source.name, lead.last_source.name) == ("NEW_LEAD", "MANUAL", "MANUAL")
     assert [change.actor_name for change in lead.status_changes.all()] == ["Hana Host"]
     assert events_of(organization) == ["lead.created"]
@@ -55,7 +60,9 @@ def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment)
 def test_a_foreign_row_is_no_choice(field: str, owner: Client, ours: Appointment, theirs: Appointment):
     address, before = url(Lead, "change", ours.lead_id), everything(ours.organization)
 
-    answer = owner.post(address, form_data(owner, address, **{field: {"status": theirs.outcome_id, "setter": theirs.host_id}[field]}))
+    answer = owner.post(
+        address, form_data(owner, address, **{field: {"status": theirs.outcome_id, "setter": theirs.host_id}[field]})
+    )
 
     assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
     assert everything(ours.organization) == before
@@ -76,11 +83,13 @@ def test_an_e_mail_that_another_lead_has_is_refused(closer: Client, ours: Appoin
     assert errors_of(answer) == ["This e-mail belongs to another lead."]
 
 
-def test_two_who_add_the_same_at_the_same_moment_are_told(closer: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch):
+def test_two_who_add_the_same_at_the_same_moment_are_told(
+    closer: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
     def lose_the_race(**facts: object) -> None:
         raise IntegrityError
 
-    monkeypatch.setattr("leads.admin.add_lead", lose_the_race)
+    monkeypatch.setattr("leads.admin.leads.add_lead", lose_the_race)
 
     answer = closer.post(url(Lead, "add"), form_data(closer, url(Lead, "add"), email="ada@example.com"))
 
@@ -100,13 +109,18 @@ def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours:
 
 def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organization: Organization):
     old = status(organization, "CANCELED")
-    data = form_data(owner, url(Status, "add"), name="Called off", role="CANCELED", is_lead_default="on", is_appointment_default="on")
+    data = form_data(
+        owner, url(Status, "add"), name="Called off", role="CANCELED", is_lead_default="on", is_appointment_default="on"
+    )
 
     answer = owner.post(url(Status, "add"), data)
 
     assert answer.status_code == 302, errors_of(answer)
     old.refresh_from_db()
-    assert (old.is_lead_default, Status.objects.of(organization).get(name="Called off").is_lead_default) == (False, True)
+    assert (old.is_lead_default, Status.objects.of(organization).get(name="Called off").is_lead_default) == (
+        False,
+        True,
+    )
 
 
 def test_a_status_that_automatic_moves_need_is_kept(owner: Client, organization: Organization):
@@ -152,7 +166,15 @@ def test_an_event_type_with_calls_is_kept(owner: Client, ours: Appointment):
 
 
 def test_a_custom_field_is_made_and_its_kind_stays(owner: Client, organization: Organization):
-    data = form_data(owner, url(CustomField, "add"), entity="LEAD", type="SELECT", key="plan", label="Plan", options="Gold\nSilver\nGold\n")
+    data = form_data(
+        owner,
+        url(CustomField, "add"),
+        entity="LEAD",
+        type="SELECT",
+        key="plan",
+        label="Plan",
+        options="Gold\nSilver\nGold\n",
+    )
 
     made = owner.post(url(CustomField, "add"), data)
     field = CustomField.objects.of(organization).get()
@@ -188,7 +210,13 @@ def test_what_integrators_send_is_shown_escaped(owner: Client, ours: Appointment
     make_custom_field(ours.organization, "LEAD", "evil", label=evil)
     Lead.objects.of(ours.organization).update(first_name=evil)
 
-    addresses = [url(Lead, "changelist"), url(Lead, "change", ours.lead_id), url(Status, "changelist"), url(Appointment, "changelist"), "/admin/"]
+    addresses = [
+        url(Lead, "changelist"),
+        url(Lead, "change", ours.lead_id),
+        url(Status, "changelist"),
+        url(Appointment, "changelist"),
+        "/admin/",
+    ]
     pages = [owner.get(address).content.decode() for address in addresses]
 
     assert [page for page in pages if "<script>alert(" in page] == []

@@ -13,7 +13,10 @@ from tests.factories import make_member, owner_of
 
 
 def invited(client: Client, **fields: str):
-    return client.post(url(Membership, "add"), form_data(client, url(Membership, "add"), **{"email": "new@acme.example", "role": "SETTER", **fields}))
+    return client.post(
+        url(Membership, "add"),
+        form_data(client, url(Membership, "add"), **{"email": "new@acme.example", "role": "SETTER", **fields}),
+    )
 
 
 def saved(client: Client, member: Membership, **changes: str):
@@ -85,7 +88,9 @@ def test_a_manager_makes_no_owners_and_changes_none(manager: Client, manager_mem
     assert (above.status_code, link.status_code) == (403, 403)
     for answer in (own, other, made):
         assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
-    assert [member.user.email for member in Membership.objects.of(host.organization).filter(role="OWNER")] == ["owner@acme.example"]
+    assert [member.user.email for member in Membership.objects.of(host.organization).filter(role="OWNER")] == [
+        "owner@acme.example"
+    ]
 
 
 def test_a_link_is_made_for_who_is_in_no_other_organization(owner: Client, host: Membership, stranger: Organization):
@@ -99,7 +104,9 @@ def test_a_link_is_made_for_who_is_in_no_other_organization(owner: Client, host:
 
 
 def test_an_operator_who_is_a_member_gets_no_link_from_owners(owner: Client, organization: Organization):
-    boss = add_member(organization=organization, user=User.objects.create_superuser("root@example.com", "x"), role=Role.SETTER)
+    boss = add_member(
+        organization=organization, user=User.objects.create_superuser("root@example.com", "x"), role=Role.SETTER
+    )
 
     answer = owner.post(url(Membership, "make_password_link", boss.pk), {})
 
@@ -108,13 +115,19 @@ def test_an_operator_who_is_a_member_gets_no_link_from_owners(owner: Client, org
 
 def test_people_change_their_own_page_but_no_access(closer: Client, host: Membership):
     address = url(User, "change", host.user_id)
-    data = form_data(closer, address, time_zone="Europe/Berlin", is_superuser="on", is_staff="on", email="evil@example.com")
+    data = form_data(
+        closer, address, time_zone="Europe/Berlin", is_superuser="on", is_staff="on", email="evil@example.com"
+    )
 
     answer = closer.post(address, data)
 
     assert answer.status_code == 302, errors_of(answer)
     host.user.refresh_from_db()
-    assert (host.user.time_zone, host.user.is_superuser, host.user.email) == ("Europe/Berlin", False, "hana@acme.example")
+    assert (host.user.time_zone, host.user.is_superuser, host.user.email) == (
+        "Europe/Berlin",
+        False,
+        "hana@acme.example",
+    )
 
 
 def test_an_id_that_looks_like_an_escape_is_found(organization: Organization):
@@ -199,5 +212,7 @@ def test_slack_is_connected_and_its_address_never_shown(owner: Client, organizat
     organization.refresh_from_db()
     assert errors_of(refused) == ["This must be a public https address."]
     assert organization.slack_url == "https://hooks.slack.example/T0/secret"
-    pages = [owner.get(url(Organization, view, organization.pk)).content for view in ("change", "history", "connect_slack")]
+    pages = [
+        owner.get(url(Organization, view, organization.pk)).content for view in ("change", "history", "connect_slack")
+    ]
     assert [page for page in pages if b"hooks.slack" in page] == []

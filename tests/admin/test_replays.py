@@ -10,13 +10,13 @@ from django.test import Client
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
-from pipeline_backend.turns import drain
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.group_runner import run_group
+from pipeline_backend.outbox.models import State
 from tests.admin.worlds import errors_of, messages_of, url
 from tests.receiver import Receiver
-from webhooks.deliveries import DELIVERIES
 from webhooks.models import Delivery, Endpoint, Replay
+from webhooks.queue import DELIVERIES
 
 EVER = {"since_0": "2020-01-01", "since_1": "00:00", "until_0": "", "until_1": ""}
 
@@ -59,21 +59,29 @@ def test_without_a_replay_the_page_says_how_to_ask_for_one(owner: Client, endpoi
     assert not is_moving(owner, endpoint)
 
 
-def test_the_page_follows_a_replay_from_the_question_to_its_end(owner: Client, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_the_page_follows_a_replay_from_the_question_to_its_end(
+    owner: Client, endpoint: Endpoint, receiver: Receiver
+) -> None:
     whole = count(endpoint)
 
     owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
     asked, was_moving = part(owner, endpoint), is_moving(owner, endpoint)
     receiver.codes = [204, 500, 204]
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     amid = part(owner, endpoint)
-    Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).update(state=State.DEAD, next_attempt_at=None)
+    Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).update(
+        state=State.DEAD, next_attempt_at=None
+    )
 
     assert asked.startswith("What was missed from 1 Jan 2020, 00:00 to ")
     assert " Asked by owner@acme.example on " in asked
     assert asked.endswith(f" {whole} deliveries: 0 delivered, {whole} still to send, 0 failed. 0 of {whole}")
-    assert amid.endswith(f" {whole} deliveries: {whole - 1} delivered, 1 still to send, 0 failed. {whole - 1} of {whole}")
-    assert part(owner, endpoint).endswith(f" {whole} deliveries: {whole - 1} delivered, 0 still to send, 1 failed. Done.")
+    assert amid.endswith(
+        f" {whole} deliveries: {whole - 1} delivered, 1 still to send, 0 failed. {whole - 1} of {whole}"
+    )
+    assert part(owner, endpoint).endswith(
+        f" {whole} deliveries: {whole - 1} delivered, 0 still to send, 1 failed. Done."
+    )
     assert (was_moving, is_moving(owner, endpoint)) == (True, False)
 
 
@@ -82,7 +90,9 @@ def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) ->
 
     assert ": lead.created Asked by " in part(owner, endpoint)
     assert part(owner, endpoint).endswith(" 1 delivery: 0 delivered, 1 still to send, 0 failed. 0 of 1")
-    assert list(Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).values_list("event__type", flat=True)) == ["lead.created"]
+    assert list(
+        Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).values_list("event__type", flat=True)
+    ) == ["lead.created"]
 
 
 def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpoint: Endpoint) -> None:
@@ -99,7 +109,9 @@ def test_what_a_later_replay_takes_over_is_told(owner: Client, endpoint: Endpoin
 
     owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
 
-    assert part(owner, endpoint).endswith(f" {whole} deliveries: 0 delivered, 0 still to send, 0 failed, {whole} taken over by a later replay. Done.")
+    assert part(owner, endpoint).endswith(
+        f" {whole} deliveries: 0 delivered, 0 still to send, 0 failed, {whole} taken over by a later replay. Done."
+    )
 
 
 def test_all_that_a_filter_finds_is_replayed_and_followed(owner: Client, endpoint: Endpoint) -> None:
@@ -109,12 +121,18 @@ def test_all_that_a_filter_finds_is_replayed_and_followed(owner: Client, endpoin
 
     answer = owner.post(url(Delivery, "changelist") + "?state__exact=DEAD", data)
 
-    assert messages_of(answer) == [f"{whole} deliveries are on their way; their endpoints' pages tell how far they are."]
+    assert messages_of(answer) == [
+        f"{whole} deliveries are on their way; their endpoints' pages tell how far they are."
+    ]
     assert part(owner, endpoint).startswith("Chosen in the list Asked by owner@acme.example on ")
-    assert part(owner, endpoint).endswith(f" {whole} deliveries: 0 delivered, {whole} still to send, 0 failed. 0 of {whole}")
+    assert part(owner, endpoint).endswith(
+        f" {whole} deliveries: 0 delivered, {whole} still to send, 0 failed. 0 of {whole}"
+    )
 
 
-def test_whoever_may_not_change_connections_replays_nothing(closer: Client, manager: Client, endpoint: Endpoint) -> None:
+def test_whoever_may_not_change_connections_replays_nothing(
+    closer: Client, manager: Client, endpoint: Endpoint
+) -> None:
     chosen = Delivery.objects.of(endpoint.organization).first()
     data = {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"}
 
@@ -130,7 +148,9 @@ def test_nobody_sees_or_replays_a_strangers(owner: Client, endpoint: Endpoint, t
     chosen = Delivery.objects.of(theirs.organization).first()
 
     answer = owner.get(url(Endpoint, "replays", theirs_endpoint.pk))
-    owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"})
+    owner.post(
+        url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"}
+    )
 
     assert answer.status_code == 404
     assert not Replay.objects.of(theirs.organization).exists()
@@ -151,7 +171,10 @@ def test_a_disabled_endpoint_is_named_as_the_reason(way: str, owner: Client, end
     if way == "button":
         answer = owner.post(url(Delivery, "replay", delivery.pk))
     else:
-        answer = owner.post(url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"})
+        answer = owner.post(
+            url(Delivery, "changelist"),
+            {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
+        )
 
     said = errors_of(answer) if way == "button" else messages_of(answer)
     assert said == [REASONS[way]]

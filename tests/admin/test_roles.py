@@ -54,7 +54,11 @@ def test_a_role_sees_adds_and_changes_what_the_table_says(model: type, role: Rol
     client = signed_in(make_member(organization, "someone@acme.example", role=role))
     sees, adds, changes = RIGHTS[model]
 
-    seen, added, changed = client.get(url(model, "changelist")), client.get(url(model, "add")), client.post(url(model, "change", row.pk))
+    seen, added, changed = (
+        client.get(url(model, "changelist")),
+        client.get(url(model, "add")),
+        client.post(url(model, "change", row.pk)),
+    )
 
     assert seen.status_code == (200 if role in sees else 403)
     assert added.status_code == (200 if role in adds else 403)
@@ -75,7 +79,11 @@ def test_a_member_who_leaves_loses_access_at_once(closer: Client, host: Membersh
 
     Membership.objects.of(host.organization).filter(pk=host.pk).update(is_active=False)
 
-    assert (before, closer.get("/admin/").status_code, closer.get(url(Lead, "changelist")).status_code) == (200, 302, 302)
+    assert (before, closer.get("/admin/").status_code, closer.get(url(Lead, "changelist")).status_code) == (
+        200,
+        302,
+        302,
+    )
 
 
 def test_members_of_an_inactive_organization_lose_access_at_once(owner: Client, organization: Organization):
@@ -133,5 +141,9 @@ def test_what_is_done_is_in_the_log_of_the_row(owner: Client, organization: Orga
     owner.post(url(Appointment, "cancel", call.pk), {"notes": "a private reason"})
 
     entry = LogEntry.objects.get()
-    assert (entry.object_id, entry.user, entry.get_change_message()) == (str(call.pk), owner_of(organization).user, "Cancel the call.")
+    assert (entry.object_id, entry.user, entry.get_change_message()) == (
+        str(call.pk),
+        owner_of(organization).user,
+        "Cancel the call.",
+    )
     assert b"Cancel the call." in owner.get(url(Appointment, "history", call.pk)).content

@@ -54,7 +54,10 @@ def test_guessing_passwords_is_slow(host: Membership):
 
 
 def test_a_next_page_elsewhere_is_not_followed(host: Membership):
-    answer = Client().post(f"{reverse('admin:login')}?next=https://evil.example/", {"username": "hana@acme.example", "password": "secret-of-tests"})
+    answer = Client().post(
+        f"{reverse('admin:login')}?next=https://evil.example/",
+        {"username": "hana@acme.example", "password": "secret-of-tests"},
+    )
 
     assert answer.url == "/admin/"
 
@@ -77,7 +80,9 @@ def test_a_list_costs_the_same_with_one_row_and_with_many(page, owner: Client, o
 @pytest.mark.parametrize("page", TENANT_PAGES, ids=lambda page: page.opts.label)
 def test_only_services_write(page):
     own = type(page).__dict__
-    base = [name for name in ("save_model", "delete_model") if getattr(type(page), name) is getattr(admin.ModelAdmin, name)]
+    base = [
+        name for name in ("save_model", "delete_model") if getattr(type(page), name) is getattr(admin.ModelAdmin, name)
+    ]
 
     assert base == []
     assert "delete_selected" not in [name for name, *_ in page._get_base_actions()] or "get_actions" not in own
@@ -91,7 +96,10 @@ def test_the_first_page_shows_the_next_calls(owner: Client, ours: Appointment, t
 
 
 def test_no_page_names_another_host(owner: Client, ours: Appointment):
-    pages = [owner.get(address).content.decode() for address in ("/admin/", url(Appointment, "changelist"), url(Appointment, "change", ours.pk))]
+    pages = [
+        owner.get(address).content.decode()
+        for address in ("/admin/", url(Appointment, "changelist"), url(Appointment, "change", ours.pk))
+    ]
 
     assert [page for page in pages if 'src="http' in page or 'href="http' in page or "//fonts." in page] == []
 

@@ -10,10 +10,18 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from notifications.services import mute
-from organizations.actors import SYSTEM, columns
+from organizations.actors import SYSTEM, actor_columns
+from organizations.isolation.tenancy import TenantModel
 from organizations.models import Membership, Organization, Role
-from organizations.tenancy import TenantModel
-from tests.factories import make_analysis, make_api, make_custom_field, make_event_type, make_member, make_note, make_status
+from tests.factories import (
+    make_analysis,
+    make_api,
+    make_custom_field,
+    make_event_type,
+    make_member,
+    make_note,
+    make_status,
+)
 from webhooks.models import Attempt, Delivery, Replay
 from webhooks.services import add_endpoint
 
@@ -32,10 +40,16 @@ def furnish(organization: Organization, word: str) -> Appointment:
     member = make_member(organization, f"{word}@members.example", role=Role.CLOSER, first_name=word.capitalize())
     mute(member=member, kinds=[])
     answers = [{"question": f"{word}?", "answer": "Yes", "position": 1}]
-    api.submit(email=email, first_name=word.capitalize(), questions_answers=answers, traffic={"utm_source": f"{word} campaign"})
-    id = api.book(external_reference=word, lead_email=email, event_type_name=f"{word} call", notes=f"{word} note", host_email=f"{word}@members.example").json()[
-        "data"
-    ]["id"]
+    api.submit(
+        email=email, first_name=word.capitalize(), questions_answers=answers, traffic={"utm_source": f"{word} campaign"}
+    )
+    id = api.book(
+        external_reference=word,
+        lead_email=email,
+        event_type_name=f"{word} call",
+        notes=f"{word} note",
+        host_email=f"{word}@members.example",
+    ).json()["data"]["id"]
     make_note(organization, id, f"{word} second note")
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):
@@ -46,7 +60,9 @@ def furnish(organization: Organization, word: str) -> Appointment:
 def furnish_replays(organization: Organization) -> None:
     """A replay for each delivery."""
     for delivery in Delivery.objects.of(organization):
-        delivery.replay = Replay.objects.create(organization=organization, endpoint_id=delivery.endpoint_id, count=1, **columns(SYSTEM))
+        delivery.replay = Replay.objects.create(
+            organization=organization, endpoint_id=delivery.endpoint_id, count=1, **actor_columns(SYSTEM)
+        )
         delivery.save()
 
 

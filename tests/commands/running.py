@@ -45,7 +45,9 @@ def process(*words: object, given: str = "", **environment: str) -> "subprocess.
     """A command in a process of its own, on the tests' database: it sees only what is committed."""
     command = [sys.executable, "manage.py", *map(str, words)]
     variables = {**os.environ, "DATABASE_URL": database_url(), **environment}
-    return subprocess.run(command, cwd=settings.ROOT, env=variables, input=given, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=settings.ROOT, env=variables, input=given, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def database_url() -> str:

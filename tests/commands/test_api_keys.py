@@ -24,7 +24,10 @@ def test_it_prints_the_key_alone_and_the_key_works(organization: Organization) -
 
     text = said.out.removesuffix("\n")
     assert Api(text).get("/api/external/statuses").status_code == 200
-    assert said.err == f"Zapier (pb_{stored(text).key_id}_…) may read and write in Acme, until it is revoked. It is not shown again.\n"
+    assert (
+        said.err
+        == f"Zapier (pb_{stored(text).key_id}_…) may read and write in Acme, until it is revoked. It is not shown again.\n"
+    )
 
 
 def test_the_organization_may_be_given_by_its_name(organization: Organization, stranger: Organization) -> None:
@@ -37,7 +40,10 @@ def test_a_name_that_two_have_is_refused_with_both_ids(organization: Organizatio
     other = make_organization("Other")
     Organization.objects.filter(pk=other.pk).update(name="Acme")
 
-    assert refusal("create_api_key", "Acme", "--name", "Zapier") == f"2 organizations are called Acme; say which by its id: {organization.pk}, {other.pk}"
+    assert (
+        refusal("create_api_key", "Acme", "--name", "Zapier")
+        == f"2 organizations are called Acme; say which by its id: {organization.pk}, {other.pk}"
+    )
     assert not ApiKey.unscoped.exists()
 
 
@@ -47,13 +53,21 @@ def test_an_unknown_organization_is_refused(organization: Organization, who: str
 
 
 def test_a_key_may_have_one_scope_and_an_end(organization: Organization) -> None:
-    key = stored(run("create_api_key", "Acme", "--name", "Reports", "--scope", "read", "--expires", "2100-01-31T18:00:00+01:00").out.strip())
+    key = stored(
+        run(
+            "create_api_key", "Acme", "--name", "Reports", "--scope", "read", "--expires", "2100-01-31T18:00:00+01:00"
+        ).out.strip()
+    )
 
     assert (key.scopes, key.expires_at) == (["read"], datetime(2100, 1, 31, 17, tzinfo=UTC))
 
 
 def test_both_scopes_may_be_named_in_any_order_and_a_date_alone_is_its_beginning(organization: Organization) -> None:
-    key = stored(run("create_api_key", "Acme", "--name", "Both", "--scope", "write", "--scope", "read", "--expires", "2100-01-31").out.strip())
+    key = stored(
+        run(
+            "create_api_key", "Acme", "--name", "Both", "--scope", "write", "--scope", "read", "--expires", "2100-01-31"
+        ).out.strip()
+    )
 
     assert (key.scopes, key.expires_at) == (["read", "write"], datetime(2100, 1, 31, tzinfo=UTC))
 
@@ -64,7 +78,10 @@ def test_both_scopes_may_be_named_in_any_order_and_a_date_alone_is_its_beginning
         (["--name", " "], "The name must not be blank"),
         (["--name", "x" * 256], "The name must be at most 255 characters long"),
         (["--name", "A", "--expires", "2001-01-01"], "--expires 2001-01-01 is in the past"),
-        (["--name", "A", "--expires", "soon"], "--expires soon is neither a date such as 2027-01-31 nor a timestamp such as 2027-01-31T18:00:00Z"),
+        (
+            ["--name", "A", "--expires", "soon"],
+            "--expires soon is neither a date such as 2027-01-31 nor a timestamp such as 2027-01-31T18:00:00Z",
+        ),
     ],
 )
 def test_what_can_not_be_is_refused_in_a_sentence(organization: Organization, words: list[str], sentence: str) -> None:

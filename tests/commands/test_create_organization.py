@@ -55,7 +55,9 @@ def test_somebody_with_an_account_becomes_the_owner_and_keeps_it(organization: O
     assert "The owner signs in with the account they have." in said.err
 
 
-def test_a_password_for_somebody_with_an_account_is_refused_and_opens_nothing(organization: Organization, typed: None) -> None:
+def test_a_password_for_somebody_with_an_account_is_refused_and_opens_nothing(
+    organization: Organization, typed: None
+) -> None:
     said = refusal("create_organization", "Initech", "--owner-email", "owner@acme.example", "--owner-password-stdin")
 
     assert said == "owner@acme.example has an account and keeps its password; leave out --owner-password-stdin"
@@ -78,10 +80,18 @@ def test_what_can_not_be_is_refused_in_a_sentence(db: None, name: str, email: st
 
 @pytest.mark.parametrize(
     ("given", "sentence"),
-    [("", "There is no password on standard input"), ("12345678\n", "This password is too common. This password is entirely numeric.")],
+    [
+        ("", "There is no password on standard input"),
+        ("12345678\n", "This password is too common. This password is entirely numeric."),
+    ],
 )
-def test_a_bad_password_is_refused_and_opens_nothing(db: None, monkeypatch: pytest.MonkeyPatch, given: str, sentence: str) -> None:
+def test_a_bad_password_is_refused_and_opens_nothing(
+    db: None, monkeypatch: pytest.MonkeyPatch, given: str, sentence: str
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(given))
 
-    assert refusal("create_organization", "Initech", "--owner-email", "peter@initech.example", "--owner-password-stdin") == sentence
+    assert (
+        refusal("create_organization", "Initech", "--owner-email", "peter@initech.example", "--owner-password-stdin")
+        == sentence
+    )
     assert not Organization.objects.exists()

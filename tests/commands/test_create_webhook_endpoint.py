@@ -4,8 +4,8 @@ import pytest
 
 from organizations.models import Organization
 from tests.commands.running import refusal, run
-from webhooks.catalogue import event_types
 from webhooks.models import Endpoint
+from webhooks.topics import topics
 
 URL = "https://hooks.example.com/pipeline"
 
@@ -20,10 +20,22 @@ def test_it_prints_the_secret_alone(organization: Organization) -> None:
 
 
 def test_it_takes_event_types_and_a_description(organization: Organization) -> None:
-    run("create_webhook_endpoint", "Acme", URL, "--events", "lead.created, opt_in.created,lead.created", "--description", " Our CRM ")
+    run(
+        "create_webhook_endpoint",
+        "Acme",
+        URL,
+        "--events",
+        "lead.created, opt_in.created,lead.created",
+        "--description",
+        " Our CRM ",
+    )
 
     endpoint = Endpoint.objects.of(organization).get()
-    assert (endpoint.url, endpoint.event_types, endpoint.description) == (URL, ["lead.created", "opt_in.created"], "Our CRM")
+    assert (endpoint.url, endpoint.event_types, endpoint.description) == (
+        URL,
+        ["lead.created", "opt_in.created"],
+        "Our CRM",
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,5 +49,5 @@ def test_it_takes_event_types_and_a_description(organization: Organization) -> N
     ],
 )
 def test_what_can_not_be_is_refused_in_a_sentence(organization: Organization, words: list[str], sentence: str) -> None:
-    assert refusal("create_webhook_endpoint", "Acme", *words) == sentence.format(known=", ".join(event_types()))
+    assert refusal("create_webhook_endpoint", "Acme", *words) == sentence.format(known=", ".join(topics()))
     assert not Endpoint.objects.of(organization).exists()

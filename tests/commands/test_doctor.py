@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 
 from notifications.models import Kind, Notification
-from notifications.services import queue
+from notifications.services import enqueue
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.encryption import cipher
-from pipeline_backend.moments import now, show
+from pipeline_backend.db.encryption import cipher
+from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.commands.running import run
 from tests.factories import change, owner_of
 from webhooks.models import Delivery, Endpoint
@@ -90,7 +90,9 @@ def test_a_lost_encryption_key_is_wrong(endpoint: Endpoint, settings: Any, fresh
     cipher.cache_clear()
     add_endpoint(organization=endpoint.organization, url="https://other.example.com/")
 
-    assert wrong() == ["- The secrets of 1 of 2 webhook endpoints can't be decrypted; FIELD_ENCRYPTION_KEYS lacks the key they were stored with"]
+    assert wrong() == [
+        "- The secrets of 1 of 2 webhook endpoints can't be decrypted; FIELD_ENCRYPTION_KEYS lacks the key they were stored with"
+    ]
 
 
 def test_a_base_url_that_is_not_allowed_is_wrong(db: None, settings: Any) -> None:
@@ -124,7 +126,7 @@ def test_deliveries_that_nobody_takes_up_are_wrong(endpoint: Endpoint) -> None:
 
     assert late.next_attempt_at
     assert wrong() == [
-        f"- 1 delivery should have been sent more than 5 minutes ago, the oldest at {show(late.next_attempt_at)}; are the Celery worker and beat running?"
+        f"- 1 delivery should have been sent more than 5 minutes ago, the oldest at {isoformat_z(late.next_attempt_at)}; are the Celery worker and beat running?"
     ]
 
 
@@ -143,7 +145,7 @@ def test_a_disabled_endpoint_holds_nothing_up(endpoint: Endpoint) -> None:
 
 
 def test_notifications_that_nobody_takes_up_are_wrong(organization: Organization) -> None:
-    queue(organization=organization, kind=Kind.CALL_BOOKED, recipients=[owner_of(organization)], facts={})
+    enqueue(organization=organization, kind=Kind.CALL_BOOKED, recipients=[owner_of(organization)], context={})
     Notification.objects.of(organization).update(next_attempt_at=now() - timedelta(hours=1))
 
     (line,) = wrong()

@@ -14,7 +14,14 @@ from tests.commands.running import REAL_HASHER, mode, process
 @pytest.mark.django_db(transaction=True)
 def test_what_a_script_reads_stands_alone_and_a_failure_is_exit_code_1(settings: Any) -> None:
     settings.PASSWORD_HASHERS = [REAL_HASHER]
-    opened = process("create_organization", "Initech", "--owner-email", "peter@initech.example", "--owner-password-stdin", given="correct horse battery\n")
+    opened = process(
+        "create_organization",
+        "Initech",
+        "--owner-email",
+        "peter@initech.example",
+        "--owner-password-stdin",
+        given="correct horse battery\n",
+    )
     key = process("create_api_key", opened.stdout.strip(), "--name", "Zapier")
     failed = process("create_api_key", "Nobody", "--name", "Zapier")
 
@@ -22,7 +29,11 @@ def test_what_a_script_reads_stands_alone_and_a_failure_is_exit_code_1(settings:
     assert opened.stdout == f"{Organization.objects.get().pk}\n"
     assert User.objects.get().check_password("correct horse battery")
     assert Api(key.stdout.strip()).get("/api/external/leads").status_code == 200
-    assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "CommandError: There is no organization Nobody\n")
+    assert (failed.returncode, failed.stdout, failed.stderr) == (
+        1,
+        "",
+        "CommandError: There is no organization Nobody\n",
+    )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -55,7 +66,9 @@ def test_a_database_that_is_away_is_said_in_a_sentence() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("command", ["create_organization", "create_api_key", "revoke_api_key", "create_webhook_endpoint", "demo", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["create_organization", "create_api_key", "revoke_api_key", "create_webhook_endpoint", "demo", "doctor"]
+)
 def test_every_command_explains_itself(command: str) -> None:
     asked = process(command, "--help")
 

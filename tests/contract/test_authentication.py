@@ -8,14 +8,23 @@ import pytest
 
 from organizations.models import ApiKey
 from organizations.services import issue_key, revoke_key, rotate_key
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 from tests.client import Api, booking, submission
 from tests.contract.expect import refused
 from tests.factories import everything, make_api
 
 MESSAGE = "Invalid or revoked API key"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
-READS = ["appointments", f"appointments/{UNKNOWN}", "opt-ins", f"opt-ins/{UNKNOWN}", "statuses", "leads", f"leads/{UNKNOWN}", "events"]
+READS = [
+    "appointments",
+    f"appointments/{UNKNOWN}",
+    "opt-ins",
+    f"opt-ins/{UNKNOWN}",
+    "statuses",
+    "leads",
+    f"leads/{UNKNOWN}",
+    "events",
+]
 WRITES = {
     "POST /api/external/appointments": booking(),
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
@@ -76,7 +85,10 @@ def test_decision_10_a_key_with_one_wrong_character_is_401_without_a_query(api, 
     refused(answer, 401, MESSAGE)
 
 
-@pytest.mark.parametrize("change", [str.upper, str.lower, str.swapcase, lambda key: key[:-1], lambda key: f"{key}0", lambda key: f"{key[:3]}{key}"])
+@pytest.mark.parametrize(
+    "change",
+    [str.upper, str.lower, str.swapcase, lambda key: key[:-1], lambda key: f"{key}0", lambda key: f"{key[:3]}{key}"],
+)
 def test_decision_10_a_changed_key_is_401_without_a_query(api, django_assert_num_queries, change):
     with django_assert_num_queries(0):
         answer = Api(change(api.key)).get(PATH)
@@ -121,7 +133,9 @@ def test_decision_11_revoking_one_key_leaves_the_others(api, organization):
     assert other.get(PATH).status_code == 200
 
 
-@pytest.mark.parametrize(("ends_in", "code"), [(timedelta(seconds=-1), 401), (timedelta(0), 401), (timedelta(minutes=1), 200)])
+@pytest.mark.parametrize(
+    ("ends_in", "code"), [(timedelta(seconds=-1), 401), (timedelta(0), 401), (timedelta(minutes=1), 200)]
+)
 def test_decision_11_an_expired_key_is_401(organization, ends_in, code):
     api = make_api(organization, expires_at=now() + ends_in)
 
@@ -136,7 +150,9 @@ def test_decision_11_rotating_makes_a_second_key_and_ends_the_first(api, organiz
 
     assert (api.get(PATH).status_code, Api(text).get(PATH).status_code) == (old, 200)
     assert (second.scopes, second.expires_at) == (key.scopes, None)
-    lasts = {"now": timedelta(0), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}[overlap]
+    lasts = {"now": timedelta(0), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}[
+        overlap
+    ]
     assert timedelta(0) <= now() + lasts - row_of(api, organization).expires_at < timedelta(minutes=1)
 
 
@@ -173,7 +189,16 @@ def test_decision_12_one_scope_is_enough_for_its_own(organization):
     reader, writer = make_api(organization, scopes=["read"]), make_api(organization, scopes=["write"])
 
     assert [writer.book().status_code, writer.cancel().status_code, writer.submit().status_code] == [201, 200, 200]
-    assert [reader.get(f"/api/external/{path}").status_code for path in READS] == [200, 404, 200, 404, 200, 200, 404, 200]
+    assert [reader.get(f"/api/external/{path}").status_code for path in READS] == [
+        200,
+        404,
+        200,
+        404,
+        200,
+        200,
+        404,
+        200,
+    ]
 
 
 def test_decision_12_a_key_has_both_scopes_unless_said_otherwise(organization):
@@ -182,7 +207,9 @@ def test_decision_12_a_key_has_both_scopes_unless_said_otherwise(organization):
     assert sorted(key.scopes) == ["read", "write"]
 
 
-@pytest.mark.parametrize("path", ["/api/external/nothing", "/api/", "/api/nothing", "/api/external/appointments/", "/api/external"])
+@pytest.mark.parametrize(
+    "path", ["/api/external/nothing", "/api/", "/api/nothing", "/api/external/appointments/", "/api/external"]
+)
 def test_decision_1_an_unknown_path_is_401_without_a_key_and_404_with_one(api, path):
     refused(Api(None).get(path), 401, MESSAGE)
     refused(api.get(path), 404, "Resource not found")
@@ -192,11 +219,21 @@ def test_decision_1_an_unknown_path_is_401_without_a_key_and_404_with_one(api, p
 def test_a_key_anywhere_else_is_no_key(api, place):
     nobody = Api(None)
     nobody.client.cookies["x-api-key"] = api.key if place == "cookie" else ""
-    headers = {"authorization": {"authorization": f"Bearer {api.key}"}, "basic": {"authorization": api.key}, "other_header": {"api_key": api.key}}
+    headers = {
+        "authorization": {"authorization": f"Bearer {api.key}"},
+        "basic": {"authorization": api.key},
+        "other_header": {"api_key": api.key},
+    }
     if place == "body":
         refused(nobody.submit(**{"x-api-key": api.key}), 401, MESSAGE)
 
-    refused(nobody.get(PATH, {"x-api-key": api.key, "api_key": api.key} if place == "query" else {}, **headers.get(place, {})), 401, MESSAGE)
+    refused(
+        nobody.get(
+            PATH, {"x-api-key": api.key, "api_key": api.key} if place == "query" else {}, **headers.get(place, {})
+        ),
+        401,
+        MESSAGE,
+    )
 
 
 def test_two_organizations_keys_see_their_own(api, stranger_api):

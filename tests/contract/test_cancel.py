@@ -45,7 +45,9 @@ def test_cancel_effects_outcome_lead_status_meeting_url(api):
 
 def test_cancel_effects_events_mails_and_deliveries(api, organization, stranger):
     make_member(organization, "hana@acme.example")
-    endpoint, _ = add_endpoint(organization=organization, url="https://hooks.example.com/a", types=["appointment.canceled"])
+    endpoint, _ = add_endpoint(
+        organization=organization, url="https://hooks.example.com/a", types=["appointment.canceled"]
+    )
     book(api, host_email="hana@acme.example")
 
     api.cancel()
@@ -53,7 +55,9 @@ def test_cancel_effects_events_mails_and_deliveries(api, organization, stranger)
     after = facts(organization)
     assert after["events"] == ["appointment.canceled", "appointment.created", "lead.created", "lead.status_changed"]
     assert after["mails"] == [("CALL_BOOKED", "hana@acme.example"), ("CALL_CANCELED", "hana@acme.example")]
-    assert list(Delivery.objects.of(organization).values_list("endpoint_id", "event__type")) == [(endpoint.id, "appointment.canceled")]
+    assert list(Delivery.objects.of(organization).values_list("endpoint_id", "event__type")) == [
+        (endpoint.id, "appointment.canceled")
+    ]
 
 
 @pytest.mark.parametrize("reference", [..., None, ""])
@@ -172,7 +176,9 @@ def test_cancel_rule_4_the_outcome_is_applied_again_after_staff_changed_it(api, 
     api.cancel()
     appointment = Appointment.objects.of(organization).get(pk=booked["id"])
     follow_up = Status.objects.of(organization).get(role="FOLLOW_UP")
-    change_outcome(organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=follow_up.id)
+    change_outcome(
+        organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=follow_up.id
+    )
 
     api.cancel()
 
@@ -201,7 +207,11 @@ def test_decision_20_a_lead_with_another_upcoming_appointment_stays_booked(api):
     api.cancel()
 
     lead = api.lead(first["lead"]["id"])
-    assert (lead["status"]["role"], lead["next_touch_point_at"], lead["next_touch_point_type"]) == ("APPOINTMENT_BOOKED", LATER, "APPOINTMENT")
+    assert (lead["status"]["role"], lead["next_touch_point_at"], lead["next_touch_point_type"]) == (
+        "APPOINTMENT_BOOKED",
+        LATER,
+        "APPOINTMENT",
+    )
 
 
 @pytest.mark.parametrize("other", ["in_the_past", "canceled"])
@@ -214,7 +224,11 @@ def test_decision_20_another_appointment_that_is_over_keeps_nobody_booked(api, o
     api.cancel()
 
     lead = api.lead(first["lead"]["id"])
-    assert (lead["status"]["role"], lead["next_touch_point_at"], lead["next_touch_point_type"]) == ("CANCELED", None, None)
+    assert (lead["status"]["role"], lead["next_touch_point_at"], lead["next_touch_point_type"]) == (
+        "CANCELED",
+        None,
+        None,
+    )
 
 
 def test_decision_16_canceling_leaves_a_touch_point_that_staff_set(api, organization):

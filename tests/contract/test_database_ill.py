@@ -58,14 +58,24 @@ def refusing(code: str, *, once: bool = False) -> Iterator[None]:
 def other_session() -> Iterator[psycopg.Connection[Any]]:
     """Somebody else at the same database, in a transaction."""
     own = connection.settings_dict
-    address = {"host": own["HOST"], "port": own["PORT"], "user": own["USER"], "password": own["PASSWORD"], "dbname": own["NAME"]}
+    address = {
+        "host": own["HOST"],
+        "port": own["PORT"],
+        "user": own["USER"],
+        "password": own["PASSWORD"],
+        "dbname": own["NAME"],
+    }
     with psycopg.connect(**address) as session:
         yield session
         session.rollback()
 
 
 def assert_to_come_again(answer: Any) -> None:
-    assert (answer.status_code, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (503, "5", "application/json")
+    assert (answer.status_code, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (
+        503,
+        "5",
+        "application/json",
+    )
     assert answer.json() == {"status": "error", "message": "The service is briefly unavailable; send the request again"}
 
 
@@ -95,7 +105,12 @@ def test_every_write_is_asked_to_come_again_changes_nothing_and_succeeds_then(
         assert api.data("/api/external/appointments")[0]["external_reference"] == "there"
 
     assert everything(organization) == before
-    assert {name: write().status_code for name, write in writes.items()} == {"cancel": 200, "status": 200, "book": 201, "submit": 200}
+    assert {name: write().status_code for name, write in writes.items()} == {
+        "cancel": 200,
+        "status": 200,
+        "book": 201,
+        "submit": 200,
+    }
 
 
 @pytest.mark.parametrize("code", ["40P01", "40001"], ids=["a deadlock", "a serialization failure"])
@@ -138,7 +153,14 @@ def test_a_statement_that_takes_too_long_is_given_up(api: Api, organization: Org
     finally:
         tell("RESET statement_timeout", WELL)
 
-    assert facts(organization) == {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "mails": []}
+    assert facts(organization) == {
+        "appointments": 0,
+        "leads": 0,
+        "opt_ins": 0,
+        "event_types": 0,
+        "events": [],
+        "mails": [],
+    }
 
 
 @pytest.fixture
@@ -167,13 +189,19 @@ def test_a_database_that_takes_no_writes_can_still_be_read_with_a_key_never_used
     assert facts(organization)["events"] == []
 
 
-def test_the_admin_says_in_a_page_that_the_database_takes_no_writes(organization: Organization, request: pytest.FixtureRequest) -> None:
+def test_the_admin_says_in_a_page_that_the_database_takes_no_writes(
+    organization: Organization, request: pytest.FixtureRequest
+) -> None:
     client = Client(raise_request_exception=False)
     client.force_login(owner_of(organization).user)
     request.getfixturevalue("_read_only")
 
     answer = client.post("/admin/logout/")
 
-    assert (answer.status_code, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (503, "5", "text/html; charset=utf-8")
+    assert (answer.status_code, answer.headers["Retry-After"], answer.headers["Content-Type"]) == (
+        503,
+        "5",
+        "text/html; charset=utf-8",
+    )
     assert "Back in a moment" in answer.content.decode()
     assert not any(word in answer.content.decode() for word in ["Traceback", "psycopg", "read-only"])

@@ -71,13 +71,23 @@ PATHS += [
 ]
 
 
-@pytest.mark.parametrize("path", [*PATHS, "/api/%00", "/api/%ff", "/api/<script>", "/api/" + "a" * 5000], ids=lambda path: path[:50])
+@pytest.mark.parametrize(
+    "path", [*PATHS, "/api/%00", "/api/%ff", "/api/<script>", "/api/" + "a" * 5000], ids=lambda path: path[:50]
+)
 def test_an_unknown_path_is_404_in_the_error_form(api, path):
     for method in ["GET", "POST", "PATCH", "DELETE"]:
         refused(api.raw(method, path, b"{}"), 404, "Resource not found")
 
 
-OTHER_TYPES = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "json", "", "*/*"]
+OTHER_TYPES = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "json",
+    "",
+    "*/*",
+]
 
 
 @each_body
@@ -90,7 +100,9 @@ def test_another_or_no_content_type_is_415(api, organization, call):
     assert everything(organization) == before
 
 
-@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"])
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"]
+)
 def test_json_with_a_charset_is_json(api, content_type):
     assert send(api, "POST /api/external/appointments", json.dumps(booking()), content_type).status_code == 201
 
@@ -176,7 +188,11 @@ def test_decision_3_what_no_text_can_hold_is_400(api, organization, value):
     assert everything(organization) == before
 
 
-@pytest.mark.parametrize("value", ["1" * 5000, "1e400", '"\\ud800"', "[" * 900 + "]" * 900], ids=["digits", "exponent", "surrogate", "nested"])
+@pytest.mark.parametrize(
+    "value",
+    ["1" * 5000, "1e400", '"\\ud800"', "[" * 900 + "]" * 900],
+    ids=["digits", "exponent", "surrogate", "nested"],
+)
 def test_an_odd_value_in_an_unknown_field_is_no_server_error(api, value):
     answer = send(api, "POST /api/external/appointments", json.dumps(booking())[:-1] + f', "unknown": {value}}}')
 
@@ -202,7 +218,9 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize(("name", "parameter"), [(name, parameter) for name, all in LISTS.items() for parameter in all.split()])
+@pytest.mark.parametrize(
+    ("name", "parameter"), [(name, parameter) for name, all in LISTS.items() for parameter in all.split()]
+)
 def test_no_query_is_a_server_error(api, name, parameter):
     answers = [api.raw("GET", f"/api/external/{name}?{parameter}={value}") for value in QUERIES]
 
@@ -210,13 +228,20 @@ def test_no_query_is_a_server_error(api, name, parameter):
     assert {answer.headers["Content-Type"] for answer in answers} == {"application/json"}
 
 
-@pytest.mark.parametrize(("name", "parameter"), [("appointments", "closer"), ("appointments", "setter"), ("leads", "email"), ("leads", "setter")])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [("appointments", "closer"), ("appointments", "setter"), ("leads", "email"), ("leads", "setter")],
+)
 def test_decision_3_a_nul_in_a_query_is_400(api, name, parameter):
     bad(api.raw("GET", f"/api/external/{name}?{parameter}=a%00b"), parameter)
 
 
 def test_decision_1_the_key_comes_first():
-    refused(Api(None).raw("DELETE", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"), 401, "Invalid or revoked API key")
+    refused(
+        Api(None).raw("DELETE", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"),
+        401,
+        "Invalid or revoked API key",
+    )
 
 
 def test_decision_1_the_rate_limit_comes_before_the_route(organization):
@@ -235,7 +260,10 @@ def test_decision_1_the_route_and_method_come_before_the_body(api):
 
 @each_body
 def test_decision_1_media_type_then_size_then_parse_then_fields(api, call):
-    codes = [send(api, call, body, kind).status_code for body, kind in [(b"{" * 2 * MIB, "text/plain"), (b"{" * 2 * MIB, "application/json")]]
+    codes = [
+        send(api, call, body, kind).status_code
+        for body, kind in [(b"{" * 2 * MIB, "text/plain"), (b"{" * 2 * MIB, "application/json")]
+    ]
 
     assert codes == [415, 413]
     unreadable(send(api, call, b"{"))
@@ -248,7 +276,9 @@ def away(*_):
 
 
 @pytest.mark.parametrize(
-    "call", [*BODIES, *(f"GET {path}" for path, methods in METHODS.items() if "GET" in methods)], ids=lambda call: call.replace(UNKNOWN, ":id")
+    "call",
+    [*BODIES, *(f"GET {path}" for path, methods in METHODS.items() if "GET" in methods)],
+    ids=lambda call: call.replace(UNKNOWN, ":id"),
 )
 def test_decision_1_without_the_database_it_is_503_with_retry_after(api, call):
     with connection.execute_wrapper(away):

@@ -6,7 +6,7 @@ import pytest
 
 from appointments.models import Appointment
 from appointments.services import cancel_appointment, change_outcome, reschedule
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 from tests.contract.expect import refused
 from tests.factories import owner_actor
@@ -33,7 +33,14 @@ def test_decision_35_the_feed_is_oldest_first(api, stranger_api):
     stranger_api.submit()
     api.cancel()
 
-    expected = ["lead.created", "opt_in.created", "lead.status_changed", "appointment.created", "lead.status_changed", "appointment.canceled"]
+    expected = [
+        "lead.created",
+        "opt_in.created",
+        "lead.status_changed",
+        "appointment.created",
+        "lead.status_changed",
+        "appointment.canceled",
+    ]
     assert types(api) == expected
 
 
@@ -61,7 +68,11 @@ def test_decision_31_an_event_says_what_when_and_whose(api, organization):
     created, recorded = api.events()
 
     assert created == {**head(created, organization), "type": "lead.created", "data": api.lead(opt_in["lead_id"])}
-    assert recorded == {**head(recorded, organization), "type": "opt_in.created", "data": api.opt_in(opt_in["opt_in_id"])}
+    assert recorded == {
+        **head(recorded, organization),
+        "type": "opt_in.created",
+        "data": api.opt_in(opt_in["opt_in_id"]),
+    }
 
 
 def head(event, organization):
@@ -84,7 +95,12 @@ def test_decision_31_a_status_change_has_the_previous_status(api, organization):
 
     event = api.events()[-1]
 
-    assert event == {**head(event, organization), "type": "lead.status_changed", "data": api.lead(lead), "previous": event["previous"]}
+    assert event == {
+        **head(event, organization),
+        "type": "lead.status_changed",
+        "data": api.lead(lead),
+        "previous": event["previous"],
+    }
     assert list(event["previous"]) == ["status"]
     assert event["previous"]["status"]["role"] == "NEW_LEAD"
 
@@ -95,7 +111,12 @@ def test_decision_31_a_cancellation_has_the_previous_outcome(api, organization):
 
     event = api.events()[-1]
 
-    assert event == {**head(event, organization), "type": "appointment.canceled", "data": api.appointment(id), "previous": event["previous"]}
+    assert event == {
+        **head(event, organization),
+        "type": "appointment.canceled",
+        "data": api.appointment(id),
+        "previous": event["previous"],
+    }
     assert sorted(event["previous"]) == ["meeting_url", "outcome"]
     assert event["previous"]["meeting_url"] == "https://meet.example/1"
     assert event["previous"]["outcome"]["role"] == "APPOINTMENT_BOOKED"
@@ -137,7 +158,11 @@ def test_decision_21_an_outcome_by_staff_is_an_event_and_no_show_is_set(api, org
 
 
 def test_decision_30_a_refusal_has_no_event(api):
-    refused(api.patch(f"/api/external/leads/{UNKNOWN}/status", {"status_id": api.status("WON")["id"]}), 404, "Resource not found")
+    refused(
+        api.patch(f"/api/external/leads/{UNKNOWN}/status", {"status_id": api.status("WON")["id"]}),
+        404,
+        "Resource not found",
+    )
     api.book(host_email="nobody@acme.example")
     api.cancel()
     api.submit(source="X")

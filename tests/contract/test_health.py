@@ -10,12 +10,12 @@ from django.test.utils import CaptureQueriesContext
 
 from notifications.models import Notification
 from organizations.models import Organization
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 from tests.client import Api
 from tests.commands.running import refusal, run
 from tests.faults.backlog import endpoint_at, pile
-from webhooks.deliveries import DELIVERIES, SLOW_AFTER_TIMEOUTS
 from webhooks.models import Delivery, Endpoint
+from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 from webhooks.services import change_endpoint
 
 WELL = (200, {"status": "ok"})
@@ -36,7 +36,9 @@ def health() -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def test_all_is_well_with_nothing_to_do_and_with_work_that_came_just_now(organization: Organization, settings: Any) -> None:
+def test_all_is_well_with_nothing_to_do_and_with_work_that_came_just_now(
+    organization: Organization, settings: Any
+) -> None:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     assert health() == WELL
 
@@ -60,7 +62,9 @@ def test_mails_that_nobody_takes_up_are_told_too(api: Api) -> None:
     api.book()
     Notification.unscoped.update(next_attempt_at=now() - LATE)
 
-    assert health()[1]["message"] == "Notifications have been due for more than 300 seconds, and no worker takes them up"
+    assert (
+        health()[1]["message"] == "Notifications have been due for more than 300 seconds, and no worker takes them up"
+    )
 
 
 @pytest.mark.usefixtures("_an_hour_late")

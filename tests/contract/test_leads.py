@@ -10,7 +10,17 @@ from tests.factories import change, everything, facts, make_custom_field, make_m
 
 PATH = "/api/external/leads"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
-FIELDS = ["created_at", "custom_fields", "email", "first_name", "first_source", "id", "last_name", "last_source", "next_touch_point_at"]
+FIELDS = [
+    "created_at",
+    "custom_fields",
+    "email",
+    "first_name",
+    "first_source",
+    "id",
+    "last_name",
+    "last_source",
+    "next_touch_point_at",
+]
 FIELDS += ["next_touch_point_type", "phone_country", "phone_e164", "setter", "status", "updated_at"]
 
 
@@ -32,7 +42,11 @@ def test_decision_18_a_lead_is_moved_to_a_status(api, organization):
     answer = move(api, id, won["id"])
 
     assert answer.status_code == 200
-    assert answer.json() == {"status": "success", "message": answer.json()["message"], "data": {"id": id, "status": won}}
+    assert answer.json() == {
+        "status": "success",
+        "message": answer.json()["message"],
+        "data": {"id": id, "status": won},
+    }
     assert api.lead(id)["status"] == won
     assert facts(organization)["events"] == ["lead.created", "lead.status_changed", "opt_in.created"]
 
@@ -48,7 +62,19 @@ def test_decision_21_a_move_is_recorded_with_its_actor(api, organization):
 
 
 @pytest.mark.parametrize(
-    "role", ["NEW_LEAD", "APPOINTMENT_BOOKED", "NO_SHOW", "RESCHEDULED", "CANCELED", "PARTIAL_PAYMENT", "WON", "UNQUALIFIED", "FOLLOW_UP", "LOST"]
+    "role",
+    [
+        "NEW_LEAD",
+        "APPOINTMENT_BOOKED",
+        "NO_SHOW",
+        "RESCHEDULED",
+        "CANCELED",
+        "PARTIAL_PAYMENT",
+        "WON",
+        "UNQUALIFIED",
+        "FOLLOW_UP",
+        "LOST",
+    ],
 )
 def test_decision_18_a_lead_can_leave_won_for_any_status(api, role):
     id = lead(api)
@@ -142,14 +168,27 @@ def test_decision_1_a_malformed_body_comes_before_an_unknown_lead(api):
 def test_decision_18_a_lead_shows_exactly_its_fields(api, organization, host):
     size = make_custom_field(organization, "LEAD", "size", type="NUMBER")
     make_custom_field(organization, "APPOINTMENT", "of_appointments")
-    id = lead(api, last_name="Byron", phone_e164="+442079460000", phone_country="GB", traffic={"utm_content": host.user_id, "utm_source": "google"})
+    id = lead(
+        api,
+        last_name="Byron",
+        phone_e164="+442079460000",
+        phone_country="GB",
+        traffic={"utm_content": host.user_id, "utm_source": "google"},
+    )
     change(Lead, organization, id, custom_values={str(size.id): 12})
 
     answer = api.get(f"{PATH}/{id}")
 
     shown = answer.json()["data"]
     source = {"id": shown["first_source"]["id"], "name": "google"}
-    user = {"first_name": "Hana", "last_name": "Host", "email": "hana@acme.example", "profile_image_url": None, "id": host.user_id, "role": "CLOSER"}
+    user = {
+        "first_name": "Hana",
+        "last_name": "Host",
+        "email": "hana@acme.example",
+        "profile_image_url": None,
+        "id": host.user_id,
+        "role": "CLOSER",
+    }
     assert answer.status_code == 200
     assert answer.json() == {"success": True, "message": answer.json()["message"], "data": shown}
     assert sorted(shown) == FIELDS
@@ -225,5 +264,9 @@ def test_leads_by_setter(api, organization, host):
     lead(api, "hanas@example.com", traffic={"utm_content": host.user_id})
     lead(api)
 
-    assert emails(api, {"setter": "hana@acme.example"}) == emails(api, {"setter": "HANA@ACME.example"}) == ["hanas@example.com"]
+    assert (
+        emails(api, {"setter": "hana@acme.example"})
+        == emails(api, {"setter": "HANA@ACME.example"})
+        == ["hanas@example.com"]
+    )
     assert emails(api, {"setter": "olga@acme.example"}) == emails(api, {"setter": "nobody@acme.example"}) == []

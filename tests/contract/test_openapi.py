@@ -64,7 +64,11 @@ def schema():
 
 def operations(schema):
     methods = {"get", "post", "put", "patch", "delete"}
-    return {path: set(item) & methods for path, item in schema["paths"].items() if path.startswith("/api/") and "schema" not in path and "docs" not in path}
+    return {
+        path: set(item) & methods
+        for path, item in schema["paths"].items()
+        if path.startswith("/api/") and "schema" not in path and "docs" not in path
+    }
 
 
 def closed(node: Any) -> Any:
@@ -87,7 +91,10 @@ def check(schema, path, method, answer, code=None):
     registry = Registry().with_resource("urn:api", Resource.from_contents(strict, default_specification=DRAFT202012))
     validator = OAS30Validator if schema["openapi"].startswith("3.0") else OAS31Validator
     rebased = json.loads(json.dumps(body).replace('"#/', '"urn:api#/'))
-    errors = [f"{error.json_path}: {error.message}" for error in validator(rebased, registry=registry).iter_errors(answer.json())]
+    errors = [
+        f"{error.json_path}: {error.message}"
+        for error in validator(rebased, registry=registry).iter_errors(answer.json())
+    ]
     assert errors == []
 
 
@@ -103,13 +110,19 @@ def test_the_document_describes_every_endpoint_and_method(schema):
 def test_the_document_describes_every_parameter(schema, path):
     said = {parameter["name"]: parameter["in"] for parameter in schema["paths"][path]["get"]["parameters"]}
 
-    assert {name: said.get(name) for name in PARAMETERS[path].split()} == dict.fromkeys(PARAMETERS[path].split(), "query")
+    assert {name: said.get(name) for name in PARAMETERS[path].split()} == dict.fromkeys(
+        PARAMETERS[path].split(), "query"
+    )
 
 
 def test_the_document_says_that_every_operation_needs_the_key(schema):
     schemes = schema["components"]["securitySchemes"]
     (name,) = [name for name, scheme in schemes.items() if scheme.get("name", "").lower() == "x-api-key"]
-    used = [schema["paths"][path][method].get("security", schema.get("security")) for path, methods in OPERATIONS.items() for method in methods]
+    used = [
+        schema["paths"][path][method].get("security", schema.get("security"))
+        for path, methods in OPERATIONS.items()
+        for method in methods
+    ]
 
     assert (schemes[name]["type"], schemes[name]["in"]) == ("apiKey", "header")
     assert used == [[{name: []}]] * len(used)
@@ -179,8 +192,17 @@ def test_the_events_are_as_documented(schema, api, full):
 
 
 def test_the_answers_of_bookings_are_as_documented(schema, api):
-    answers = [api.book(), api.book(), api.book(schedule_time="2028-01-01T00:00:00Z"), api.book(schedule_time="x"), Api(None).book()]
-    answers += [api.raw("POST", "/api/external/appointments", b"{}", "text/plain"), api.raw("POST", "/api/external/appointments", b" " * 2**21)]
+    answers = [
+        api.book(),
+        api.book(),
+        api.book(schedule_time="2028-01-01T00:00:00Z"),
+        api.book(schedule_time="x"),
+        Api(None).book(),
+    ]
+    answers += [
+        api.raw("POST", "/api/external/appointments", b"{}", "text/plain"),
+        api.raw("POST", "/api/external/appointments", b" " * 2**21),
+    ]
 
     assert [answer.status_code for answer in answers] == [201, 200, 409, 400, 401, 415, 413]
     for answer in answers:
@@ -189,15 +211,28 @@ def test_the_answers_of_bookings_are_as_documented(schema, api):
 
 def test_the_answers_of_cancels_and_submits_are_as_documented(schema, api):
     api.book()
-    for answer, code in [(api.cancel(), 200), (api.cancel(external_reference="x"), 404), (api.cancel(external_reference=5), 400)]:
+    for answer, code in [
+        (api.cancel(), 200),
+        (api.cancel(external_reference="x"), 404),
+        (api.cancel(external_reference=5), 400),
+    ]:
         check(schema, "/api/external/appointments/cancel", "post", answer, code)
-    for answer, code in [(api.submit(email="new@example.com"), 201), (api.submit(), 200), (api.submit(source="X"), 400)]:
+    for answer, code in [
+        (api.submit(email="new@example.com"), 201),
+        (api.submit(), 200),
+        (api.submit(source="X"), 400),
+    ]:
         check(schema, "/api/opt-in/submit", "post", answer, code)
 
 
 def test_the_answers_of_a_status_update_are_as_documented(schema, api, organization):
     lead, won = api.submit().json()["data"]["lead_id"], api.status("WON")["id"]
-    calls = [(api, lead, won), (api, lead, "x"), (api, UNKNOWN, won), (make_api(organization, scopes=["read"]), lead, won)]
+    calls = [
+        (api, lead, won),
+        (api, lead, "x"),
+        (api, UNKNOWN, won),
+        (make_api(organization, scopes=["read"]), lead, won),
+    ]
 
     answers = [client.patch(f"/api/external/leads/{id}/status", {"status_id": status}) for client, id, status in calls]
 

@@ -36,7 +36,9 @@ def assert_legal(events: list[dict[str, Any]], organization: Organization) -> No
     assert OutcomeChange.objects.of(organization).filter(appointment=call).count() == len(events)
 
 
-def test_bookings_and_cancels_of_the_same_references_at_once_end_in_one_state(api: Api, organization: Organization) -> None:
+def test_bookings_and_cancels_of_the_same_references_at_once_end_in_one_state(
+    api: Api, organization: Organization
+) -> None:
     references = [f"ref-{number}" for number in range(CALLS)]
     acts = {
         "book": lambda api, ref: api.book(external_reference=ref, lead_email=f"{ref}@example.com"),
@@ -50,15 +52,22 @@ def test_bookings_and_cancels_of_the_same_references_at_once_end_in_one_state(ap
     assert codes(answer for name, _, answer in answers if name == "book") == {201: CALLS, 200: CALLS}
     assert set(codes(answer for name, _, answer in answers if name == "cancel")) <= {200, 404}
     canceled = {reference for name, reference, answer in answers if name == "cancel" and answer.status_code == 200}
-    shown = {call["external_reference"]: call["outcome"]["role"] for call in api.data("/api/external/appointments", {"limit": "100"})}
-    assert shown == {reference: "CANCELED" if reference in canceled else "APPOINTMENT_BOOKED" for reference in references}
+    shown = {
+        call["external_reference"]: call["outcome"]["role"]
+        for call in api.data("/api/external/appointments", {"limit": "100"})
+    }
+    assert shown == {
+        reference: "CANCELED" if reference in canceled else "APPOINTMENT_BOOKED" for reference in references
+    }
     for events in histories(api):
         assert_legal(events, organization)
         assert len(events) <= 2
     assert sum(len(events) for events in histories(api)) == CALLS + len(canceled)
 
 
-def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_change_is_made(api: Api, organization: Organization, host: Membership) -> None:
+def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_change_is_made(
+    api: Api, organization: Organization, host: Membership
+) -> None:
     call = api.book().json()["data"]["id"]
     address = url(Appointment, "change", call)
     people = [signed_in(owner_of(organization)), signed_in(host)]
@@ -67,7 +76,13 @@ def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_ch
         wanted = [api.status(roles[(2 * round_number + place) % 4])["id"] for place in (0, 1)]
         forms = [form_data(person, address, outcome=outcome) for person, outcome in zip(people, wanted, strict=True)]
 
-        answers = at_once(api.key, *[lambda _, person=person, form=form: person.post(address, form) for person, form in zip(people, forms, strict=True)])
+        answers = at_once(
+            api.key,
+            *[
+                lambda _, person=person, form=form: person.post(address, form)
+                for person, form in zip(people, forms, strict=True)
+            ],
+        )
 
         assert codes(answers) == {302: 1, 200: 1}
         saved, refused = sorted(answers, key=lambda answer: -answer.status_code)
@@ -78,7 +93,9 @@ def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_ch
     assert len(events) == 1 + ROUNDS
 
 
-def test_a_call_that_an_integrator_cancels_while_staff_move_it_ends_canceled(api: Api, organization: Organization) -> None:
+def test_a_call_that_an_integrator_cancels_while_staff_move_it_ends_canceled(
+    api: Api, organization: Organization
+) -> None:
     staff = signed_in(owner_of(organization))
     won = api.status("WON")["id"]
     for number in range(ROUNDS):
@@ -87,7 +104,11 @@ def test_a_call_that_an_integrator_cancels_while_staff_move_it_ends_canceled(api
         address = url(Appointment, "change", call)
         form = form_data(staff, address, outcome=won)
 
-        answers = at_once(api.key, lambda _, at=address, form=form: staff.post(at, form), lambda api, r=reference: api.cancel(external_reference=r))
+        answers = at_once(
+            api.key,
+            lambda _, at=address, form=form: staff.post(at, form),
+            lambda api, r=reference: api.cancel(external_reference=r),
+        )
 
         assert set(codes(answers)) <= {302, 200}
         assert api.appointment(call)["outcome"]["role"] == "CANCELED"

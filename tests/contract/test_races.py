@@ -48,7 +48,14 @@ def test_rule_1_and_2_one_reference_100_times_is_one_appointment(api, organizati
     assert len(values(answers, "id")) == 1
     events = ["appointment.created", "lead.created"]
     mails = [("CALL_BOOKED", "hana@acme.example")]
-    assert facts(organization) == {"appointments": 1, "leads": 1, "opt_ins": 0, "event_types": 1, "events": events, "mails": mails}
+    assert facts(organization) == {
+        "appointments": 1,
+        "leads": 1,
+        "opt_ins": 0,
+        "event_types": 1,
+        "events": events,
+        "mails": mails,
+    }
     assert [event["type"] for event in api.events()] == ["lead.created", "appointment.created"]
 
 
@@ -68,7 +75,10 @@ def test_rule_3_one_reference_at_two_times_is_booked_at_one_of_them(api, organiz
 def test_decisions_13_and_25_100_references_share_one_new_lead_and_event_type(api, organization):
     emails = ["new@example.com", "NEW@example.com", "New@Example.com"]
     names = ["Strategy call", "STRATEGY CALL", "strategy call", "Strategy Call"]
-    requests = [lambda api, n=n: api.book(external_reference=f"ref-{n}", lead_email=emails[n % 3], event_type_name=names[n % 4]) for n in range(100)]
+    requests = [
+        lambda api, n=n: api.book(external_reference=f"ref-{n}", lead_email=emails[n % 3], event_type_name=names[n % 4])
+        for n in range(100)
+    ]
 
     answers = at_once(api.key, *requests)
 
@@ -89,7 +99,12 @@ def test_submit_rule_3_one_reference_and_source_100_times_is_one_opt_in(api, org
 
 
 def test_submit_48_opt_ins_of_one_new_email_make_one_lead(api, organization):
-    requests = [lambda api, n=n: api.submit(email=["new@example.com", "NEW@example.com"][n % 2], traffic={"utm_source": f"s{n % 5}"}) for n in range(48)]
+    requests = [
+        lambda api, n=n: api.submit(
+            email=["new@example.com", "NEW@example.com"][n % 2], traffic={"utm_source": f"s{n % 5}"}
+        )
+        for n in range(48)
+    ]
 
     answers = at_once(api.key, *requests)
 
@@ -113,7 +128,10 @@ def test_decision_28_cancels_at_once_cancel_once(api, organization):
 def test_decision_18_a_lead_moved_from_many_sides_is_found_by_all(api, organization):
     statuses = [api.status(role)["id"] for role in ["WON", "LOST", "FOLLOW_UP"]]
     lead = api.submit().json()["data"]["lead_id"]
-    requests = [lambda api, n=n: api.patch(f"/api/external/leads/{lead}/status", {"status_id": statuses[n % 3]}) for n in range(48)]
+    requests = [
+        lambda api, n=n: api.patch(f"/api/external/leads/{lead}/status", {"status_id": statuses[n % 3]})
+        for n in range(48)
+    ]
 
     answers = at_once(api.key, *requests)
 

@@ -39,8 +39,19 @@ def test_decision_7_the_headers_are_on_each_keyed_answer(api, organization, sett
     settings.RATE_LIMIT_PER_MINUTE = 50
     reader = make_api(organization, scopes=["read"])
 
-    answers = [api.book(), api.book(), api.book(schedule_time="2028-01-01T00:00:00Z"), api.book(schedule_time="x"), api.get("/api/nothing"), reader.book()]
-    answers += [api.raw("DELETE", PATH), api.raw("POST", "/api/opt-in/submit", b"{"), api.raw("POST", "/api/opt-in/submit", b"{}", "text/plain")]
+    answers = [
+        api.book(),
+        api.book(),
+        api.book(schedule_time="2028-01-01T00:00:00Z"),
+        api.book(schedule_time="x"),
+        api.get("/api/nothing"),
+        reader.book(),
+    ]
+    answers += [
+        api.raw("DELETE", PATH),
+        api.raw("POST", "/api/opt-in/submit", b"{"),
+        api.raw("POST", "/api/opt-in/submit", b"{}", "text/plain"),
+    ]
 
     assert [answer.status_code for answer in answers] == [201, 200, 409, 400, 404, 403, 405, 400, 415]
     assert [left(answer) for answer in answers] == [{"quota": 50, "window": 60, "left": 49 - n} for n in range(9)]
@@ -116,7 +127,9 @@ def test_decision_7_failed_keys_are_limited_by_address(db, settings):
     refused(there.get(PATH), 401, "Invalid or revoked API key")
 
 
-@pytest.mark.parametrize("key", [None, "", "pb_x", f"pb_{'a' * 12}_{'b' * 38}"], ids=["missing", "empty", "short", "checksum"])
+@pytest.mark.parametrize(
+    "key", [None, "", "pb_x", f"pb_{'a' * 12}_{'b' * 38}"], ids=["missing", "empty", "short", "checksum"]
+)
 def test_decision_7_every_way_to_fail_counts(db, settings, key):
     settings.FAILED_KEYS_PER_MINUTE = 2
 

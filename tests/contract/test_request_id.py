@@ -13,7 +13,11 @@ def test_decision_8_a_request_id_is_taken_and_sent_back(api, given):
     assert api.get(PATH, x_request_id=given).headers["X-Request-Id"] == given
 
 
-@pytest.mark.parametrize("given", ["", "a" * 129, "a\x07b", "a\x7f", "a\tb", "\x1b[31m"], ids=["empty", "too_long", "bell", "delete", "tab", "escape"])
+@pytest.mark.parametrize(
+    "given",
+    ["", "a" * 129, "a\x07b", "a\x7f", "a\tb", "\x1b[31m"],
+    ids=["empty", "too_long", "bell", "delete", "tab", "escape"],
+)
 def test_decision_8_a_bad_request_id_is_replaced(api, given):
     made = api.get(PATH, x_request_id=given).headers["X-Request-Id"]
 
@@ -28,7 +32,10 @@ def test_decision_8_a_missing_request_id_is_made_anew_each_time(api):
     assert len(made) == 3
 
 
-@pytest.mark.parametrize(("key", "path", "code"), [("none", PATH, 401), ("good", "/api/nothing", 404), ("good", "/api/external/leads/x", 404)])
+@pytest.mark.parametrize(
+    ("key", "path", "code"),
+    [("none", PATH, 401), ("good", "/api/nothing", 404), ("good", "/api/external/leads/x", 404)],
+)
 def test_decision_8_refusals_have_a_request_id_too(api, key, path, code):
     answer = Api(api.key if key == "good" else None).get(path, x_request_id="mine-1")
 
@@ -36,6 +43,14 @@ def test_decision_8_refusals_have_a_request_id_too(api, key, path, code):
 
 
 def test_decision_8_events_carry_the_request_id(api, organization):
-    api.raw("POST", "/api/opt-in/submit", b'{"email": "ada@example.com", "first_name": "Ada", "source": "OTHER"}', x_request_id="mine-1")
+    api.raw(
+        "POST",
+        "/api/opt-in/submit",
+        b'{"email": "ada@example.com", "first_name": "Ada", "source": "OTHER"}',
+        x_request_id="mine-1",
+    )
 
-    assert list(Event.objects.of(organization).order_by("id").values_list("type", "request_id")) == [("lead.created", "mine-1"), ("opt_in.created", "mine-1")]
+    assert list(Event.objects.of(organization).order_by("id").values_list("type", "request_id")) == [
+        ("lead.created", "mine-1"),
+        ("opt_in.created", "mine-1"),
+    ]

@@ -5,13 +5,24 @@ import re
 import pytest
 
 from statuses.models import Status
-from statuses.services import NeededStatus, delete_status, save_status
+from statuses.services import RequiredStatus, delete_status, save_status
 from tests.contract.expect import refused
 from tests.factories import change, make_status
 
 PATH = "/api/external/statuses"
 FIELDS = ["bg_color", "description", "id", "name", "role", "text_color", "type"]
-ROLES = ["APPOINTMENT_BOOKED", "CANCELED", "FOLLOW_UP", "LOST", "NEW_LEAD", "NO_SHOW", "PARTIAL_PAYMENT", "RESCHEDULED", "UNQUALIFIED", "WON"]
+ROLES = [
+    "APPOINTMENT_BOOKED",
+    "CANCELED",
+    "FOLLOW_UP",
+    "LOST",
+    "NEW_LEAD",
+    "NO_SHOW",
+    "PARTIAL_PAYMENT",
+    "RESCHEDULED",
+    "UNQUALIFIED",
+    "WON",
+]
 
 
 def luminance(color):
@@ -40,7 +51,9 @@ def test_decision_19_the_colors_can_be_read(api):
 
 
 def test_a_status_shows_exactly_its_fields(api, organization):
-    made = make_status(organization, "Zebra", role="LOST", type="LEAD", description="Gone", text_color="#ffffff", bg_color="#000000")
+    made = make_status(
+        organization, "Zebra", role="LOST", type="LEAD", description="Gone", text_color="#ffffff", bg_color="#000000"
+    )
 
     shown = api.data(PATH)[-1]
 
@@ -65,7 +78,10 @@ def test_the_list_is_never_paginated_or_filtered(api, organization):
     for n in range(110):
         make_status(organization, f"Status {n}")
 
-    plain, asked = api.get(PATH).json(), api.get(PATH, {"page": "2", "limit": "1", "type": "LEAD", "role": "WON", "ordering": "-name"}).json()
+    plain, asked = (
+        api.get(PATH).json(),
+        api.get(PATH, {"page": "2", "limit": "1", "type": "LEAD", "role": "WON", "ordering": "-name"}).json(),
+    )
 
     assert (len(plain["data"]), sorted(plain)) == (120, ["data", "message", "success"])
     assert asked == plain
@@ -89,10 +105,10 @@ def test_decision_19_the_last_status_that_automatic_moves_need_stays(api, organi
     needed = Status.objects.of(organization).get(role=role)
     before = api.data(PATH)
 
-    with pytest.raises(NeededStatus):
+    with pytest.raises(RequiredStatus):
         delete_status(organization=organization, status=needed)
     needed.type, needed.is_lead_default = "APPOINTMENT", False
-    with pytest.raises(NeededStatus):
+    with pytest.raises(RequiredStatus):
         save_status(organization=organization, status=needed)
 
     assert api.data(PATH) == before

@@ -15,7 +15,12 @@ def theirs(stranger_api, stranger):
     member = make_member(stranger, "sol@globex.example")
     opt_in = stranger_api.submit(external_reference="form-1", traffic={"utm_content": member.user_id}).json()["data"]
     appointment = stranger_api.appointment(stranger_api.book(host_email="sol@globex.example").json()["data"]["id"])
-    ids = {"lead": opt_in["lead_id"], "opt_in": opt_in["opt_in_id"], "appointment": appointment["id"], "status": stranger_api.status("WON")["id"]}
+    ids = {
+        "lead": opt_in["lead_id"],
+        "opt_in": opt_in["opt_in_id"],
+        "appointment": appointment["id"],
+        "status": stranger_api.status("WON")["id"],
+    }
     return {**ids, "event_type": appointment["appointment_event_type"]["id"], "user": member.user_id}
 
 
@@ -24,7 +29,16 @@ def test_the_same_reference_email_and_event_type_live_in_both(api, stranger_api,
 
     shown = [api.appointment(first.json()["data"]["id"]), stranger_api.appointment(second.json()["data"]["id"])]
     assert (first.status_code, second.status_code) == (201, 201)
-    ids = [[one["id"], one["lead"]["id"], one["appointment_event_type"]["id"], one["outcome"]["id"], one["first_source"]["id"]] for one in shown]
+    ids = [
+        [
+            one["id"],
+            one["lead"]["id"],
+            one["appointment_event_type"]["id"],
+            one["outcome"]["id"],
+            one["first_source"]["id"],
+        ]
+        for one in shown
+    ]
     assert not set(ids[0]) & set(ids[1])
     assert facts(organization)["leads"] == facts(stranger)["leads"] == 1
 
@@ -36,14 +50,22 @@ def test_lists_show_ones_own_alone(api, theirs, name):
     assert (answer["data"], answer["pagination"]["total"]) == ([], 0)
 
 
-@pytest.mark.parametrize(("name", "kind"), [("appointments", "appointment"), ("opt-ins", "opt_in"), ("leads", "lead"), ("statuses", "status")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("appointments", "appointment"), ("opt-ins", "opt_in"), ("leads", "lead"), ("statuses", "status")],
+)
 def test_details_of_a_stranger_are_404(api, theirs, name, kind):
     refused(api.get(f"/api/external/{name}/{theirs[kind]}"), 404, "Resource not found")
 
 
 @pytest.mark.parametrize(
     ("name", "parameter", "kind"),
-    [("appointments", "lead_id", "lead"), ("opt-ins", "lead_id", "lead"), ("leads", "status_id", "status"), ("events", "after", "event")],
+    [
+        ("appointments", "lead_id", "lead"),
+        ("opt-ins", "lead_id", "lead"),
+        ("leads", "status_id", "status"),
+        ("events", "after", "event"),
+    ],
 )
 def test_filters_by_a_strangers_id_answer_as_by_an_unknown_one(api, theirs, stranger, name, parameter, kind):
     id = theirs.get(kind) or str(Event.objects.of(stranger).first().id)

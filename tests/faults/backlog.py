@@ -1,8 +1,8 @@
 """Events that wait to be delivered, many at once, as rows."""
 
-from organizations.actors import SYSTEM, columns
+from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox.models import State
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import add_endpoint
 
@@ -14,7 +14,7 @@ def endpoint_at(organization: Organization, url: str) -> Endpoint:
 
 def pile(endpoint: Endpoint, count: int, note: str = "") -> list[Delivery]:
     """So many events, due now, that no doorbell has announced."""
-    own = {"organization": endpoint.organization, "type": "webhook.test", **columns(SYSTEM)}
+    own = {"organization": endpoint.organization, "type": "webhook.test", **actor_columns(SYSTEM)}
     body = f'{{"type":"webhook.test","data":{{"note":"{note}"}}}}'
     events = Event.unscoped.bulk_create([Event(body=body, **own) for _ in range(count)], batch_size=1000)
     deliveries = [Delivery(organization=endpoint.organization, event=event, endpoint=endpoint) for event in events]

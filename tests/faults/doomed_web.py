@@ -6,10 +6,10 @@ The setting DOOM names the moment.
 import os
 import signal
 
-from pipeline_backend.rsgi import server
+from pipeline_backend.web.rsgi import server
 
 # isort: split
-from pipeline_backend.doorbell import Doorbell  # now that Django is ready
+from pipeline_backend.outbox.wakeup import WakeUp  # now that Django is ready
 
 __all__ = ["server"]
 
@@ -19,4 +19,4 @@ def die(*_: object) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-setattr(Doorbell, {"before the commit": "ring", "after the commit": "publish"}[os.environ["DOOM"]], die)
+setattr(WakeUp, {"before the commit": "ring", "after the commit": "publish"}[os.environ["DOOM"]], die)

@@ -9,9 +9,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from pipeline_backend import outbox, sending, settling, turns
 from pipeline_backend.celery import app
-from webhooks.deliveries import DELIVERIES
+from pipeline_backend.egress import client
+from pipeline_backend.outbox import group_runner, queue, results
+from webhooks.queue import DELIVERIES
 
 POISON = b"poison"
 
@@ -23,12 +24,12 @@ def die() -> None:
 
 def before_the_claim_commits() -> None:
     """The rows are leased, and the transaction is still open."""
-    outbox.lease = then(outbox.lease, die)
+    queue.lease = then(queue.lease, die)
 
 
 def after_the_claim() -> None:
     """The lease is committed, and nothing is sent."""
-    outbox.Queue.claim = then(outbox.Queue.claim, die)
+    queue.Queue.claim = then(queue.Queue.claim, die)
 
 
 def amid_the_request() -> None:
@@ -41,34 +42,34 @@ def before_the_answer() -> None:
     at_the_third_request(lambda wire, request: wire.transport.write(request))
 
 
-def at_the_third_request(write: Callable[[sending.Wire, bytes], None]) -> None:
+def at_the_third_request(write: Callable[[client.HttpConnection, bytes], None]) -> None:
     """Send what is to be sent of it; it leaves at once."""
-    ask, countdown = sending.Wire.ask, Countdown(3)
+    ask, countdown = client.HttpConnection.ask, Countdown(3)
 
-    async def ask_or_die(wire: sending.Wire, request: bytes) -> Any:
+    async def ask_or_die(wire: client.HttpConnection, request: bytes) -> Any:
         if countdown.is_over():
             write(wire, request)
             die()
         return await ask(wire, request)
 
-    sending.Wire.ask = ask_or_die
+    client.HttpConnection.ask = ask_or_die
 
 
 def after_the_answer() -> None:
     """The third answer is here, and its result is not written."""
-    settle, countdown = turns.Turns.settle, Countdown(3)
+    settle, countdown = group_runner.GroupRunner.settle, Countdown(3)
 
     async def settle_or_die(*arguments: Any) -> bool:
         if countdown.is_over():
             die()
         return await settle(*arguments)
 
-    turns.Turns.settle = settle_or_die
+    group_runner.GroupRunner.settle = settle_or_die
 
 
 def before_the_result_commits() -> None:
     """The third result is written, and the transaction is still open."""
-    write, countdown = settling.write, Countdown(3)
+    write, countdown = results.save_results, Countdown(3)
 
     def write_and_die(*arguments: Any) -> set[Any]:
         with transaction.atomic():
@@ -77,19 +78,19 @@ def before_the_result_commits() -> None:
                 die()
         return written
 
-    settling.write = write_and_die
+    results.save_results = write_and_die
 
 
 def at_the_poison() -> None:
     """One event's body kills whoever sends it."""
-    post = sending.Line.post
+    post = client.EndpointClient.post
 
-    async def post_or_die(line: sending.Line, body: bytes, headers: dict[str, str]) -> sending.Sent:
+    async def post_or_die(line: client.EndpointClient, body: bytes, headers: dict[str, str]) -> client.SendResult:
         if POISON in body:
             die()
         return await post(line, body, headers)
 
-    sending.Line.post = post_or_die
+    client.EndpointClient.post = post_or_die
 
 
 def with_its_pool_stuck() -> None:
@@ -100,7 +101,14 @@ def with_its_pool_stuck() -> None:
         app.tasks[name].run = lambda *_: hang()
 
 
-KILLS = [before_the_claim_commits, after_the_claim, amid_the_request, before_the_answer, after_the_answer, before_the_result_commits]
+KILLS = [
+    before_the_claim_commits,
+    after_the_claim,
+    amid_the_request,
+    before_the_answer,
+    after_the_answer,
+    before_the_result_commits,
+]
 MOMENTS = {kill.__name__: kill for kill in (*KILLS, at_the_poison, with_its_pool_stuck)}
 
 

@@ -14,16 +14,20 @@ import django
 
 async def main(urls: list[str]) -> None:
     """Send to each."""
-    from pipeline_backend.sending import Line  # noqa: PLC0415  # when Django is ready
+    from pipeline_backend.egress.client import EndpointClient  # noqa: PLC0415  # when Django is ready
 
     tracemalloc.start()
     for url in urls:
         tracemalloc.reset_peak()
         (before, _), started = tracemalloc.get_traced_memory(), time.monotonic()
-        line = Line(url)
+        line = EndpointClient(url)
         sent = await line.post(b"{}", {"webhook-id": "1"})
         line.hang_up()
-        cost = {"error": sent.error, "seconds": time.monotonic() - started, "bytes": tracemalloc.get_traced_memory()[1] - before}
+        cost = {
+            "error": sent.error,
+            "seconds": time.monotonic() - started,
+            "bytes": tracemalloc.get_traced_memory()[1] - before,
+        }
         print(json.dumps(cost), flush=True)  # noqa: T201
 
 

@@ -29,7 +29,9 @@ class ServiceRole:
             self.tell(SERVING, serving=f"{NAME}_{role}", owners=f"{connection.settings_dict['USER']}_{role}")
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.shut_out()
         for role in SCOPES:
             self.tell("DROP ROLE {serving}", serving=f"{NAME}_{role}")

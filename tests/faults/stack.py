@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
 GRANIAN = "granian --interface rsgi --host 127.0.0.1 --port {port} --workers {web_workers} --respawn-failed-workers --no-access-log"
 COMMANDS = {
-    "web": f"{GRANIAN} pipeline_backend.rsgi:server",
+    "web": f"{GRANIAN} pipeline_backend.web.rsgi:server",
     "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
     "beat": "celery -A pipeline_backend.celery beat --loglevel warning --schedule {folder}/{name}.schedule --pidfile=",
     # Parts that kill themselves; their modules say when.
@@ -68,16 +68,26 @@ class Stack:
         self.redis.remove()
         connection.close()  # a fault may have broken it; the next test gets another
         for log in self.folder.glob("*.log"):
-            sys.stdout.write(f"--- the end of {log.name}\n{log.read_text()[-2000:]}\n")  # pytest shows it with a failure
+            sys.stdout.write(
+                f"--- the end of {log.name}\n{log.read_text()[-2000:]}\n"
+            )  # pytest shows it with a failure
 
     def start(self, *names: str, wish: str = "") -> None:
         """Start parts; the web server is waited for. `worker-2` is another worker, `wish` what a doomed one is told."""
         for name in names:
-            facts = {"port": self.port, "web_workers": self.web_workers, "folder": self.folder, "name": name, "wish": wish}
+            facts = {
+                "port": self.port,
+                "web_workers": self.web_workers,
+                "folder": self.folder,
+                "name": name,
+                "wish": wish,
+            }
             command = COMMANDS[name.split("-")[0]].format(**facts)
             program = [sys.executable, "-m", *command.split()]
             with (self.folder / f"{name}.log").open("ab") as log:
-                self.parts[name] = processes.start(program, last_wish=signal.SIGKILL, cwd=ROOT, env=self.environment(), stdout=log, stderr=log)
+                self.parts[name] = processes.start(
+                    program, last_wish=signal.SIGKILL, cwd=ROOT, env=self.environment(), stdout=log, stderr=log
+                )
         if {"web", "doomed_web"} & set(names):
             wait_for(self.serves, seconds=30)
 

@@ -6,15 +6,15 @@ import time_machine
 from django.db import connection
 
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
-from pipeline_backend.turns import drain
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.group_runner import run_group
+from pipeline_backend.outbox.models import State
 from tests.faults.backlog import are_done, endpoint_at, pile, states
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
-from webhooks.deliveries import DELIVERIES
 from webhooks.models import Delivery, Endpoint
+from webhooks.queue import DELIVERIES
 from webhooks.services import change_endpoint
 
 EVENTS = 20
@@ -34,31 +34,35 @@ def test_an_endpoint_switched_off_in_the_middle_of_its_events_gets_no_more_than_
     pile(endpoint, EVENTS)
     receiver.meanwhile = lambda number: number == 3 and switch_off(endpoint)
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert len(receiver.received) == 3
     assert states(endpoint) == {State.DONE.value: 2, State.PENDING.value: EVENTS - 2}
 
 
-def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(stack: Stack, organization: Organization, receiver: Receiver) -> None:
+def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(
+    stack: Stack, organization: Organization, receiver: Receiver
+) -> None:
     endpoint = endpoint_at(organization, receiver.url)
     due, later = pile(endpoint, 2)
     Delivery.unscoped.filter(pk=later.pk).update(next_attempt_at=now() + HOUR / 2)
 
     with time_machine.travel(now() + HOUR, tick=True):
         assert list(DELIVERIES.due()) == [endpoint.pk]
-        drain(DELIVERIES, endpoint.pk)
+        run_group(DELIVERIES, endpoint.pk)
         assert list(DELIVERIES.due()) == []
     Delivery.unscoped.filter(pk=later.pk).update(next_attempt_at=now())
     with time_machine.travel(now() - HOUR, tick=True):
-        drain(DELIVERIES, endpoint.pk)
+        run_group(DELIVERIES, endpoint.pk)
 
     assert [one.headers["webhook-id"] for one in receiver.received] == [str(due.event_id), str(later.event_id)]
     assert are_done(endpoint)
     assert not Delivery.unscoped.filter(finished_at__gt=now() + timedelta(minutes=1)).exists()
 
 
-def test_a_ring_that_only_a_newer_version_understands_harms_no_worker(stack: Stack, organization: Organization, inbox: FastReceiver) -> None:
+def test_a_ring_that_only_a_newer_version_understands_harms_no_worker(
+    stack: Stack, organization: Organization, inbox: FastReceiver
+) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
     for _ in range(EVENTS):
         stack.send_task("webhooks.of_tomorrow", str(endpoint.pk), {"more": True})

@@ -20,7 +20,9 @@ ROUNDS, EVERYTHING = 2, ("web", "worker", "beat")
 NOTHING = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "mails": []}
 
 
-def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(stack: Stack, organization: Organization, api: Api) -> None:
+def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(
+    stack: Stack, organization: Organization, api: Api
+) -> None:
     stack.settings["DOOM"] = "before the commit"
     stack.start("doomed_web")
 
@@ -52,9 +54,13 @@ def test_all_processes_killed_at_once_again_and_again_lose_nothing_that_was_answ
     wait_for(has_all(inbox), seconds=40)
 
     repeats = inbox.times().total() - len(inbox.times())
-    figures["everything killed at once"] = f"{ROUNDS} times, {len(bookings.taken)} bookings taken, {repeats} events repeated"
+    figures["everything killed at once"] = (
+        f"{ROUNDS} times, {len(bookings.taken)} bookings taken, {repeats} events repeated"
+    )
     assert bookings.codes() <= {0, 200, 201}
-    assert set(Appointment.objects.of(organization).values_list("external_reference", flat=True)) == {f"stream-{number}" for number in bookings.taken}
+    assert set(Appointment.objects.of(organization).values_list("external_reference", flat=True)) == {
+        f"stream-{number}" for number in bookings.taken
+    }
     told = Event.objects.of(organization).filter(type="appointment.created").values_list("subject_id", flat=True)
     assert sorted(told) == sorted(Appointment.objects.of(organization).values_list("pk", flat=True))
     assert repeats <= ROUNDS * len(EVERYTHING)

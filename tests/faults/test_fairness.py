@@ -4,14 +4,14 @@ import time
 from typing import Any
 
 from organizations.models import Organization
-from pipeline_backend.turns import drain
+from pipeline_backend.outbox.group_runner import run_group
 from tests.factories import make_api, make_organization
 from tests.faults.backlog import endpoint_at, pile
 from tests.faults.fast_receiver import Arrival, FastReceiver
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
-from webhooks.deliveries import DELIVERIES, SLOW_AFTER_TIMEOUTS
 from webhooks.models import Endpoint, Event
+from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 
 ORGANIZATIONS, ENDPOINTS_OF_EACH, ROUNDS, STUCK = 5, 10, 4, 1000
 PROMISED_SECONDS = 2.0
@@ -39,7 +39,9 @@ def test_beside_a_hanging_endpoint_99_in_100_first_attempts_at_healthy_ones_star
 
     waits = sorted(waits_of(inbox.arrivals("ok")[before:]))
     worst = waits[int(len(waits) * 0.99)]
-    figures["first attempts beside a hanging endpoint"] = f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {worst:.2f} s, of {len(waits)}"
+    figures["first attempts beside a hanging endpoint"] = (
+        f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {worst:.2f} s, of {len(waits)}"
+    )
     assert worst <= PROMISED_SECONDS
     assert len(inbox.arrivals("hang")) <= 2 * DELIVERIES.slots  # it hung all the while
 
@@ -64,12 +66,12 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
     endpoint = endpoint_at(organization, inbox.url("hang"))
     pile(endpoint, 10)
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     assert len(inbox.arrivals()) == SLOW_AFTER_TIMEOUTS
     assert lanes(endpoint) == (False, True)
 
     Endpoint.unscoped.update(url=receiver.url)
-    drain(DELIVERIES, endpoint.pk, is_slow=True)
+    run_group(DELIVERIES, endpoint.pk, is_slow=True)
     assert len(receiver.received) == 1
     assert lanes(endpoint) == (True, False)
 

@@ -3,7 +3,8 @@
 import signal
 
 from organizations.models import Organization
-from pipeline_backend.outbox import MAX_CLAIMS, State
+from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox.queue import MAX_CLAIMS
 from tests.client import Api
 from tests.factories import events_of
 from tests.faults.backlog import are_done, endpoint_at, pile, states
@@ -34,10 +35,14 @@ def test_workers_killed_at_every_moment_lose_nothing_and_repeat_one_event_each_a
     assert {moment: len(came) for moment, came in times.items()} == dict.fromkeys(moments, EVENTS)
     repeats = {moment: came.total() - EVENTS for moment, came in times.items()}
     assert all(count <= 1 for count in repeats.values()), repeats
-    figures["events repeated after a worker's SIGKILL"] = ", ".join(f"{moment} {count}" for moment, count in repeats.items())
+    figures["events repeated after a worker's SIGKILL"] = ", ".join(
+        f"{moment} {count}" for moment, count in repeats.items()
+    )
 
 
-def test_an_event_that_kills_each_worker_is_parked_and_the_others_of_its_endpoint_arrive(hasty: Stack, organization: Organization, inbox: FastReceiver) -> None:
+def test_an_event_that_kills_each_worker_is_parked_and_the_others_of_its_endpoint_arrive(
+    hasty: Stack, organization: Organization, inbox: FastReceiver
+) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
     poison = pile(endpoint, 1, note=POISON.decode())[0]
     pile(endpoint, EVENTS)
@@ -47,12 +52,14 @@ def test_an_event_that_kills_each_worker_is_parked_and_the_others_of_its_endpoin
     wait_for(lambda: State.PENDING.value not in states(endpoint), seconds=60)
 
     poison.refresh_from_db()
-    assert (poison.state, poison.last_error, poison.claims) == (State.DEAD, "worker_crash", MAX_CLAIMS)
+    assert (poison.state, poison.last_error, poison.claim_count) == (State.DEAD, "worker_crash", MAX_CLAIMS)
     assert states(endpoint) == {State.DONE.value: EVENTS, State.DEAD.value: 1}
     assert len(inbox.times()) == EVENTS
 
 
-def test_a_web_server_killed_between_commit_and_doorbell_loses_no_event(hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver) -> None:
+def test_a_web_server_killed_between_commit_and_doorbell_loses_no_event(
+    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver
+) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
     hasty.settings["DOOM"] = "after the commit"
     hasty.start("doomed_web", "worker")

@@ -4,8 +4,8 @@ import signal
 import threading
 
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.models import State
 from tests.faults.backlog import are_done, endpoint_at, pile
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
@@ -21,11 +21,13 @@ def assert_delivered_once(delivery: Delivery, endpoint: Endpoint) -> None:
     """The row tells of the success alone."""
     delivery.refresh_from_db()
     endpoint.refresh_from_db()
-    assert (delivery.state, delivery.attempts, delivery.last_error) == (State.DONE, 1, "")
+    assert (delivery.state, delivery.attempt_count, delivery.last_error) == (State.DONE, 1, "")
     assert endpoint.failures == 0
 
 
-def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_delivered(hasty: Stack, organization: Organization, receiver: Receiver) -> None:
+def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_delivered(
+    hasty: Stack, organization: Organization, receiver: Receiver
+) -> None:
     receiver.codes = [204, 204]
     receiver.meanwhile = lambda number: number == 1 and hasty.kill("worker", signal.SIGSTOP)
     endpoint = endpoint_at(organization, receiver.url)
@@ -46,9 +48,14 @@ def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_del
     assert receiver.received[0].headers["webhook-id"] == receiver.received[1].headers["webhook-id"]
 
 
-def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(stack: Stack, organization: Organization, receiver: Receiver) -> None:
+def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(
+    stack: Stack, organization: Organization, receiver: Receiver
+) -> None:
     is_written = threading.Event()
-    acts = {1: lambda: stack.kill("worker", signal.SIGSTOP), 2: lambda: (stack.kill("worker", signal.SIGCONT), is_written.wait(10))}
+    acts = {
+        1: lambda: stack.kill("worker", signal.SIGSTOP),
+        2: lambda: (stack.kill("worker", signal.SIGCONT), is_written.wait(10)),
+    }
     receiver.codes, receiver.meanwhile = [500, 204], lambda number: acts[number]()
     endpoint = endpoint_at(organization, receiver.url)
     delivery = pile(endpoint, 1)[0]

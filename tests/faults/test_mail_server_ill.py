@@ -9,8 +9,8 @@ import pytest
 from notifications.models import Notification
 from notifications.tasks import drain
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.factories import make_member
 from tests.faults.mail_server import MailServer
@@ -44,7 +44,9 @@ ILLS = {
 
 
 @pytest.mark.parametrize(("ill", "errors"), ILLS.values(), ids=ILLS)
-def test_a_mail_is_tried_again_when(api: Api, organization: Organization, mail_server: MailServer, ill: dict[str, Any], errors: set[str]) -> None:
+def test_a_mail_is_tried_again_when(
+    api: Api, organization: Organization, mail_server: MailServer, ill: dict[str, Any], errors: set[str]
+) -> None:
     well = {name: getattr(mail_server, name) for name in ill}
     vars(mail_server).update(ill)
     if not ill:
@@ -64,7 +66,9 @@ def test_a_mail_is_tried_again_when(api: Api, organization: Organization, mail_s
     assert mail_server.recipients() == [OWNER]
 
 
-def test_a_refused_recipient_holds_up_nobody_else(api: Api, organization: Organization, mail_server: MailServer) -> None:
+def test_a_refused_recipient_holds_up_nobody_else(
+    api: Api, organization: Organization, mail_server: MailServer
+) -> None:
     for email in (HOST, SETTER):
         make_member(organization, email)
     mail_server.refused = {HOST: "550 nobody here"}
@@ -75,7 +79,9 @@ def test_a_refused_recipient_holds_up_nobody_else(api: Api, organization: Organi
     assert sorted(mail_server.recipients()) == [OWNER, SETTER]
 
 
-def test_one_connection_carries_an_organizations_mails(api: Api, organization: Organization, mail_server: MailServer) -> None:
+def test_one_connection_carries_an_organizations_mails(
+    api: Api, organization: Organization, mail_server: MailServer
+) -> None:
     for number in range(3):
         api.book(external_reference=f"ref-{number}")
 
@@ -94,12 +100,14 @@ def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_quick_
 
     wait_for(lambda: Notification.unscoped.exclude(last_error="").exists(), seconds=30)
     mail_server.pause = 0
-    wait_for(lambda: Notification.unscoped.filter(state=State.DONE, attempts=2).exists(), seconds=30)
+    wait_for(lambda: Notification.unscoped.filter(state=State.DONE, attempt_count=2).exists(), seconds=30)
 
     assert mail_server.recipients() == [OWNER]
 
 
-def test_a_conversation_that_begins_too_slowly_ends_within_the_lease(api: Api, organization: Organization, mail_server: MailServer, settings: Any) -> None:
+def test_a_conversation_that_begins_too_slowly_ends_within_the_lease(
+    api: Api, organization: Organization, mail_server: MailServer, settings: Any
+) -> None:
     settings.DELIVERY_LEASE_SECONDS, settings.EMAIL_TIMEOUT, mail_server.pause = 4, 3, 2.4
     api.book()
 

@@ -11,7 +11,9 @@ from tests.faults.stack import Stack, wait_for
 WORKERS, ROWS, ENDPOINTS, BOOKINGS = 4, 10_000, 5, 20
 
 
-def test_four_workers_send_each_of_ten_thousand_events_once(stack: Stack, organization: Organization, inbox: FastReceiver, figures: dict[str, str]) -> None:
+def test_four_workers_send_each_of_ten_thousand_events_once(
+    stack: Stack, organization: Organization, inbox: FastReceiver, figures: dict[str, str]
+) -> None:
     endpoints = [endpoint_at(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
         pile(endpoint, ROWS // ENDPOINTS)
@@ -26,7 +28,9 @@ def test_four_workers_send_each_of_ten_thousand_events_once(stack: Stack, organi
 
 
 @pytest.mark.parametrize("beats", [[], ["beat-1", "beat-2"]], ids=["no beat", "two beats"])
-def test_without_beat_and_with_two_each_booking_is_told_once(stack: Stack, organization: Organization, api: Api, inbox: FastReceiver, beats: list[str]) -> None:
+def test_without_beat_and_with_two_each_booking_is_told_once(
+    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver, beats: list[str]
+) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
     stack.start("web", "worker", *beats)
 

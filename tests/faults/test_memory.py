@@ -30,8 +30,12 @@ def answers() -> dict[str, Iterable[bytes]]:
     return {
         FIRST: [OK + b"Content-Length: 2\r\n\r\nok"],
         "a body without end": itertools.chain([OK + b"\r\n"], endless(PIECE)),
-        "a chunked body without end": itertools.chain([OK + b"Transfer-Encoding: chunked\r\n\r\n"], endless(b"10000\r\n" + PIECE + b"\r\n")),
-        "one chunk of 10 GB": itertools.chain([OK + b"Transfer-Encoding: chunked\r\n\r\n280000000\r\n"], endless(PIECE)),
+        "a chunked body without end": itertools.chain(
+            [OK + b"Transfer-Encoding: chunked\r\n\r\n"], endless(b"10000\r\n" + PIECE + b"\r\n")
+        ),
+        "one chunk of 10 GB": itertools.chain(
+            [OK + b"Transfer-Encoding: chunked\r\n\r\n280000000\r\n"], endless(PIECE)
+        ),
         "10 GB announced": itertools.chain([OK + b"Content-Length: 10737418240\r\n\r\n"], endless(PIECE)),
         "a gzip bomb": [OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb],
         "a head without end": itertools.chain([OK], endless(b"x: y\r\n" * 1000)),

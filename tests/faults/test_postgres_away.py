@@ -41,7 +41,13 @@ def shut_out() -> None:
     """Take no connections for a while, like a server that is being replaced by another."""
     own = connection.settings_dict
     name = sql.Identifier(own["NAME"])
-    address = {"host": own["HOST"], "port": own["PORT"], "user": own["USER"], "password": own["PASSWORD"], "dbname": "postgres"}
+    address = {
+        "host": own["HOST"],
+        "port": own["PORT"],
+        "user": own["USER"],
+        "password": own["PASSWORD"],
+        "dbname": "postgres",
+    }
     with psycopg.connect(**address, autocommit=True) as server:
         server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
         server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [own["NAME"]])
@@ -95,7 +101,9 @@ def test_bookings_and_deliveries_survive_a_postgresql_that_cuts_them_off_shuts_t
 
     codes = [answer.code for answer, _ in bookings.answers]
     repeats = inbox.times().total() - len(inbox.times())
-    figures["PostgreSQL cut off, shut out, crashed"] = f"{len(bookings.taken)} bookings taken, {codes.count(503)} answered 503, {repeats} events repeated"
+    figures["PostgreSQL cut off, shut out, crashed"] = (
+        f"{len(bookings.taken)} bookings taken, {codes.count(503)} answered 503, {repeats} events repeated"
+    )
     assert set(codes) <= {200, 201, 503}
     assert all("retry-after" in answer.headers for answer, _ in bookings.answers if answer.code == 503)
     assert events_of(organization).count("appointment.created") == len(bookings.taken)
@@ -104,5 +112,9 @@ def test_bookings_and_deliveries_survive_a_postgresql_that_cuts_them_off_shuts_t
 def write_the_log_at_once() -> None:
     """The throw-away server writes its log late, for speed; what it has confirmed must outlive a crash here."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = on").format(sql.Identifier(connection.settings_dict["NAME"])))
+        cursor.execute(
+            sql.SQL("ALTER DATABASE {} SET synchronous_commit = on").format(
+                sql.Identifier(connection.settings_dict["NAME"])
+            )
+        )
     connection.close()

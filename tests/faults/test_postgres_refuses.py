@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from organizations.models import Organization
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.factories import events_of, owner_of
 from tests.faults.backlog import endpoint_at, pile
@@ -52,10 +52,14 @@ def test_bookings_are_taken_or_asked_to_come_again_while_postgresql_refuses_and_
         hasty.kill("worker")
 
     assert refused.pop("a migration") == 0  # they wait that long
-    figures["bookings asked to come again while PostgreSQL has"] = ", ".join(f"{name} {count}" for name, count in refused.items())
+    figures["bookings asked to come again while PostgreSQL has"] = ", ".join(
+        f"{name} {count}" for name, count in refused.items()
+    )
     asked = [answer for answer, _ in bookings.answers if answer.code == 503]
     assert bookings.codes() == {200, 201, 503} or bookings.codes() == {201, 503}
-    assert {(answer.data["status"], answer.data["message"], answer.headers["retry-after"]) for answer in asked} == {("error", SENTENCE, "5")}
+    assert {(answer.data["status"], answer.data["message"], answer.headers["retry-after"]) for answer in asked} == {
+        ("error", SENTENCE, "5")
+    }
     assert events_of(organization).count("appointment.created") == len(bookings.taken)
     assert not Delivery.unscoped.exclude(state=State.DONE).exists()
 
@@ -82,7 +86,10 @@ def test_a_service_that_may_only_read_answers_every_read_and_sends_nothing_twice
         wait_for(lambda: hasty.book(key, external_reference="meanwhile")[0] == 503, seconds=10)
         pile(endpoint, 20)  # somebody else may write
         time.sleep(REFUSED_SECONDS)  # the worker tries to take them up
-        reads = {hasty.get(f"/api/external/{name}", key)[0] for name in ("appointments", "opt-ins", "leads", "statuses", "events")}
+        reads = {
+            hasty.get(f"/api/external/{name}", key)[0]
+            for name in ("appointments", "opt-ins", "leads", "statuses", "events")
+        }
         role.heal()
 
         wait_for(inbox.has(22), seconds=20)
@@ -94,7 +101,9 @@ def test_a_service_that_may_only_read_answers_every_read_and_sends_nothing_twice
     assert inbox.times().total() == 23
 
 
-def test_admin_pages_say_that_they_are_back_in_a_moment_while_the_database_is_away(stack: Stack, organization: Organization) -> None:
+def test_admin_pages_say_that_they_are_back_in_a_moment_while_the_database_is_away(
+    stack: Stack, organization: Organization
+) -> None:
     client = Client()
     client.force_login(owner_of(organization).user)
     session = client.cookies["sessionid"].value

@@ -61,7 +61,9 @@ def test_a_stream_of_bookings_survives_all_that_can_happen_to_redis(
             slowest[name] = max(bookings.seconds()[before:])
     wait_for(has_all(inbox), seconds=30)
 
-    figures["slowest booking while Redis is"] = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in slowest.items())
+    figures["slowest booking while Redis is"] = ", ".join(
+        f"{name} {seconds:.2f} s" for name, seconds in slowest.items()
+    )
     assert bookings.codes() == {201}
     assert max(bookings.seconds()) <= FIRST_SECONDS
     assert sum(seconds > USUAL_SECONDS for seconds in bookings.seconds()) <= 4  # once in five seconds

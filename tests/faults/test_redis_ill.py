@@ -17,7 +17,10 @@ SLOWEST_SECONDS = 1.0  # more than usual
 ILLS = {
     "read-only": (["REPLICAOF 127.0.0.1 9"], ["REPLICAOF NO ONE"]),
     "without its replicas": (["CONFIG SET min-replicas-to-write 1"], ["CONFIG SET min-replicas-to-write 0"]),
-    "out of memory": (["CONFIG SET maxmemory-policy noeviction", "CONFIG SET maxmemory 1mb"], ["CONFIG SET maxmemory 0"]),
+    "out of memory": (
+        ["CONFIG SET maxmemory-policy noeviction", "CONFIG SET maxmemory 1mb"],
+        ["CONFIG SET maxmemory 0"],
+    ),
 }
 READS = ["/api/external/appointments", "/api/external/statuses", "/healthz"]
 
@@ -49,13 +52,17 @@ def test_a_stream_of_bookings_survives_every_refusal_of_redis(
     wait_for(has_all(inbox), seconds=30)
     assert stack.parts["worker"].poll() is None
 
-    figures["slowest booking while Redis is ill"] = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in slowest.items())
+    figures["slowest booking while Redis is ill"] = ", ".join(
+        f"{name} {seconds:.2f} s" for name, seconds in slowest.items()
+    )
     assert (bookings.codes(), reads) == ({201}, {200})
     assert set(inbox.times().values()) == {1}
     assert sum(seconds > SLOWEST_SECONDS for seconds in bookings.seconds()) <= len(ILLS)
 
 
-def test_with_a_wrong_password_for_redis_every_event_arrives(stack: Stack, organization: Organization, api: Api, inbox: FastReceiver) -> None:
+def test_with_a_wrong_password_for_redis_every_event_arrives(
+    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver
+) -> None:
     endpoint_at(organization, inbox.url("ok"))
     stack.settings["REDIS_URL"] = f"redis://:wrong@127.0.0.1:{urlsplit(stack.redis_url).port}/0"
     stack.start("web", "worker")

@@ -14,15 +14,27 @@ from webhooks.models import Event
 SECONDS = 60
 
 
-def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_seen(stack: Stack, inbox: FastReceiver, figures: dict[str, str]) -> None:
+def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_seen(
+    stack: Stack, inbox: FastReceiver, figures: dict[str, str]
+) -> None:
     outcome = soak(stack, inbox, seconds=SECONDS)
 
     figures.update({f"soak, {name}": value for name, value in table(outcome, inbox).items()})
     assert failures(outcome, inbox) == {}
-    assert outcome.survived.keys() == {"the web server killed", "a web process killed", "a worker killed", "Redis restarted"}
+    assert outcome.survived.keys() == {
+        "the web server killed",
+        "a web process killed",
+        "a worker killed",
+        "Redis restarted",
+    }
 
     lose_one_of_each()
-    assert seen(outcome, inbox) == {"writes lost": 2, "writes that nobody accepted": 2, "events wrong": 4, "events undelivered": 1}
+    assert seen(outcome, inbox) == {
+        "writes lost": 2,
+        "writes that nobody accepted": 2,
+        "events wrong": 4,
+        "events undelivered": 1,
+    }
 
 
 def lose_one_of_each() -> None:

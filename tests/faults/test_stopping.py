@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from organizations.models import Organization
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox.models import State
 from tests.faults.backlog import are_done, endpoint_at, leased, pile, states
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for

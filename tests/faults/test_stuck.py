@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from notifications.models import Notification
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.factories import make_organization
 from tests.faults.backlog import are_done, endpoint_at, pile
@@ -43,7 +43,9 @@ def test_a_worker_that_is_there_but_stands_still_turns_health_red_and_loses_noth
     assert set(inbox.times().values()) == {1}
 
 
-def test_a_worker_whose_pool_is_stuck_delivers_by_its_own_loop(stack: Stack, organization: Organization, api: Api, inbox: FastReceiver) -> None:
+def test_a_worker_whose_pool_is_stuck_delivers_by_its_own_loop(
+    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver
+) -> None:
     endpoint_at(organization, inbox.url("ok"))
     stack.start("web")
     stack.start("doomed", wish="with_its_pool_stuck")

@@ -33,7 +33,9 @@ def test_one_worker_delivers_all_there_is_and_drains_as_many_tasks_that_do_nothi
         tasks = pace(lambda: TASKS - redis.llen("celery") - redis.hlen("unacked"), TASKS)
 
     assert len(inbox.times()) == EVENTS
-    figures["one worker"] = f"{events:.0f} events a second, {tasks:.0f} Celery tasks that do nothing, ratio {events / tasks:.2f}"
+    figures["one worker"] = (
+        f"{events:.0f} events a second, {tasks:.0f} Celery tasks that do nothing, ratio {events / tasks:.2f}"
+    )
 
 
 def pace(done: Callable[[], int], count: int) -> float:

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from pipeline_backend.rsgi import server
+from pipeline_backend.web.rsgi import server
 
 # isort: split
 from django.conf import settings  # now that Django is ready

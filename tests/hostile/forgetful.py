@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from pipeline_backend import urls
-from pipeline_backend.api.viewsets import KeyedView
+from pipeline_backend.api.viewsets import ApiView
 
 act: Callable[[], Any] = list
 
 
-class Keyed(KeyedView):
+class Keyed(ApiView):
     """Behind a key."""
 
     def get(self, request: Request) -> Response:

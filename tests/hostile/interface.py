@@ -5,14 +5,17 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pipeline_backend.documents import document
+from pipeline_backend.web.openapi_views import rendered_schema
 from tests.client import booking, submission
 
-DOCUMENT = json.loads(document())
+DOCUMENT = json.loads(rendered_schema())
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 CREATE, CANCEL = "POST /api/external/appointments", "POST /api/external/appointments/cancel"
 SUBMIT, MOVE = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
-ANSWERS = [{"question": "Why?", "answer": "So.", "position": 1}, {"question": "Really?", "answer": "Yes.", "position": 2}]
+ANSWERS = [
+    {"question": "Why?", "answer": "So.", "position": 1},
+    {"question": "Really?", "answer": "Yes.", "position": 2},
+]
 GOOD: dict[str, dict[str, Any]] = {
     CREATE: booking(),
     CANCEL: {"external_reference": "ref-0"},
@@ -62,7 +65,9 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 def operations() -> dict[str, dict[str, Any]]:
     """Each method and path, with what the document says of it."""
-    return {f"{method.upper()} {path}": said for path, item in DOCUMENT["paths"].items() for method, said in item.items()}
+    return {
+        f"{method.upper()} {path}": said for path, item in DOCUMENT["paths"].items() for method, said in item.items()
+    }
 
 
 def bodies() -> dict[str, dict[str, Any]]:
@@ -90,7 +95,12 @@ def fields() -> list[Field]:
 def parameters() -> list[Parameter]:
     """Every query parameter of every list."""
     reads = {call.split(" ")[1]: said.get("parameters", []) for call, said in operations().items()}
-    return [Parameter(path, one["name"], one["schema"]) for path, all in reads.items() for one in all if one["in"] == "query"]
+    return [
+        Parameter(path, one["name"], one["schema"])
+        for path, all in reads.items()
+        for one in all
+        if one["in"] == "query"
+    ]
 
 
 def with_value(call: str, path: str, value: str) -> str:

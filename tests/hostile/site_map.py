@@ -15,8 +15,8 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
+from organizations.isolation.tenancy import TenantModel
 from organizations.models import ApiKey, Membership, Organization, User
-from organizations.tenancy import TenantModel
 from tests.admin.worlds import PAGES
 
 TENANT_MODELS: list[Any] = [model for model in apps.get_models() if issubclass(model, TenantModel)]
@@ -41,7 +41,9 @@ class Route:
     @property
     def page(self) -> Any:
         """The admin page that it belongs to, if any."""
-        return next((page for page in PAGES if f"admin/{page.opts.app_label}/{page.opts.model_name}/" in self.pattern), None)
+        return next(
+            (page for page in PAGES if f"admin/{page.opts.app_label}/{page.opts.model_name}/" in self.pattern), None
+        )
 
 
 def routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[Route]:
@@ -95,7 +97,10 @@ class Stranger:
             yield {"object_id": self.id_of(route.page.model)}
         elif set(route.arguments) == {"content_type_id", "object_id"}:
             for model in self.rows:
-                yield {"content_type_id": str(ContentType.objects.get_for_model(model).pk), "object_id": self.id_of(model)}
+                yield {
+                    "content_type_id": str(ContentType.objects.get_for_model(model).pk),
+                    "object_id": self.id_of(model),
+                }
         else:
             known = {"id": "", "url": f"leads/lead/{self.id_of(User)}", "app_label": "leads", "token": "set-password"}
             known["uidb64"] = urlsafe_base64_encode(force_bytes(self.id_of(User)))
@@ -126,7 +131,9 @@ def undone() -> Iterator[list[str]]:
 def crossings() -> list[str]:
     """Rows that point at a row of another organization, over every foreign key that there is."""
     parts = [
-        sql.SQL("SELECT {name} FROM {here} h JOIN {there} t ON h.{column} = t.{key} WHERE h.organization_id <> t.organization_id").format(
+        sql.SQL(
+            "SELECT {name} FROM {here} h JOIN {there} t ON h.{column} = t.{key} WHERE h.organization_id <> t.organization_id"
+        ).format(
             name=sql.Literal(f"{model.__name__}.{field.name}"),
             here=sql.Identifier(model._meta.db_table),
             there=sql.Identifier(field.related_model._meta.db_table),

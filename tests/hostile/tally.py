@@ -9,7 +9,9 @@ TRIED: Counter[str] = Counter()
 def tried(figures: dict[str, str], kind: str, count: int) -> None:
     """Add to a kind of input, and to the sum."""
     TRIED[kind] += count
-    figures["hostile inputs tried"] = f"{TRIED.total():,} ({', '.join(f'{name} {number:,}' for name, number in sorted(TRIED.items()))})"
+    figures["hostile inputs tried"] = (
+        f"{TRIED.total():,} ({', '.join(f'{name} {number:,}' for name, number in sorted(TRIED.items()))})"
+    )
 
 
 class Sender:

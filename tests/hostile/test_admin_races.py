@@ -12,7 +12,7 @@ from leads.services import add_lead, edit_lead
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from organizations.services import LastOwner, add_member
-from pipeline_backend.api.exceptions import Invalid
+from pipeline_backend.api.exceptions import ValidationFailed
 from tests.admin.page import form_data
 from tests.admin.worlds import errors_of, signed_in, url
 from tests.factories import everything, make_member, make_organization, owner_of
@@ -109,7 +109,7 @@ def test_a_lead_does_not_take_anothers_e_mail(email: str, organization: Organiza
     add_lead(organization=organization, actor=SYSTEM, email="grace@example.com")
     lead, before = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com"), everything(organization)
 
-    with pytest.raises(Invalid) as refused:
+    with pytest.raises(ValidationFailed) as refused:
         edit_lead(organization=organization, actor=SYSTEM, lead=lead, email=email, first_name="Ada")
 
     assert refused.value.errors == {"email": ["email belongs to another lead"]}
@@ -119,20 +119,25 @@ def test_a_lead_does_not_take_anothers_e_mail(email: str, organization: Organiza
 def test_a_lead_keeps_its_own_e_mail_in_other_letters(organization: Organization):
     lead = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com")
 
-    assert edit_lead(organization=organization, actor=SYSTEM, lead=lead, email="Ada@Example.com").email == "Ada@Example.com"
+    assert (
+        edit_lead(organization=organization, actor=SYSTEM, lead=lead, email="Ada@Example.com").email
+        == "Ada@Example.com"
+    )
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_give_two_leads_the_same_e_mail_one_is_told():
     organization = make_organization()
-    leads = [add_lead(organization=organization, actor=SYSTEM, email=f"{name}@example.com") for name in ("ada", "grace")]
+    leads = [
+        add_lead(organization=organization, actor=SYSTEM, email=f"{name}@example.com") for name in ("ada", "grace")
+    ]
     together, told = threading.Barrier(2), []
 
     def rename(lead: Lead) -> None:
         together.wait()
         try:
             edit_lead(organization=organization, actor=SYSTEM, lead=lead, email="one@example.com")
-        except Invalid as problem:
+        except ValidationFailed as problem:
             told.append(problem.errors)
         finally:
             connections.close_all()

@@ -15,7 +15,12 @@ from tests.admin.worlds import PAGES, furnish, furnish_replays
 from tests.factories import owner_of
 from tests.hostile.site_map import ADMIN_ROUTES, OTHER_ROUTES, Stranger, enter
 
-OPEN = {"search", "set_password", "login", "view_on_site"}  # search is none, the others are for who is not signed in yet
+OPEN = {
+    "search",
+    "set_password",
+    "login",
+    "view_on_site",
+}  # search is none, the others are for who is not signed in yet
 
 
 @pytest.fixture
@@ -66,7 +71,9 @@ class ScriptReader(HTMLParser):
         # JSON for scripts is no script.
         if tag == "script" and "src" not in given and "json" not in (given.get("type") or ""):
             self.found.append("<script>")
-        self.found += [name for name, value in attrs if name.startswith("on") or (value or "").startswith("javascript:")]
+        self.found += [
+            name for name, value in attrs if name.startswith("on") or (value or "").startswith("javascript:")
+        ]
 
 
 def test_reading_changes_nothing_and_every_page_keeps_the_browsers_rules(own: Stranger):
@@ -88,11 +95,21 @@ def test_reading_changes_nothing_and_every_page_keeps_the_browsers_rules(own: St
 def broken_rules(answer: Any) -> list[str]:
     """What the answer's headers lack."""
     policy = answer.headers["Content-Security-Policy"]
-    wanted = ["default-src 'none'", "script-src 'self' 'unsafe-eval'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"]
+    wanted = [
+        "default-src 'none'",
+        "script-src 'self' 'unsafe-eval'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+    ]
     lacks = [part for part in wanted if part not in policy.split("; ")]
     headers = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
     lacks += [name for name, value in headers.items() if answer.headers.get(name) != value]
-    return lacks + [name for name in ("Permissions-Policy", "X-Request-Id") if name not in answer.headers] + ["failed"] * (answer.status_code >= 500)
+    return (
+        lacks
+        + [name for name in ("Permissions-Policy", "X-Request-Id") if name not in answer.headers]
+        + ["failed"] * (answer.status_code >= 500)
+    )
 
 
 def test_pages_are_for_the_signed_in(own: Stranger):
@@ -109,7 +126,10 @@ def test_pages_are_for_the_signed_in(own: Stranger):
 def test_what_is_no_page_may_do_nothing_in_a_browser(path: str, db: None):
     answer = Client().get(path)
 
-    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    assert (
+        answer.headers["Content-Security-Policy"]
+        == "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 
 
 def test_the_interfaces_own_page_runs_no_script_of_its_own_text(db: None):
@@ -137,10 +157,16 @@ def test_other_addresses_lead_somewhere(db: None):
 def test_a_page_for_every_model_or_a_place_on_one(own: Stranger):
     request = enter(owner_of(own.organization)).get("/admin/").wsgi_request
     call = Appointment.objects.of(own.organization).first()
-    shown = {page.model for page in PAGES} | {inline.model for page in PAGES for inline in [*page.inlines, *page.get_inlines(request, call)]}
+    shown = {page.model for page in PAGES} | {
+        inline.model for page in PAGES for inline in [*page.inlines, *page.get_inlines(request, call)]
+    }
 
     without = {model.__name__ for model in own.rows if model not in shown}
-    assert without == {"MailPreference", "Replay", "RowCount"}  # a button of the member's page; a part of the endpoint's; a number that lists show
+    assert without == {
+        "MailPreference",
+        "Replay",
+        "RowCount",
+    }  # a button of the member's page; a part of the endpoint's; a number that lists show
 
 
 def test_signing_in_gives_a_new_session_and_a_new_password_ends_all(host: Membership):
@@ -157,13 +183,24 @@ def test_signing_in_gives_a_new_session_and_a_new_password_ends_all(host: Member
     host.user.set_password("another horse battery")
     host.user.save()
 
-    assert (answer.status_code, cookie.value != fixed, bool(cookie["httponly"]), cookie["samesite"]) == (302, True, True, "Lax")
+    assert (answer.status_code, cookie.value != fixed, bool(cookie["httponly"]), cookie["samesite"]) == (
+        302,
+        True,
+        True,
+        "Lax",
+    )
     assert [client.get("/admin/").status_code for client in (person, elsewhere)] == [302, 302]
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "http:///evil.example", "javascript:alert(1)", "\\\\evil.example"])
+@pytest.mark.parametrize(
+    "target",
+    ["https://evil.example/", "//evil.example", "http:///evil.example", "javascript:alert(1)", "\\\\evil.example"],
+)
 def test_after_signing_in_nobody_is_led_elsewhere(target: str, host: Membership):
-    answer = Client().post(f"{reverse('admin:login')}?next={target}", {"username": host.user.email, "password": "secret-of-tests", "next": target})
+    answer = Client().post(
+        f"{reverse('admin:login')}?next={target}",
+        {"username": host.user.email, "password": "secret-of-tests", "next": target},
+    )
 
     assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/")
 

@@ -19,7 +19,14 @@ from tests.hostile.site_map import enter
 
 RANKS = [Role.SETTER, Role.CLOSER, Role.SALES_OPS, Role.MANAGER, Role.OWNER]
 ROOT = Path(__file__).resolve().parents[2]
-MORE = {"is_staff": "on", "is_superuser": "on", "is_active": "on", "user_permissions": "1", "groups": "1", "wants_mail": "on"}
+MORE = {
+    "is_staff": "on",
+    "is_superuser": "on",
+    "is_active": "on",
+    "user_permissions": "1",
+    "groups": "1",
+    "wants_mail": "on",
+}
 
 
 def sent(client: Any, member: Membership, **fields: str) -> None:
@@ -31,15 +38,29 @@ def sent(client: Any, member: Membership, **fields: str) -> None:
 
 
 @pytest.mark.parametrize("role", RANKS[:-1])
-def test_nobody_raises_themselves_or_changes_their_organization(role: Role, organization: Organization, stranger: Organization):
+def test_nobody_raises_themselves_or_changes_their_organization(
+    role: Role, organization: Organization, stranger: Organization
+):
     member = make_member(organization, "climber@acme.example", role=role)
     client = enter(member)
 
     for wanted in RANKS[RANKS.index(role) + 1 :]:
-        sent(client, member, role=wanted, organization=str(stranger.pk), organization_id=str(stranger.pk), user=owner_of(organization).user_id)
+        sent(
+            client,
+            member,
+            role=wanted,
+            organization=str(stranger.pk),
+            organization_id=str(stranger.pk),
+            user=owner_of(organization).user_id,
+        )
 
     member = Membership.objects.of(organization).select_related("user").get(pk=member.pk)
-    assert (member.role, member.user.email, member.user.is_superuser, member.user.is_staff) == (role, "climber@acme.example", False, True)
+    assert (member.role, member.user.email, member.user.is_superuser, member.user.is_staff) == (
+        role,
+        "climber@acme.example",
+        False,
+        True,
+    )
     assert list(member.user.user_permissions.all()) == []
 
 
@@ -49,7 +70,10 @@ def test_nobody_gives_a_role_above_their_own(role: Role, organization: Organizat
     other = make_member(organization, "friend@acme.example", role=Role.SETTER)
 
     for wanted in RANKS[RANKS.index(role) + 1 :]:
-        client.post(url(Membership, "add"), {"email": f"{wanted}@acme.example", "first_name": "", "last_name": "", "role": wanted})
+        client.post(
+            url(Membership, "add"),
+            {"email": f"{wanted}@acme.example", "first_name": "", "last_name": "", "role": wanted},
+        )
         client.post(url(Membership, "change", other.pk), {"role": wanted, "is_active": "on"})
 
     above = RANKS[RANKS.index(role) + 1 :]
@@ -74,25 +98,49 @@ def test_each_privileged_act_leaves_a_line_that_says_who(organization: Organizat
     key = ApiKey.objects.of(organization).get()
     owner.post(url(ApiKey, "rotate", key.pk), {"overlap": "1h"})
     owner.post(url(ApiKey, "revoke", key.pk))
-    owner.post(url(Membership, "change", member.pk), form_data(owner, url(Membership, "change", member.pk), role="MANAGER"))
+    owner.post(
+        url(Membership, "change", member.pk), form_data(owner, url(Membership, "change", member.pk), role="MANAGER")
+    )
     owner.post(url(Membership, "make_password_link", member.pk))
     owner.post(url(Organization, "connect_slack", organization.pk), {"url": ""})
 
     lines = LogEntry.objects.order_by("id").values_list("content_type__model", "change_message", "user__email")
     assert {who for _, _, who in lines} == {"owner@acme.example"}
-    assert [model for model, _, _ in lines] == ["apikey", "apikey", "apikey", "apikey", "membership", "membership", "organization"]
+    assert [model for model, _, _ in lines] == [
+        "apikey",
+        "apikey",
+        "apikey",
+        "apikey",
+        "membership",
+        "membership",
+        "organization",
+    ]
 
 
 def started(*command: str, **given: str) -> "subprocess.CompletedProcess[str]":
     """The service's command line with these variables, on a server's settings."""
-    own = {"SECRET_KEY": "kL9#" * 15, "BASE_URL": "https://pipeline.example", "ALLOWED_HOSTS": "pipeline.example", **given}
-    return subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
+    own = {
+        "SECRET_KEY": "kL9#" * 15,
+        "BASE_URL": "https://pipeline.example",
+        "ALLOWED_HOSTS": "pipeline.example",
+        **given,
+    }
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_servers_settings_leave_djangos_own_check_nothing_to_say():
     checked = started("check", "--deploy", "--fail-level", "WARNING", SECRET_KEY=Fernet.generate_key().decode() * 2)
 
-    assert (checked.returncode, checked.stdout) == (0, "System check identified no issues (0 silenced).\n"), checked.stderr
+    assert (checked.returncode, checked.stdout) == (0, "System check identified no issues (0 silenced).\n"), (
+        checked.stderr
+    )
 
 
 def test_without_debug_and_with_safe_cookies():

@@ -92,7 +92,18 @@ TOP_LEVELS = [
 @each_body
 def test_a_top_level_that_is_no_object_is_400(untouched, sender, call):
     good = json.dumps(GOOD[call])
-    for body in [*TOP_LEVELS, f"[{good}]", f"{good}{good}", f"{good},", f"[{good}", good[:-1], f"\ufeff{good}", f"{good}//", f"){'}'}]',\n{good}", f"a={good}"]:
+    for body in [
+        *TOP_LEVELS,
+        f"[{good}]",
+        f"{good}{good}",
+        f"{good},",
+        f"[{good}",
+        good[:-1],
+        f"\ufeff{good}",
+        f"{good}//",
+        f"){'}'}]',\n{good}",
+        f"a={good}",
+    ]:
         unreadable(sender.send(call, body))
 
 
@@ -200,7 +211,13 @@ def test_a_media_type_that_only_looks_like_json_is_415(untouched, sender, call):
 
 @each_body
 def test_a_body_over_the_limit_is_413_whatever_is_in_it(untouched, sender, call):
-    for body in [b" " * (MIB + 1), b"\x00" * (2 * MIB), b"[" * (3 * MIB), json.dumps(GOOD[call]).encode().ljust(MIB + 1), b'{"a":"' + b"b" * 10 * MIB + b'"}']:
+    for body in [
+        b" " * (MIB + 1),
+        b"\x00" * (2 * MIB),
+        b"[" * (3 * MIB),
+        json.dumps(GOOD[call]).encode().ljust(MIB + 1),
+        b'{"a":"' + b"b" * 10 * MIB + b'"}',
+    ]:
         answer = sender.send(call, body)
         assert (answer.status_code, answer.json()["status"]) == (413, "error")
 
@@ -221,7 +238,10 @@ def test_no_answer_grows_with_the_request(untouched, sender):
         "many bad answers": with_value(SUBMIT, "questions_answers", f"[{'{},' * 49}{{}}]"),
     }
 
-    answers = {what: sender.send(SUBMIT if "answers" in what or "source" in what else CREATE, body) for what, body in bodies.items()}
+    answers = {
+        what: sender.send(SUBMIT if "answers" in what or "source" in what else CREATE, body)
+        for what, body in bodies.items()
+    }
 
     assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(bodies, 400)
     assert [what for what, answer in answers.items() if len(answer.content) > SHORT] == []

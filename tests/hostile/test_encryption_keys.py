@@ -7,7 +7,7 @@ import pytest
 from cryptography.fernet import Fernet, InvalidToken
 
 from organizations.models import Organization
-from pipeline_backend.encryption import cipher
+from pipeline_backend.db.encryption import cipher
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 
@@ -33,6 +33,9 @@ def test_secrets_stay_readable_with_a_new_key_in_front(settings: Any, organizati
 
     assert set(Endpoint.objects.of(organization).values_list("secret", flat=True)) == {before, after}
     use(settings, new)
-    assert Endpoint.objects.of(organization).filter(url="https://new.example/in").values_list("secret", flat=True).get() == after
+    assert (
+        Endpoint.objects.of(organization).filter(url="https://new.example/in").values_list("secret", flat=True).get()
+        == after
+    )
     with pytest.raises(InvalidToken):
         Endpoint.objects.of(organization).filter(url="https://old.example/in").values_list("secret", flat=True).get()

@@ -12,8 +12,42 @@ from tests.hostile.interface import CANCEL, CREATE, GOOD, UNKNOWN, Field, bodies
 from tests.hostile.tally import Sender
 
 WRONG = {
-    "string": ["5", "0", "-1", "1.5", "1e3", "1e15", "9" * 400, "true", "false", "[]", "{}", '["a"]', '{"a":"b"}', "[[]]", "[null]"],
-    "integer": ['"5"', '"1"', "5.0", "1.5", "1e1", "0.1", "true", "false", "[]", "{}", "[1]", '{"a":1}', "0", "-0", "-1", "9" * 400, "2147483648"],
+    "string": [
+        "5",
+        "0",
+        "-1",
+        "1.5",
+        "1e3",
+        "1e15",
+        "9" * 400,
+        "true",
+        "false",
+        "[]",
+        "{}",
+        '["a"]',
+        '{"a":"b"}',
+        "[[]]",
+        "[null]",
+    ],
+    "integer": [
+        '"5"',
+        '"1"',
+        "5.0",
+        "1.5",
+        "1e1",
+        "0.1",
+        "true",
+        "false",
+        "[]",
+        "{}",
+        "[1]",
+        '{"a":1}',
+        "0",
+        "-0",
+        "-1",
+        "9" * 400,
+        "2147483648",
+    ],
     "array": ['"a"', "5", "0", "true", "false", "{}", '{"0":{}}', '{"question":"Why?"}'],
     "object": ['"a"', "5", "0", "true", "false", "[]", '["utm_source"]', "[[]]"],
 }
@@ -109,7 +143,20 @@ MALFORMED = {
         "2027-01-05T10:00:00Z\\u0000",
         "2027-W01-2",
     ],
-    "enum": ["", " ", "manual", "MANUAL ", " MANUAL", "SCHEDULER_B", "MANUAL,OTHER", "MANUAL\\n", "\\u041cANUAL", "None", "null", "*"],
+    "enum": [
+        "",
+        " ",
+        "manual",
+        "MANUAL ",
+        " MANUAL",
+        "SCHEDULER_B",
+        "MANUAL,OTHER",
+        "MANUAL\\n",
+        "\\u041cANUAL",
+        "None",
+        "null",
+        "*",
+    ],
     "": [],
 }
 NOTHING = ["null", '""', '" "', '"\\t\\r\\n"', '"\\u3000"', '"\\u2003\\u00a0"', '"\\u001f"']
@@ -190,7 +237,9 @@ def test_the_longest_text_is_taken(sender, field):
         answer = sender.send(field.call, with_value(field.call, field.path, f'"{text}"'))
 
         # A long reference is another one: nothing is booked under it.
-        assert answer.status_code in ({404} if (field.call, field.path) == (CANCEL, "external_reference") else {200, 201}), answer.json()
+        assert answer.status_code in (
+            {404} if (field.call, field.path) == (CANCEL, "external_reference") else {200, 201}
+        ), answer.json()
 
 
 def is_required(field: Field) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from organizations.keys import KeyText, new_key
+from organizations.keys import ParsedApiKey, new_key
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key, rotate_key
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 from tests.client import Api
 from tests.factories import make_api, make_organization
 
@@ -56,7 +56,7 @@ def of_an_inactive_organization(organization: Organization) -> str | None:
 
 def with_anothers_secret(organization: Organization) -> str | None:
     """Its id is known, and its checksum right."""
-    return KeyText(key_id=row_of(make_api(organization)).key_id, secret=new_key().secret).text
+    return ParsedApiKey(key_id=row_of(make_api(organization)).key_id, secret=new_key().secret).text
 
 
 def twice(organization: Organization) -> str | None:
@@ -89,7 +89,9 @@ def seen(answer: Any) -> tuple[int, bytes, dict[str, str]]:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS"])
-def test_nobody_can_tell_what_is_wrong_with_a_key_or_which_addresses_there_are(path: str, method: str, organization: Organization):
+def test_nobody_can_tell_what_is_wrong_with_a_key_or_which_addresses_there_are(
+    path: str, method: str, organization: Organization
+):
     first = seen(Api(None).raw(method, "/api/external/statuses"))
 
     answers = {name: seen(Api(make(organization)).raw(method, path)) for name, make in WRONG.items()}
@@ -110,7 +112,9 @@ def test_no_use_of_unknown_keys_is_noted_and_no_row_is_touched(organization: Org
     for make in (with_anothers_secret, WRONG["unknown"], WRONG["checksum"]):
         Api(make(organization)).get(PATHS[0])
 
-    assert list(ApiKey.unscoped.exclude(pk__in=[row["id"] for row in before]).values_list("last_used_at", flat=True)) == [None, None]
+    assert list(
+        ApiKey.unscoped.exclude(pk__in=[row["id"] for row in before]).values_list("last_used_at", flat=True)
+    ) == [None, None]
     assert list(ApiKey.unscoped.filter(pk__in=[row["id"] for row in before]).values()) == before
 
 
@@ -126,5 +130,6 @@ def test_how_long_a_refusal_takes_says_little(organization: Organization, settin
             seconds[name].append(time.perf_counter() - started)
 
     medians = {name: statistics.median(measured) for name, measured in seconds.items()}
+    ratio = medians["wrong secret"] / medians["unknown id"]
     with capsys.disabled():
-        print(f"\nrefusals, medians of {SAMPLES}: wrong secret / unknown id = {medians['wrong secret'] / medians['unknown id']:.3f}")  # noqa: T201
+        print(f"\nrefusals, medians of {SAMPLES}: wrong secret / unknown id = {ratio:.3f}")  # noqa: T201

@@ -71,7 +71,11 @@ def routes(patterns: Any = None, prefix: str = "/") -> Iterator[str]:
         if hasattr(entry, "url_patterns"):
             yield from routes(entry.url_patterns, path)
         elif path.startswith("/api/") and str(entry.pattern):
-            yield from (f"{method.upper()} {path}" for method in getattr(entry.callback, "actions", {"get": ""}) if method != "head")
+            yield from (
+                f"{method.upper()} {path}"
+                for method in getattr(entry.callback, "actions", {"get": ""})
+                if method != "head"
+            )
 
 
 @pytest.fixture
@@ -119,12 +123,30 @@ def test_a_bent_path_is_no_path(ask, organization, call):
 
     for other in bent(path):
         answer = ask(f"{method} {other}")
-        assert (answer.status_code, answer.headers["Content-Type"]) in {(404, "application/json"), (405, "application/json")}, other
+        assert (answer.status_code, answer.headers["Content-Type"]) in {
+            (404, "application/json"),
+            (405, "application/json"),
+        }, other
 
     assert everything(organization) == before
 
 
-METHODS = ["HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "CONNECT", "PATCH", "POST", "PROPFIND", "LOCK", "SEARCH", "A" * 300, "get", "Post"]
+METHODS = [
+    "HEAD",
+    "OPTIONS",
+    "PUT",
+    "DELETE",
+    "TRACE",
+    "CONNECT",
+    "PATCH",
+    "POST",
+    "PROPFIND",
+    "LOCK",
+    "SEARCH",
+    "A" * 300,
+    "get",
+    "Post",
+]
 
 
 @pytest.mark.parametrize("call", [*operations(), *BESIDE_THE_INTERFACE])
@@ -143,7 +165,11 @@ def test_the_document_is_only_read(path):
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]:
         answer = Api(None).raw(method, path, b"{}")
 
-        assert (answer.status_code, answer.headers["Content-Type"], answer.json()["status"]) == (405, "application/json", "error")
+        assert (answer.status_code, answer.headers["Content-Type"], answer.json()["status"]) == (
+            405,
+            "application/json",
+            "error",
+        )
 
 
 OVERRIDES = ["x_http_method_override", "x_method_override", "x_http_method"]

@@ -6,7 +6,16 @@ from tests.client import Api
 from tests.contract.expect import bad
 
 OF_NO_COUNTRY = ["+80012345678", "+979123456789", "+8821612345678", "+88312345678901", "+870123456789"]
-ODD = ["0" * 10_000, "+" * 10_000, "٠٢٠ ٧٩٤٦ ٠٠٠٠", "+1-800-FLOWERS;ext=" + "9" * 500, "tel:;phone-context=+", "\x1b[31m", "+", "1e10"]
+ODD = [
+    "0" * 10_000,
+    "+" * 10_000,
+    "٠٢٠ ٧٩٤٦ ٠٠٠٠",
+    "+1-800-FLOWERS;ext=" + "9" * 500,
+    "tel:;phone-context=+",
+    "\x1b[31m",
+    "+",
+    "1e10",
+]
 
 
 @pytest.mark.parametrize("phone", [*OF_NO_COUNTRY, *ODD], ids=lambda phone: repr(phone[:20]))

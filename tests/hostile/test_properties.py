@@ -106,11 +106,21 @@ def test_a_text_is_a_moment_or_named(unlimited, api, figures, text):
         bad(answer, "schedule_time")
 
 
-numbers = st.integers() | st.integers(min_value=10**15, max_value=10**40) | st.just(2**53 - 1) | st.just(2**53) | st.just(10**30)
+numbers = (
+    st.integers()
+    | st.integers(min_value=10**15, max_value=10**40)
+    | st.just(2**53 - 1)
+    | st.just(2**53)
+    | st.just(10**30)
+)
 
 
 @bounded
-@given(path=st.sampled_from([path for path in LISTS if not path.endswith("events")]), page=numbers, limit=numbers | st.integers(1, 100))
+@given(
+    path=st.sampled_from([path for path in LISTS if not path.endswith("events")]),
+    page=numbers,
+    limit=numbers | st.integers(1, 100),
+)
 def test_every_page_that_can_be_counted_is_there(unlimited, api, figures, path, page, limit):
     tried(figures, "generated", 1)
     wrong = [name for name, value, most in [("page", page, 2**53 - 1), ("limit", limit, 100)] if not 1 <= value <= most]
@@ -125,10 +135,19 @@ def test_every_page_that_can_be_counted_is_there(unlimited, api, figures, path, 
 
 
 @bounded
-@given(path=st.sampled_from(LISTS), values=st.lists(texts | st.uuids().map(str), min_size=1, max_size=20), data=st.data())
+@given(
+    path=st.sampled_from(LISTS), values=st.lists(texts | st.uuids().map(str), min_size=1, max_size=20), data=st.data()
+)
 def test_a_filter_finds_or_is_named(unlimited, api, figures, path, values, data):
     tried(figures, "generated", 1)
-    names = data.draw(st.lists(st.sampled_from([one.name for one in parameters() if one.path == path]), min_size=1, max_size=len(values), unique=True))
+    names = data.draw(
+        st.lists(
+            st.sampled_from([one.name for one in parameters() if one.path == path]),
+            min_size=1,
+            max_size=len(values),
+            unique=True,
+        )
+    )
 
     answer = api.get(path, dict(zip(names, values, strict=False)))
 

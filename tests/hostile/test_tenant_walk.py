@@ -119,11 +119,16 @@ def test_the_stranger_has_a_row_of_everything(theirs: Stranger):
 
 def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
     for route in ADMIN_ROUTES:
-        opened = walk.get(route.with_ids({"object_id": str(walk.own_row(route.page).pk)})) if asks_for_row(route) else None
+        opened = (
+            walk.get(route.with_ids({"object_id": str(walk.own_row(route.page).pk)})) if asks_for_row(route) else None
+        )
         own = form_of(opened) if opened else {}
         for values in walk.stranger.fillings(route):
             address = route.with_ids(values)
-            seen, tried = walk.get(address, None, *values.values()), walk.post(address, {**own, **SURE, "_save": "Save"}, *values.values())
+            seen, tried = (
+                walk.get(address, None, *values.values()),
+                walk.post(address, {**own, **SURE, "_save": "Save"}, *values.values()),
+            )
             if asks_for_row(route) and {seen.status_code, tried.status_code} - {301, 302, 403, 404}:
                 walk.findings.append(f"{address} was answered with {seen.status_code}, {tried.status_code}")
         if opened and opened.status_code == 200:
@@ -138,18 +143,28 @@ def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
 def send_by_hand(walk: Walk, page: Any, address: str, opened: Any) -> None:
     """The form as it is, but with rows of the stranger wherever a row can be named, whether there is a field for it or not."""
     offered = {name: walk.stranger.id_of(field.queryset.model) for name, field in fields_of(opened).items()}
-    pointing = {field.name: walk.stranger.id_of(field.related_model) for field in page.opts.fields if field.related_model in walk.stranger.rows}
+    pointing = {
+        field.name: walk.stranger.id_of(field.related_model)
+        for field in page.opts.fields
+        if field.related_model in walk.stranger.rows
+    }
     if not offered | pointing:
         return
     by_id = {f"{name}_id": id for name, id in pointing.items()}
-    answer = walk.post(address, {**form_of(opened), "_save": "Save", **pointing, **by_id, **offered}, *walk.stranger.ids)
+    answer = walk.post(
+        address, {**form_of(opened), "_save": "Save", **pointing, **by_id, **offered}, *walk.stranger.ids
+    )
     taken = set(offered) - refused_fields(answer)
     walk.findings += [f"{address} took {name} of the stranger" for name in taken]
 
 
 def test_no_list_shows_the_stranger_however_it_is_asked(walk: Walk):
     for page in PAGES:
-        related = {field.name: walk.stranger.id_of(field.related_model) for field in page.opts.fields if field.related_model in walk.stranger.rows}
+        related = {
+            field.name: walk.stranger.id_of(field.related_model)
+            for field in page.opts.fields
+            if field.related_model in walk.stranger.rows
+        }
         queries: list[dict[str, str]] = [{}, {"q": "zyxwv"}, {"q": walk.stranger.id_of(page.model)}]
         queries += [{f"{name}__id__exact": id} for name, id in related.items()]
         for query in queries:
@@ -190,5 +205,7 @@ def refused_fields(answer: Any) -> set[str]:
 def test_ids_are_escaped_as_the_admin_does(theirs: Stranger):
     id = theirs.id_of(User)
 
-    assert [route.with_ids({"object_id": id}) for route in ADMIN_ROUTES if route.name == "organizations_user_change"] == [url(User, "change", id)]
+    assert [
+        route.with_ids({"object_id": id}) for route in ADMIN_ROUTES if route.name == "organizations_user_change"
+    ] == [url(User, "change", id)]
     assert quote(id) in url(User, "change", id)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from organizations.models import Membership, Organization
-from pipeline_backend.documents import document
+from pipeline_backend.web.openapi_views import rendered_schema
 from tests.admin.worlds import furnish, furnish_replays
 from tests.client import TIME, Api
 from tests.factories import everything, make_api, make_member
@@ -54,20 +54,28 @@ def ours(organization: Organization) -> Api:
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Path, method and what the document says, of each."""
-    for path, item in json.loads(document())["paths"].items():
+    for path, item in json.loads(rendered_schema())["paths"].items():
         yield from ((path, method, item[method]) for method in METHODS if method in item)
 
 
 def values_of(theirs: Stranger) -> list[str]:
     """An id of each kind of row, and what else names something of the stranger."""
     ids = [theirs.id_of(model) for model, rows in theirs.rows.items() if rows]
-    return [*ids, "sol@zyxwv.example", "zyxwv@leads.example", "zyxwv", "zyxwv call", "zyxwv campaign", str(theirs.rows[Membership][-1].user_id)]
+    return [
+        *ids,
+        "sol@zyxwv.example",
+        "zyxwv@leads.example",
+        "zyxwv",
+        "zyxwv call",
+        "zyxwv campaign",
+        str(theirs.rows[Membership][-1].user_id),
+    ]
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema behind a reference."""
     name = schema.get("$ref", "").rpartition("/")[2]
-    return dict(json.loads(document())["components"]["schemas"][name]) if name else schema
+    return dict(json.loads(rendered_schema())["components"]["schemas"][name]) if name else schema
 
 
 def body_schema(operation: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +111,9 @@ def filled(route: Route, id: str) -> str:
 
 def ask(api: Api, method: str, path: str) -> Any:
     """A request that gets past what is asked of its body."""
-    return api.raw(method.upper(), path, json.dumps({name: value for name, value in OWN.items() if name == "status_id"}))
+    return api.raw(
+        method.upper(), path, json.dumps({name: value for name, value in OWN.items() if name == "status_id"})
+    )
 
 
 def test_a_parameter_finds_nothing_of_the_stranger(ours: Api, theirs: Stranger):
@@ -130,7 +140,15 @@ def test_a_body_reaches_nothing_of_the_stranger(ours: Api, theirs: Stranger):
             findings.append(f"{method} {path} has a body that the document does not show")
         for name, schema in fields.items():
             for value in fitting(schema, theirs):
-                findings += sent(ours, theirs, before, method, path.replace("{id}", UNKNOWN), {**own, name: nested(schema, value)}, value)
+                findings += sent(
+                    ours,
+                    theirs,
+                    before,
+                    method,
+                    path.replace("{id}", UNKNOWN),
+                    {**own, name: nested(schema, value)},
+                    value,
+                )
     assert findings == []
 
 
@@ -138,7 +156,11 @@ def fitting(schema: dict[str, Any], theirs: Stranger) -> list[str]:
     """For an id every id; for a text what names something; for an object both."""
     values = values_of(theirs)
     is_id = schema.get("format") == "uuid"
-    return values if resolved(schema).get("properties") else [value for value in values if (value in theirs.ids and "_" not in value) == is_id]
+    return (
+        values
+        if resolved(schema).get("properties")
+        else [value for value in values if (value in theirs.ids and "_" not in value) == is_id]
+    )
 
 
 def nested(schema: dict[str, Any], value: str) -> Any:
@@ -147,7 +169,9 @@ def nested(schema: dict[str, Any], value: str) -> Any:
     return dict.fromkeys(inner, value) if inner else value
 
 
-def sent(ours: Api, theirs: Stranger, before: Any, method: str, path: str, body: dict[str, Any], value: str) -> list[str]:
+def sent(
+    ours: Api, theirs: Stranger, before: Any, method: str, path: str, body: dict[str, Any], value: str
+) -> list[str]:
     """What is wrong with the answer, or with what it did."""
     with undone() as writes:
         answer = getattr(ours, method)(path, body)
@@ -161,10 +185,18 @@ def sent(ours: Api, theirs: Stranger, before: Any, method: str, path: str, body:
 
 
 def test_the_walk_sends_bodies_that_are_taken(ours: Api):
-    own = {path: {name: OWN[name] for name in body_schema(operation) if name in OWN} for path, method, operation in operations() if method == "post"}
+    own = {
+        path: {name: OWN[name] for name in body_schema(operation) if name in OWN}
+        for path, method, operation in operations()
+        if method == "post"
+    }
 
     with undone():
         codes = {path: ours.post(path, body).status_code for path, body in own.items()}
 
     # One after the other: the cancel has the booking's reference, the opt-in its lead.
-    assert codes == {"/api/external/appointments": 201, "/api/external/appointments/cancel": 200, "/api/opt-in/submit": 200}
+    assert codes == {
+        "/api/external/appointments": 201,
+        "/api/external/appointments/cancel": 200,
+        "/api/opt-in/submit": 200,
+    }

@@ -36,7 +36,9 @@ TEXTS = {
 
 def raw_markup(page: str) -> list[str]:
     """What of the texts a page's browser would run."""
-    return [mark for mark in ("<script>alert", "<img src=x", '" onmouseover="alert', "<b>body</b>", "49{%") if mark in page]
+    return [
+        mark for mark in ("<script>alert", "<img src=x", '" onmouseover="alert', "<b>body</b>", "49{%") if mark in page
+    ]
 
 
 def trimmed(text: Any) -> Any:

@@ -25,11 +25,21 @@ class Wire:
     def __init__(self, port: int, key: str) -> None:
         self.port, self.key = port, key
 
-    def request(self, call: str, *headers: bytes | str, body: bytes | None = None, version: str = "1.1", key: str | None = None) -> bytes:
+    def request(
+        self, call: str, *headers: bytes | str, body: bytes | None = None, version: str = "1.1", key: str | None = None
+    ) -> bytes:
         """A request's bytes, with a length if there is a body."""
         given = [f"x-api-key: {self.key if key is None else key}", "Host: localhost", "Connection: close", *headers]
-        lines = [f"{call} HTTP/{version}", *given, *([f"Content-Length: {len(body)}", "Content-Type: application/json"] if body is not None else [])]
-        return b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in lines) + b"\r\n\r\n" + (body or b"")
+        lines = [
+            f"{call} HTTP/{version}",
+            *given,
+            *([f"Content-Length: {len(body)}", "Content-Type: application/json"] if body is not None else []),
+        ]
+        return (
+            b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in lines)
+            + b"\r\n\r\n"
+            + (body or b"")
+        )
 
     def say(self, data: bytes | Iterable[bytes]) -> Reply:
         """Send it, as far as the server listens, and take the answer."""
@@ -43,7 +53,9 @@ class Wire:
         """Send it, and be gone."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as line:
             line.sendall(data)
-            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")  # a reset, not a goodbye
+            line.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00"
+            )  # a reset, not a goodbye
 
 
 def take(line: socket.socket, *, is_head: bool) -> Reply:

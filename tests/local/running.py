@@ -23,7 +23,9 @@ class Run:
         self.log_file = root / f"{time.monotonic_ns()}.log"
         words = [sys.executable, str(STANDIN), str(root), json.dumps(parts)]
         with self.log_file.open("wb") as log:
-            self.process = subprocess.Popen(words, stdout=log, stderr=log, env={**environment, "PORT": str(port)}, start_new_session=True)
+            self.process = subprocess.Popen(
+                words, stdout=log, stderr=log, env={**environment, "PORT": str(port)}, start_new_session=True
+            )
         self.family: dict[int, str | None] = {}
 
     @property

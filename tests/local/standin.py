@@ -7,7 +7,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT))
 
-from pipeline_backend.local import parts  # noqa: E402 - only now it is found
+from pipeline_backend.local import process_group  # noqa: E402 - only now it is found
 from pipeline_backend.local.run import Plan, run  # noqa: E402 - the same
 
 BASE = """
@@ -55,5 +55,5 @@ def plan(port: int, data: Path) -> Plan:
 
 
 if __name__ == "__main__":
-    parts.PATIENCE = parts.LEFTOVER_PATIENCE = 1
+    process_group.PATIENCE = process_group.LEFTOVER_PATIENCE = 1
     sys.exit(run(Path(sys.argv[1]), plan))

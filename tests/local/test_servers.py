@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import redis
 
-from pipeline_backend.local import Refusal, as_root, processes
+from pipeline_backend.local import StartupError, as_root, processes
 from pipeline_backend.local.embedded import Postgres, Redis
 from tests.local.running import descendants, eventually
 
@@ -40,7 +40,9 @@ def test_a_password_is_needed_and_shows_on_no_command_line(postgres: Postgres, v
     everything = "".join(processes.command_line(pid) for pid in psutil.pids())
     assert postgres.password not in everything
     assert valkey.password not in everything
-    assert {path.stat().st_mode & 0o077 for server in (postgres, valkey) for path in server.folder.rglob("password")} == {0}
+    assert {
+        path.stat().st_mode & 0o077 for server in (postgres, valkey) for path in server.folder.rglob("password")
+    } == {0}
 
 
 def test_a_restart_keeps_the_data(cluster: Path, valkey: Redis) -> None:
@@ -90,7 +92,7 @@ def test_a_start_that_fails_says_why(postgres: Postgres) -> None:
     version = (postgres.data / "PG_VERSION").read_text()
     (postgres.data / "PG_VERSION").write_text("9.6\n")
 
-    with pytest.raises(Refusal, match=r"initialized by PostgreSQL version 9\.6"):
+    with pytest.raises(StartupError, match=r"initialized by PostgreSQL version 9\.6"):
         postgres.start()
     (postgres.data / "PG_VERSION").write_text(version)
 
@@ -114,7 +116,9 @@ def test_started_by_root_no_folder_changes_its_mode(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL makes a difference for root alone")
 @pytest.mark.parametrize("plant", ["a link", "a stranger's folder", "everybody's folder"])
-def test_started_by_root_a_planted_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: str) -> None:
+def test_started_by_root_a_planted_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: str
+) -> None:
     planted = tmp_path / "planted"
     (tmp_path / "elsewhere").mkdir()
     planted.symlink_to(tmp_path / "elsewhere") if plant == "a link" else planted.mkdir()
@@ -124,12 +128,14 @@ def test_started_by_root_a_planted_folder_is_refused(tmp_path: Path, monkeypatch
         planted.chmod(0o777)
     monkeypatch.setattr("pipeline_backend.local.as_root.FOLDER", planted)
 
-    with pytest.raises(Refusal, match="not a folder of root's alone"):
+    with pytest.raises(StartupError, match="not a folder of root's alone"):
         Postgres(tmp_path / "postgres").start()
 
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def listening_addresses(*servers: Postgres | Redis) -> set[str]:
-    connections = [line for server in servers if server.process for line in psutil.Process(server.process.pid).net_connections()]
+    connections = [
+        line for server in servers if server.process for line in psutil.Process(server.process.pid).net_connections()
+    ]
     return {line.laddr.ip for line in connections if line.status == psutil.CONN_LISTEN}

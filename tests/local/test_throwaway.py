@@ -22,7 +22,9 @@ redis.Redis.from_url(os.environ["REDIS_URL"]).ping()
 def with_servers(folder: Path, code: str, **given: str) -> "subprocess.Popen[str]":
     given = {"DATABASE_URL": "", "REDIS_URL": "", "TMPDIR": str(folder), **given}
     words = [sys.executable, "-m", "pipeline_backend.local", "with-servers", sys.executable, "-c", ASK + code]
-    return subprocess.Popen(words, env={**os.environ, **given}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        words, env={**os.environ, **given}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    )
 
 
 def test_the_exit_code_is_the_commands_own_and_nothing_is_left(tmp_path: Path) -> None:

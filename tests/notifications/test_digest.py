@@ -7,15 +7,17 @@ import pytest
 
 from notifications.tasks import drain
 from organizations.models import Organization
-from pipeline_backend.digest import send
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.tasks import send_endpoint_digest
 from webhooks.models import Endpoint
 from webhooks.services import BY_STAFF, add_endpoint
 
 
 @pytest.fixture
 def endpoints(organization: Organization) -> list[Endpoint]:
-    return [add_endpoint(organization=organization, url=f"https://hooks{number}.example.com/")[0] for number in range(3)]
+    return [
+        add_endpoint(organization=organization, url=f"https://hooks{number}.example.com/")[0] for number in range(3)
+    ]
 
 
 def fail(endpoint: Endpoint, **state: Any) -> None:
@@ -23,11 +25,13 @@ def fail(endpoint: Endpoint, **state: Any) -> None:
 
 
 def tell(organization: Organization) -> None:
-    send()
+    send_endpoint_digest()
     drain(str(organization.pk))
 
 
-def test_all_that_fail_stand_in_one_mail_to_each_owner(organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]) -> None:
+def test_all_that_fail_stand_in_one_mail_to_each_owner(
+    organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
+) -> None:
     fail(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
     fail(endpoints[1], is_active=False, disabled_reason="The receiver answered 410 Gone", disabled_at=now())
 
@@ -40,7 +44,9 @@ def test_all_that_fail_stand_in_one_mail_to_each_owner(organization: Organizatio
     assert "hooks2.example.com" not in mail.body
 
 
-def test_nobody_is_told_the_same_twice(organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]) -> None:
+def test_nobody_is_told_the_same_twice(
+    organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
+) -> None:
     fail(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
 
     tell(organization)
@@ -49,17 +55,26 @@ def test_nobody_is_told_the_same_twice(organization: Organization, endpoints: li
     assert len(mailoutbox) == 1
 
 
-def test_an_endpoint_that_failed_and_is_then_given_up_is_told_again(organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]) -> None:
+def test_an_endpoint_that_failed_and_is_then_given_up_is_told_again(
+    organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
+) -> None:
     fail(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
     tell(organization)
-    fail(endpoints[0], is_active=False, disabled_reason="No delivery succeeded for 5 days", disabled_at=now() + timedelta(seconds=1))
+    fail(
+        endpoints[0],
+        is_active=False,
+        disabled_reason="No delivery succeeded for 5 days",
+        disabled_at=now() + timedelta(seconds=1),
+    )
 
     tell(organization)
 
     assert len(mailoutbox) == 2
 
 
-def test_what_staff_disabled_or_what_failed_just_now_is_no_news(organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]) -> None:
+def test_what_staff_disabled_or_what_failed_just_now_is_no_news(
+    organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
+) -> None:
     fail(endpoints[0], is_active=False, disabled_reason=BY_STAFF, disabled_at=now())
     fail(endpoints[1], failing_since=now() - timedelta(hours=1), failures=3)
 

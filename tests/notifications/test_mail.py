@@ -13,14 +13,21 @@ from notifications.tasks import drain
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from organizations.services import change_member
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.factories import make_member
 
 
 @pytest.fixture
 def setter(organization: Organization) -> Membership:
-    return make_member(organization, "sam@acme.example", role=Role.SETTER, first_name="Sam", last_name="Setter", time_zone="America/New_York")
+    return make_member(
+        organization,
+        "sam@acme.example",
+        role=Role.SETTER,
+        first_name="Sam",
+        last_name="Setter",
+        time_zone="America/New_York",
+    )
 
 
 def send(organization: Organization) -> None:
@@ -35,7 +42,11 @@ def part(mail: Any, kind: str) -> str:
     """The content of the first part of this type."""
     if kind == "text/plain":
         return mail.body
-    return next(content for content, mimetype in [(one.content, one.mimetype) for one in mail.alternatives] if mimetype.startswith(kind))
+    return next(
+        content
+        for content, mimetype in [(one.content, one.mimetype) for one in mail.alternatives]
+        if mimetype.startswith(kind)
+    )
 
 
 def invitation(mail: Any) -> Any:
@@ -44,8 +55,12 @@ def invitation(mail: Any) -> Any:
     return calendar, calendar.walk("VEVENT")[0]
 
 
-def test_a_booking_is_mailed_to_its_host_and_setter(api: Api, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]) -> None:
-    api.book(host_email=host.user.email, setter_email=setter.user.email, lead_first_name="Ada", lead_last_name="Lovelace")
+def test_a_booking_is_mailed_to_its_host_and_setter(
+    api: Api, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]
+) -> None:
+    api.book(
+        host_email=host.user.email, setter_email=setter.user.email, lead_first_name="Ada", lead_last_name="Lovelace"
+    )
 
     send(organization)
 
@@ -53,7 +68,9 @@ def test_a_booking_is_mailed_to_its_host_and_setter(api: Api, organization: Orga
     assert all(mail.subject.startswith("Call Booked: Ada Lovelace, ") for mail in mailoutbox)
 
 
-def test_a_booking_of_nobodys_goes_to_the_owners(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_a_booking_of_nobodys_goes_to_the_owners(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     api.book()
 
     send(organization)
@@ -61,18 +78,35 @@ def test_a_booking_of_nobodys_goes_to_the_owners(api: Api, organization: Organiz
     assert recipients(mailoutbox) == {"owner@acme.example"}
 
 
-def test_the_mail_says_who_when_where_and_why_in_text_and_html(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
-    id = api.book(host_email=host.user.email, meeting_url="https://meet.example/1", notes="Asked twice about prices", lead_phone="+14155552671")
+def test_the_mail_says_who_when_where_and_why_in_text_and_html(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
+    id = api.book(
+        host_email=host.user.email,
+        meeting_url="https://meet.example/1",
+        notes="Asked twice about prices",
+        lead_phone="+14155552671",
+    )
 
     send(organization)
 
     link = f"http://testserver/admin/appointments/appointment/{id.json()['data']['id']}/change/"
-    wanted = ["ada", "Strategy call", "Hana Host", "https://meet.example/1", "Asked twice about prices", "+14155552671", link]
+    wanted = [
+        "ada",
+        "Strategy call",
+        "Hana Host",
+        "https://meet.example/1",
+        "Asked twice about prices",
+        "+14155552671",
+        link,
+    ]
     for kind in ("text/plain", "text/html"):
         assert [word for word in wanted if word not in part(mailoutbox[0], kind)] == [], kind
 
 
-def test_times_are_shown_in_the_readers_zone(api: Api, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]) -> None:
+def test_times_are_shown_in_the_readers_zone(
+    api: Api, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]
+) -> None:
     api.book(host_email=host.user.email, setter_email=setter.user.email)
 
     send(organization)
@@ -84,7 +118,9 @@ def test_times_are_shown_in_the_readers_zone(api: Api, organization: Organizatio
     }
 
 
-def test_a_cancellation_is_mailed_too_and_takes_the_call_off_calendars(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_a_cancellation_is_mailed_too_and_takes_the_call_off_calendars(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     api.book(host_email=host.user.email)
     send(organization)
     api.cancel(notes="Found another coach")
@@ -101,7 +137,9 @@ def test_a_cancellation_is_mailed_too_and_takes_the_call_off_calendars(api: Api,
     assert (request["STATUS"], cancellation["STATUS"]) == ("CONFIRMED", "CANCELLED")
 
 
-def test_the_invitation_has_what_calendars_need(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_the_invitation_has_what_calendars_need(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     api.book(host_email=host.user.email, meeting_url="https://meet.example/1")
 
     send(organization)
@@ -116,10 +154,17 @@ def test_the_invitation_has_what_calendars_need(api: Api, organization: Organiza
     assert event["LOCATION"] == "https://meet.example/1"
 
 
-def test_rescheduling_updates_the_same_invitation(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_rescheduling_updates_the_same_invitation(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     id = api.book(host_email=host.user.email).json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
-    reschedule(organization=organization, actor=SYSTEM, appointment=appointment, to=datetime.fromisoformat("2027-01-06T11:00:00Z"))
+    reschedule(
+        organization=organization,
+        actor=SYSTEM,
+        appointment=appointment,
+        to=datetime.fromisoformat("2027-01-06T11:00:00Z"),
+    )
 
     send(organization)
 
@@ -129,7 +174,9 @@ def test_rescheduling_updates_the_same_invitation(api: Api, organization: Organi
     assert after["DTSTART"].dt == datetime.fromisoformat("2027-01-06T11:00:00Z")
 
 
-def test_a_member_can_switch_them_off(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_a_member_can_switch_them_off(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     change_member(member=host, role=host.role, is_active=True, wants_mail=False)
     api.book(host_email=host.user.email)
 
@@ -138,7 +185,9 @@ def test_a_member_can_switch_them_off(api: Api, organization: Organization, host
     assert mailoutbox == []
 
 
-def test_a_repeated_booking_or_cancellation_tells_nobody_again(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_a_repeated_booking_or_cancellation_tells_nobody_again(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     for _ in range(3):
         api.book(host_email=host.user.email)
     for _ in range(3):
@@ -149,7 +198,9 @@ def test_a_repeated_booking_or_cancellation_tells_nobody_again(api: Api, organiz
     assert [mail.subject.split(":")[0] for mail in mailoutbox] == ["Call Booked", "Call Canceled"]
 
 
-def test_no_name_can_write_into_the_mails_head(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_no_name_can_write_into_the_mails_head(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     api.book(host_email=host.user.email, lead_first_name="Ada\r\nBcc: all@example.com", lead_last_name="<b>Bold</b>")
 
     send(organization)
@@ -172,7 +223,7 @@ def test_a_mail_server_that_fails_is_tried_again(
 
     send(organization)
 
-    assert (waiting.state, waiting.last_error, waiting.attempts) == (State.PENDING, "mail_server", 1)
+    assert (waiting.state, waiting.last_error, waiting.attempt_count) == (State.PENDING, "mail_server", 1)
     assert len(mailoutbox) == 1
     assert Notification.objects.of(organization).get().state == State.DONE
 

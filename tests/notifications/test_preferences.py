@@ -9,7 +9,9 @@ from organizations.models import Membership, Organization
 from tests.client import Api
 
 
-def test_a_member_can_switch_off_one_kind_and_keep_the_others(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_a_member_can_switch_off_one_kind_and_keep_the_others(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     mute(member=host, kinds=[Kind.CALL_BOOKED])
     api.book(host_email=host.user.email)
     api.cancel()
@@ -19,7 +21,9 @@ def test_a_member_can_switch_off_one_kind_and_keep_the_others(api: Api, organiza
     assert [mail.subject.split(":")[0] for mail in mailoutbox] == ["Call Canceled"]
 
 
-def test_it_can_be_switched_on_again(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> None:
+def test_it_can_be_switched_on_again(
+    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+) -> None:
     mute(member=host, kinds=[Kind.CALL_BOOKED])
     mute(member=host, kinds=[])
     api.book(host_email=host.user.email)

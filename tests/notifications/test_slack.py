@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from notifications.models import Medium, Notification
+from notifications.models import ChannelKind, Notification
 from notifications.tasks import drain
 from organizations.models import Membership, Organization
-from pipeline_backend.outbox import State
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.receiver import Receiver
 
@@ -24,7 +24,9 @@ def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
         yield receiver
 
 
-def test_a_booked_call_is_told_once_to_slack(api: Api, organization: Organization, host: Membership, slack: Receiver) -> None:
+def test_a_booked_call_is_told_once_to_slack(
+    api: Api, organization: Organization, host: Membership, slack: Receiver
+) -> None:
     api.book(host_email=host.user.email, lead_first_name="Ada", lead_last_name="Lovelace")
 
     drain(str(organization.pk))
@@ -43,18 +45,20 @@ def test_no_name_becomes_a_mention(api: Api, organization: Organization, slack: 
     assert b"&lt;!channel&gt; &amp;" in slack.received[0].body
 
 
-def test_a_slack_that_fails_does_not_hold_up_mails(api: Api, organization: Organization, slack: Receiver, mailoutbox: list[Any]) -> None:
+def test_a_slack_that_fails_does_not_hold_up_mails(
+    api: Api, organization: Organization, slack: Receiver, mailoutbox: list[Any]
+) -> None:
     slack.codes = [500]
     api.book()
 
     drain(str(organization.pk))
 
-    row = Notification.objects.of(organization).get(medium=Medium.SLACK)
-    assert (row.state, row.last_error, row.attempts) == (State.PENDING, "http_500", 1)
+    row = Notification.objects.of(organization).get(medium=ChannelKind.SLACK)
+    assert (row.state, row.last_error, row.attempt_count) == (State.PENDING, "http_500", 1)
     assert len(mailoutbox) == 1
 
 
 def test_without_slack_nothing_is_queued_for_it(api: Api, organization: Organization) -> None:
     api.book()
 
-    assert not Notification.objects.of(organization).filter(medium=Medium.SLACK).exists()
+    assert not Notification.objects.of(organization).filter(medium=ChannelKind.SLACK).exists()

@@ -25,7 +25,12 @@ def main(seconds: float) -> int:
     connection.creation.create_test_db(verbosity=0, serialize=False)
     logs = io.StringIO()
     try:
-        with redirect_stdout(logs), tempfile.TemporaryDirectory() as folder, Stack(Path(folder)) as stack, FastReceiver(Path(folder)) as inbox:
+        with (
+            redirect_stdout(logs),
+            tempfile.TemporaryDirectory() as folder,
+            Stack(Path(folder)) as stack,
+            FastReceiver(Path(folder)) as inbox,
+        ):
             outcome = soak(stack, inbox, seconds=seconds)
             found, broken = text(outcome, inbox), failures(outcome, inbox)
     finally:

@@ -74,7 +74,11 @@ class Client:
         """A list, or the detail of something that was accepted, which must be there."""
         known = [("appointments", self.journal.booked), ("opt-ins", self.journal.submitted)]
         name, ids = self.random.choice(known)
-        path = f"{name}/{self.random.choice(list(ids.values()))}" if ids and self.random.random() < 0.5 else self.random.choice(LISTS)
+        path = (
+            f"{name}/{self.random.choice(list(ids.values()))}"
+            if ids and self.random.random() < 0.5
+            else self.random.choice(LISTS)
+        )
         self.insist("reads", "GET", f"/api/external/{path}", None, {200})
 
     def submit(self) -> None:
@@ -88,13 +92,21 @@ class Client:
     def book(self) -> None:
         """A call with a reference of its own; only a retry may be told that it is there already."""
         reference = self.reference("call")
-        data = self.insist("bookings", "POST", "/api/external/appointments", booking(external_reference=reference, lead_email=self.lead()), {201})
+        data = self.insist(
+            "bookings",
+            "POST",
+            "/api/external/appointments",
+            booking(external_reference=reference, lead_email=self.lead()),
+            {201},
+        )
         if data:
             self.journal.booked[reference] = data["id"]
 
     def cancel(self, reference: str) -> None:
         """One of its own calls."""
-        data = self.insist("cancels", "POST", "/api/external/appointments/cancel", {"external_reference": reference}, {200})
+        data = self.insist(
+            "cancels", "POST", "/api/external/appointments/cancel", {"external_reference": reference}, {200}
+        )
         if data:
             self.journal.canceled.add(reference)
             self.check(data["id"] == self.journal.booked[reference], f"canceling {reference} answered {data['id']}")
@@ -141,7 +153,10 @@ class Client:
         except ValueError:
             return self.check(False, f"{code} came as {headers['Content-Type']}: {body[:80]!r}")
         is_error = code >= 400
-        self.check(not is_error or (answer.get("status"), "message" in answer) == ("error", True), f"{code} is not in the error form: {answer}")
+        self.check(
+            not is_error or (answer.get("status"), "message" in answer) == ("error", True),
+            f"{code} is not in the error form: {answer}",
+        )
         self.check(code != 503 or "Retry-After" in headers, "503 without Retry-After")
         return answer
 

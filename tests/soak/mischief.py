@@ -35,7 +35,11 @@ class Mischief:
 
     def round(self) -> list[tuple[str, Callable[[], bool]]]:
         """Each fault once."""
-        faults = [("a worker killed", self.kill_worker), ("a web process killed", self.kill_web_process), ("Redis restarted", self.restart_redis)]
+        faults = [
+            ("a worker killed", self.kill_worker),
+            ("a web process killed", self.kill_web_process),
+            ("Redis restarted", self.restart_redis),
+        ]
         return [("the web server killed", self.kill_web_server), *self.random.sample(faults, len(faults))]
 
     def kill_worker(self) -> bool:
@@ -70,4 +74,7 @@ class Mischief:
 def web_processes(stack: Stack) -> list[psutil.Process]:
     """The web server's processes that answer requests, the oldest first."""
     children = psutil.Process(stack.parts["web"].pid).children()
-    return sorted((child for child in children if "resource_tracker" not in " ".join(child.cmdline())), key=psutil.Process.create_time)
+    return sorted(
+        (child for child in children if "resource_tracker" not in " ".join(child.cmdline())),
+        key=psutil.Process.create_time,
+    )

@@ -67,5 +67,8 @@ def counted(numbers: dict[str, int]) -> str:
 def text(outcome: Outcome, inbox: FastReceiver) -> str:
     """The table, and below it every promise that was broken."""
     rows = [f"{name:<18}{value}" for name, value in table(outcome, inbox).items()]
-    broken = [f"BROKEN {name}: {len(found)}, such as {'; '.join(found[:SHOWN])}" for name, found in failures(outcome, inbox).items()]
+    broken = [
+        f"BROKEN {name}: {len(found)}, such as {'; '.join(found[:SHOWN])}"
+        for name, found in failures(outcome, inbox).items()
+    ]
     return "\n".join([*rows, *broken])

@@ -42,7 +42,9 @@ def soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> Outcome:
     stack.start("web", "worker-1", "worker-2", "beat")
     clients = [Client(number, stack.port, keys[number % ORGANIZATIONS]) for number in range(CLIENTS)]
     started, warm = time.monotonic(), WARM_UP * seconds
-    mischief = Mischief(stack, pause=max(3.0, seconds / 60), steady_at=started + warm / 2, until=started + seconds - QUIET_SECONDS)
+    mischief = Mischief(
+        stack, pause=max(3.0, seconds / 60), steady_at=started + warm / 2, until=started + seconds - QUIET_SECONDS
+    )
     is_over = threading.Event()
     with ThreadPoolExecutor(CLIENTS + 1) as pool:
         working = [pool.submit(client.work, is_over) for client in clients]

@@ -42,7 +42,11 @@ def unaccounted(journal: Journal) -> list[str]:
     """Rows that nobody asked for: more of them than were accepted or given up."""
     asked = {Appointment: len(journal.booked), OptIn: len(journal.submitted)}
     counts = {model.__name__: model.unscoped.count() - number for model, number in asked.items()}
-    return [f"{count} more {name} rows than writes" for name, count in counts.items() if not 0 <= count <= len(journal.given_up)]
+    return [
+        f"{count} more {name} rows than writes"
+        for name, count in counts.items()
+        if not 0 <= count <= len(journal.given_up)
+    ]
 
 
 def wrong_events() -> list[str]:
@@ -55,7 +59,9 @@ def wrong_creations() -> Iterator[str]:
     for type, model in SUBJECTS.items():
         told = Counter(Event.unscoped.filter(type=type).values_list("subject_id", flat=True))
         rows = Counter(model.unscoped.values_list("id", flat=True))  # type: ignore[attr-defined]
-        yield from (f"{type} of {id}: {told[id]} events for {rows[id]} rows" for id in told | rows if told[id] != rows[id])
+        yield from (
+            f"{type} of {id}: {told[id]} events for {rows[id]} rows" for id in told | rows if told[id] != rows[id]
+        )
 
 
 def wrong_changes() -> Iterator[str]:
@@ -65,7 +71,11 @@ def wrong_changes() -> Iterator[str]:
     yield from (f"appointment.canceled of {id}: {told[id]} events" for id in told | gone if told[id] != gone[id])
     moved = Counter(LeadStatusChange.unscoped.exclude(from_status=None).values_list("lead_id", flat=True))
     heard = Counter(Event.unscoped.filter(type="lead.status_changed").values_list("subject_id", flat=True))
-    yield from (f"lead.status_changed of {id}: {heard[id]} events for {moved[id]} moves" for id in moved | heard if moved[id] != heard[id])
+    yield from (
+        f"lead.status_changed of {id}: {heard[id]} events for {moved[id]} moves"
+        for id in moved | heard
+        if moved[id] != heard[id]
+    )
 
 
 def undelivered(inbox: FastReceiver) -> list[str]:

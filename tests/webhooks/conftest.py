@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from organizations.models import Organization
-from pipeline_backend.courier import Courier
-from pipeline_backend.outbox import stopping
+from pipeline_backend.outbox.dispatcher import Dispatcher
+from pipeline_backend.outbox.queue import shutdown_requested
 from tests.receiver import Receiver
-from webhooks.deliveries import DELIVERIES
 from webhooks.models import Endpoint
+from webhooks.queue import DELIVERIES
 from webhooks.services import add_endpoint
 
 
@@ -24,18 +24,18 @@ def receiver(settings: Any) -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def courier(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Courier]:
+def courier(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dispatcher]:
     """A worker's courier in this process, that looks for nothing by itself."""
-    monkeypatch.setattr("pipeline_backend.courier.LOOK_EVERY_SECONDS", 0.1)
-    monkeypatch.setattr(Courier, "look", lambda courier: asyncio.sleep(0))
-    courier = Courier([DELIVERIES])
+    monkeypatch.setattr("pipeline_backend.outbox.dispatcher.POLL_INTERVAL", 0.1)
+    monkeypatch.setattr(Dispatcher, "look", lambda courier: asyncio.sleep(0))
+    courier = Dispatcher([DELIVERIES])
     courier.start()
     try:
         yield courier
     finally:
-        stopping.set()
+        shutdown_requested.set()
         courier.end()
-        stopping.clear()
+        shutdown_requested.clear()
 
 
 @pytest.fixture

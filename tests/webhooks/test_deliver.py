@@ -9,13 +9,13 @@ from standardwebhooks.webhooks import WebhookVerificationError
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
-from pipeline_backend.turns import drain
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.group_runner import run_group
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.receiver import Receiver
-from webhooks.deliveries import DELIVERIES
 from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.queue import DELIVERIES
 from webhooks.replays import replay
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 
@@ -33,7 +33,7 @@ def test_a_booking_reaches_the_receiver_signed_and_in_the_form_of_standard_webho
 ) -> None:
     id = api.book().json()["data"]["id"]
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     lead, booked = [request.verified(endpoint.secret) for request in receiver.received]
     assert lead["type"] == "lead.created"
@@ -43,10 +43,12 @@ def test_a_booking_reaches_the_receiver_signed_and_in_the_form_of_standard_webho
     assert booked["data"] == api.appointment(id)
 
 
-def test_the_webhook_id_is_the_events_id(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_the_webhook_id_is_the_events_id(
+    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     api.book()
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     ids = [str(event.pk) for event in Event.objects.of(organization).order_by("id")]
     assert [request.headers["webhook-id"] for request in receiver.received] == ids
@@ -56,7 +58,7 @@ def test_a_cancellation_tells_the_old_outcome(api: Api, endpoint: Endpoint, rece
     api.book(meeting_url="https://meet.example/1")
     api.cancel()
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     moved, canceled = [request.verified(endpoint.secret) for request in receiver.received][-2:]
     assert moved["type"] == "lead.status_changed"
@@ -71,7 +73,7 @@ def test_one_connection_serves_a_whole_batch(api: Api, endpoint: Endpoint, recei
     for number in range(5):
         api.book(external_reference=f"ref-{number}")
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert len(receiver.received) == 6
     assert receiver.connections == 1
@@ -82,15 +84,17 @@ def test_an_endpoint_gets_only_the_types_it_asked_for(api: Api, organization: Or
     api.book()
     api.cancel()
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert receiver.types() == ["appointment.canceled"]
 
 
-def test_nothing_of_one_organization_reaches_anothers_endpoint(stranger_api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_nothing_of_one_organization_reaches_anothers_endpoint(
+    stranger_api: Api, endpoint: Endpoint, receiver: Receiver
+) -> None:
     stranger_api.book()
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert receiver.received == []
 
@@ -100,18 +104,18 @@ def test_a_failure_is_tried_again_with_identical_bytes_and_a_fresh_signature(
 ) -> None:
     receiver.codes = [500, 204]
     send_test(endpoint=endpoint, actor=SYSTEM)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     make_due(organization)
 
     with time_machine.travel(now() + timedelta(seconds=90), tick=True):
-        drain(DELIVERIES, endpoint.pk)
+        run_group(DELIVERIES, endpoint.pk)
         first, second = receiver.received
         second.verified(endpoint.secret)
 
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.headers["webhook-timestamp"] != second.headers["webhook-timestamp"]
-    assert [(one.state, one.attempts) for one in deliveries(organization)] == [(State.DONE, 2)]
+    assert [(one.state, one.attempt_count) for one in deliveries(organization)] == [(State.DONE, 2)]
 
 
 def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
@@ -119,7 +123,7 @@ def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, r
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     for _ in range(3):
-        drain(DELIVERIES, endpoint.pk)
+        run_group(DELIVERIES, endpoint.pk)
         make_due(organization)
 
     tries = Attempt.objects.of(organization).values_list("status_code", "error", "is_stale")
@@ -129,39 +133,47 @@ def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, r
 SCHEDULE = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
 
 
-def test_the_attempts_follow_the_schedule_and_end_dead(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_the_attempts_follow_the_schedule_and_end_dead(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     receiver.codes = [500]
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     gaps = []
     for _ in SCHEDULE:
-        drain(DELIVERIES, endpoint.pk)
+        run_group(DELIVERIES, endpoint.pk)
         gaps.append((deliveries(organization)[0].next_attempt_at - now()).total_seconds())  # type: ignore[operator]
         make_due(organization)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert all(0.8 * planned - 5 <= gap <= 1.2 * planned + 1 for gap, planned in zip(gaps, SCHEDULE, strict=True)), gaps
-    assert [(one.state, one.attempts, one.last_error) for one in deliveries(organization)] == [(State.DEAD, 10, "http_500")]
+    assert [(one.state, one.attempt_count, one.last_error) for one in deliveries(organization)] == [
+        (State.DEAD, 10, "http_500")
+    ]
 
 
-@pytest.mark.parametrize(("wish", "least", "most"), [("8", 7, 10.1), ("3600", 9, 10.1), ("-5", 3, 6.1), ("soon", 3, 6.1)])
+@pytest.mark.parametrize(
+    ("wish", "least", "most"), [("8", 7, 10.1), ("3600", 9, 10.1), ("-5", 3, 6.1), ("soon", 3, 6.1)]
+)
 def test_retry_after_is_honoured_up_to_twice_the_plan(
     organization: Organization, endpoint: Endpoint, receiver: Receiver, wish: str, least: float, most: float
 ) -> None:
     receiver.codes, receiver.extra = [429], {"Retry-After": wish}
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     gap = (deliveries(organization)[0].next_attempt_at - now()).total_seconds()  # type: ignore[operator]
     assert least <= gap <= most
 
 
-def test_410_disables_the_endpoint_and_ends_its_deliveries(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_410_disables_the_endpoint_and_ends_its_deliveries(
+    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     receiver.codes = [410]
     api.book()
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "The receiver answered 410 Gone")
@@ -169,13 +181,15 @@ def test_410_disables_the_endpoint_and_ends_its_deliveries(api: Api, organizatio
     assert len(receiver.received) == 1
 
 
-def test_five_days_of_failures_disable_the_endpoint(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_five_days_of_failures_disable_the_endpoint(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     receiver.codes = [500]
     endpoint.failing_since, endpoint.failures = now() - timedelta(days=5, minutes=1), 9
     endpoint.save()
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "No delivery succeeded for 5 days")
@@ -186,39 +200,43 @@ def test_one_success_forgets_the_failures(endpoint: Endpoint, receiver: Receiver
     endpoint.save()
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.failing_since, endpoint.failures) == (True, None, 0)
 
 
-def test_a_dead_delivery_can_be_replayed_under_its_id(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_dead_delivery_can_be_replayed_under_its_id(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     receiver.codes = [500]
     send_test(endpoint=endpoint, actor=SYSTEM)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     Delivery.objects.of(organization).update(state=State.DEAD, next_attempt_at=None)
     receiver.codes = [204]
 
     replay(delivery=deliveries(organization)[0])
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     first, second = receiver.received
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert deliveries(organization)[0].state == State.DONE
 
 
-def test_after_a_rotation_both_secrets_verify_for_24_hours_then_the_new_one_alone(endpoint: Endpoint, receiver: Receiver) -> None:
+def test_after_a_rotation_both_secrets_verify_for_24_hours_then_the_new_one_alone(
+    endpoint: Endpoint, receiver: Receiver
+) -> None:
     old = endpoint.secret
     new = rotate_secret(endpoint=endpoint)
     send_test(endpoint=endpoint, actor=SYSTEM)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     receiver.received[0].verified(old)
     receiver.received[0].verified(new)
 
     with time_machine.travel(now() + timedelta(hours=24, seconds=1), tick=True):
         send_test(endpoint=endpoint, actor=SYSTEM)
         Delivery.unscoped.filter(state=State.PENDING).update(next_attempt_at=now() - timedelta(days=2))
-        drain(DELIVERIES, endpoint.pk)
+        run_group(DELIVERIES, endpoint.pk)
         receiver.received[1].verified(new)
         with pytest.raises(WebhookVerificationError):
             receiver.received[1].verified(old)
@@ -229,11 +247,11 @@ def test_a_disabled_endpoint_gets_nothing_until_it_is_enabled(api: Api, endpoint
     send_test(endpoint=endpoint, actor=SYSTEM)
     change_endpoint(**same, is_active=False)
     api.book()
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     assert receiver.received == []
 
     change_endpoint(**same, is_active=True)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert receiver.types() == ["webhook.test"]
 

@@ -15,9 +15,9 @@ from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from tests.client import Api
 from tests.factories import make_api, make_member, make_organization
-from webhooks.catalogue import event_types
 from webhooks.models import Event
 from webhooks.services import add_endpoint, send_test
+from webhooks.topics import topics
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "webhooks.md"
 PART = re.compile(r"(<!-- events: [^\n]*-->\n).*(<!-- end of events -->)", re.DOTALL)
@@ -30,7 +30,7 @@ def test_the_page_shows_every_event_as_it_is_sent() -> None:
         host = make_member(organization, "hana@acme.example", first_name="Hana", last_name="Host")
         live_through_everything(make_api(organization), organization, host)
     bodies = {event.type: event.body for event in Event.objects.of(organization).order_by("created_at", "id")}
-    written = "\n".join(section(name, bodies[name]) for name in event_types())
+    written = "\n".join(section(name, bodies[name]) for name in topics())
 
     wanted = PART.sub(lambda match: f"{match[1]}\n{written}\n{match[2]}", PAGE.read_text())
     if os.environ.get("UPDATE_DOCS"):
@@ -41,10 +41,18 @@ def test_the_page_shows_every_event_as_it_is_sent() -> None:
 
 def live_through_everything(api: Api, organization: Organization, host: Membership) -> None:
     """One event of each type."""
-    api.submit(traffic={"utm_source": "newsletter"}, questions_answers=[{"question": "What do you need?", "answer": "More calls"}])
+    api.submit(
+        traffic={"utm_source": "newsletter"},
+        questions_answers=[{"question": "What do you need?", "answer": "More calls"}],
+    )
     id = api.book(host_email=host.user.email, meeting_url="https://meet.example/1").json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
-    reschedule(organization=organization, actor=SYSTEM, appointment=appointment, to=datetime.fromisoformat("2027-01-06T10:00:00Z"))
+    reschedule(
+        organization=organization,
+        actor=SYSTEM,
+        appointment=appointment,
+        to=datetime.fromisoformat("2027-01-06T10:00:00Z"),
+    )
     no_show = api.status("NO_SHOW")["id"]
     change_outcome(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
     api.cancel()
@@ -54,13 +62,17 @@ def live_through_everything(api: Api, organization: Organization, host: Membersh
 
 def section(name: str, body: str) -> str:
     """The event's part of the page."""
-    return f"### `{name}`\n\n{event_types()[name].summary}\n\n```json\n{json.dumps(steady(json.loads(body)), indent=2)}\n```\n"
+    return (
+        f"### `{name}`\n\n{topics()[name].summary}\n\n```json\n{json.dumps(steady(json.loads(body)), indent=2)}\n```\n"
+    )
 
 
 def steady(body: dict[str, object]) -> dict[str, object]:
     """The body with ids that don't change from run to run."""
     text = json.dumps(body)
-    for number, id in enumerate(dict.fromkeys(re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", text)), 1):
+    for number, id in enumerate(
+        dict.fromkeys(re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", text)), 1
+    ):
         text = text.replace(id, f"01a1fd56-0000-7000-8000-{number:012d}")
     changed: dict[str, object] = json.loads(re.sub(r"user_[0-9A-Za-z]{24}", "user_2Yx0000000000000000000", text))
     return changed

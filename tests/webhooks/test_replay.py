@@ -6,14 +6,14 @@ import pytest
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.moments import now
-from pipeline_backend.outbox import State
-from pipeline_backend.turns import drain
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox.group_runner import run_group
+from pipeline_backend.outbox.models import State
 from tests.client import Api
 from tests.receiver import Receiver
-from webhooks.deliveries import DELIVERIES
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.pruning import prune
+from webhooks.queue import DELIVERIES
 from webhooks.replays import EndpointDisabled, NotReplayable, replay, replay_all, replay_since, replays_left
 from webhooks.services import add_endpoint, change_endpoint, send_test
 
@@ -23,26 +23,30 @@ def set_active(endpoint: Endpoint, is_active: bool) -> None:
     endpoint.refresh_from_db()
 
 
-def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_back(api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_back(
+    api: Api, endpoint: Endpoint, receiver: Receiver
+) -> None:
     since = now()
     set_active(endpoint, False)
     api.book()
     set_active(endpoint, True)
 
     count = replay_since(endpoint=endpoint, actor=SYSTEM, since=since)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert count == 2
     assert sorted(receiver.types()) == ["appointment.created", "lead.created"]
 
 
-def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(
+    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     api.book()
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     Delivery.objects.of(organization).filter(event__type="lead.created").update(state=State.DEAD)
 
     count = replay_since(endpoint=endpoint, actor=SYSTEM, since=now() - timedelta(hours=1))
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert count == 1
     assert receiver.types() == ["lead.created", "appointment.created", "lead.created"]
@@ -56,7 +60,9 @@ def test_what_is_older_than_the_time_is_left_alone(api: Api, organization: Organ
     assert replay_since(endpoint=endpoint, actor=SYSTEM, since=now() + timedelta(seconds=1)) == 0
 
 
-def test_only_types_that_the_endpoint_wants_are_replayed(api: Api, organization: Organization, receiver: Receiver) -> None:
+def test_only_types_that_the_endpoint_wants_are_replayed(
+    api: Api, organization: Organization, receiver: Receiver
+) -> None:
     since = now()
     api.book()
     late, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.created"])
@@ -64,7 +70,9 @@ def test_only_types_that_the_endpoint_wants_are_replayed(api: Api, organization:
     assert replay_since(endpoint=late, actor=SYSTEM, since=since) == 1
 
 
-def test_nothing_of_a_stranger_is_replayed(stranger_api: Api, endpoint: Endpoint, stranger: Organization, organization: Organization) -> None:
+def test_nothing_of_a_stranger_is_replayed(
+    stranger_api: Api, endpoint: Endpoint, stranger: Organization, organization: Organization
+) -> None:
     since = now()
     stranger_api.book()
 
@@ -72,29 +80,38 @@ def test_nothing_of_a_stranger_is_replayed(stranger_api: Api, endpoint: Endpoint
     assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(stranger)) == 0
 
 
-def test_a_fresh_event_overtakes_replays(api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_fresh_event_overtakes_replays(
+    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     api.book()
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization))
     send_test(endpoint=endpoint, actor=SYSTEM)
     assert replays_left(endpoint) == 2
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     assert receiver.types()[2:] == ["webhook.test", "lead.created", "appointment.created"]
     assert replays_left(endpoint) == 0
 
 
-def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     receiver.codes = [500, 500, 200]
     for _ in range(2):
         send_test(endpoint=endpoint, actor=SYSTEM)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     one, other = Delivery.objects.of(organization)
 
     replay(delivery=one)
-    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization).filter(pk=other.pk)) == 1
-    drain(DELIVERIES, endpoint.pk)
+    assert (
+        replay_all(
+            organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization).filter(pk=other.pk)
+        )
+        == 1
+    )
+    run_group(DELIVERIES, endpoint.pk)
 
     assert len(receiver.received) == 4
     assert {delivery.state for delivery in Delivery.objects.of(organization)} == {State.DONE}
@@ -107,9 +124,11 @@ def test_a_delivery_on_its_way_cannot_be_replayed(organization: Organization, en
         replay(delivery=Delivery.objects.of(organization).get())
 
 
-def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     set_active(endpoint, False)
 
     with pytest.raises(EndpointDisabled):
@@ -121,10 +140,12 @@ def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(organ
     assert Delivery.objects.of(organization).get().state == State.DONE
 
 
-def test_the_exact_request_is_kept_with_each_attempt(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_the_exact_request_is_kept_with_each_attempt(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
 
     head = Attempt.objects.of(organization).get().request_head
     sent = receiver.received[0].headers
@@ -132,10 +153,12 @@ def test_the_exact_request_is_kept_with_each_attempt(organization: Organization,
     assert {line.split(": ")[0].lower(): line.split(": ", 1)[1] for line in head.strip().split("\r\n")[1:]} == sent
 
 
-def test_deliveries_that_ended_long_ago_are_forgotten_and_events_are_kept(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_deliveries_that_ended_long_ago_are_forgotten_and_events_are_kept(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver
+) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
     send_test(endpoint=endpoint, actor=SYSTEM)
-    drain(DELIVERIES, endpoint.pk)
+    run_group(DELIVERIES, endpoint.pk)
     old = Delivery.objects.of(organization).first()
     Delivery.objects.of(organization).filter(pk=old.pk).update(finished_at=now() - timedelta(days=91))
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend import sending
-from pipeline_backend.sending import Line, Sent
+from pipeline_backend.egress import client
+from pipeline_backend.egress.client import EndpointClient, SendResult
 from tests.webhooks.certificates import self_signed
 
 
@@ -61,14 +61,14 @@ def url(trusted: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
 @pytest.fixture
 def believing(trusted: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the receiver's certificate were a public authority's."""
-    monkeypatch.setattr(sending, "tls", lambda: trusted[1])
+    monkeypatch.setattr(client, "tls", lambda: trusted[1])
 
 
-def post(url: str, times: int = 1) -> list[Sent]:
+def post(url: str, times: int = 1) -> list[SendResult]:
     """So many posts over one line."""
 
-    async def send() -> list[Sent]:
-        line = Line(url)
+    async def send() -> list[SendResult]:
+        line = EndpointClient(url)
         sent = [await line.post(b"{}", {"webhook-id": str(number)}) for number in range(times)]
         line.hang_up()
         return sent

@@ -7,21 +7,21 @@ from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Invalid, Problem
-from pipeline_backend.api.fields import NAME, parse_uuid
+from pipeline_backend.api.exceptions import DomainError, ValidationFailed
+from pipeline_backend.api.fields import MAX_NAME_LENGTH, parse_uuid
 
 
-class PlainCommand(BaseCommand):
+class BaseServiceCommand(BaseCommand):
     """A command that explains itself in sentences."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run it; what a service or the database refuses becomes a CommandError."""
         try:
             return super().execute(*args, **options)
-        except Problem as problem:
+        except DomainError as problem:
             raise CommandError(sentence(problem)) from None
         except (OperationalError, InterfaceError) as error:
-            raise CommandError(f"The database does not answer: {first_line(error)}") from None
+            raise CommandError(f"The database does not answer: {first_text_line(error)}") from None
         except ProgrammingError as error:
             if not isinstance(error.__cause__, UndefinedTable | UndefinedColumn):
                 raise
@@ -32,19 +32,19 @@ class PlainCommand(BaseCommand):
         self.stderr.write(text, str)
 
 
-def sentence(problem: Problem) -> str:
+def sentence(problem: DomainError) -> str:
     """What the service says, with every field it names."""
-    if isinstance(problem, Invalid):
+    if isinstance(problem, ValidationFailed):
         return "; ".join(message for messages in problem.errors.values() for message in messages)
     return str(problem)
 
 
-def first_line(error: Exception) -> str:
+def first_text_line(error: Exception) -> str:
     """The library's words without its hints."""
     return str(error).strip().partition("\n")[0]
 
 
-def checked_text(what: str, text: str, longest: int = NAME) -> str:
+def clean_text(what: str, text: str, longest: int = MAX_NAME_LENGTH) -> str:
     """The text, trimmed, if it fits its column."""
     text = text.strip()
     if len(text) > longest:
@@ -52,9 +52,9 @@ def checked_text(what: str, text: str, longest: int = NAME) -> str:
     return text
 
 
-def checked_name(text: str) -> str:
+def clean_name(text: str) -> str:
     """A name: some text."""
-    name = checked_text("name", text)
+    name = clean_text("name", text)
     if not name:
         raise CommandError("The name must not be blank")
     return name
@@ -69,5 +69,7 @@ def organization_of(text: str) -> Organization:
     if not found:
         raise CommandError(f"There is no organization {text}")
     if len(found) > 1:
-        raise CommandError(f"{len(found)} organizations are called {text}; say which by its id: {', '.join(str(one.pk) for one in found)}")
+        raise CommandError(
+            f"{len(found)} organizations are called {text}; say which by its id: {', '.join(str(one.pk) for one in found)}"
+        )
     return found[0]

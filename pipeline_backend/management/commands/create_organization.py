@@ -10,11 +10,11 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from organizations.models import User
-from pipeline_backend.management.commands._command import PlainCommand, checked_name
-from pipeline_backend.onboarding import Opened, open_organization
+from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name
+from pipeline_backend.onboarding import CreatedOrganization, create_organization
 
 
-class Command(PlainCommand):
+class Command(BaseServiceCommand):
     """Opens an organization."""
 
     help = (
@@ -26,7 +26,9 @@ class Command(PlainCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Who it is and who owns it."""
         parser.add_argument("name", metavar="NAME", help="What the organization is called; names need not be unique.")
-        parser.add_argument("--owner-email", required=True, metavar="EMAIL", help="The owner, and with what they sign in.")
+        parser.add_argument(
+            "--owner-email", required=True, metavar="EMAIL", help="The owner, and with what they sign in."
+        )
         parser.add_argument(
             "--owner-password-stdin",
             action="store_true",
@@ -35,16 +37,16 @@ class Command(PlainCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Open it, print the id, and say what is next."""
-        name, email = checked_name(options["name"]), checked_email(options["owner_email"])
+        name, email = clean_name(options["name"]), checked_email(options["owner_email"])
         password = password_for(email) if options["owner_password_stdin"] else None
         with transaction.atomic():
-            opened = open_organization(name=name, owner_email=email)
+            opened = create_organization(name=name, owner_email=email)
             if password:
                 set_password(opened, password)
         self.stdout.write(str(opened.organization.pk))
         self.say_next(opened, has_password=bool(password))
 
-    def say_next(self, opened: Opened, *, has_password: bool) -> None:
+    def say_next(self, opened: CreatedOrganization, *, has_password: bool) -> None:
         """Who the owner is, and the commands that follow."""
         email = opened.owner.user.email
         self.say(f"{opened.organization} is open; its owner is {email}.")
@@ -77,7 +79,7 @@ def password_for(email: str) -> str:
     return password
 
 
-def set_password(opened: Opened, password: str) -> None:
+def set_password(opened: CreatedOrganization, password: str) -> None:
     """Give the new owner their password; someone who has an account keeps theirs."""
     user = opened.owner.user
     if not opened.is_new_user:

@@ -11,10 +11,10 @@ from django.urls import reverse
 from pipeline_backend.demo import access, facts
 from pipeline_backend.demo.growth import Plan, plan_growth
 from pipeline_backend.demo.loading import Demo, load, show_inbox
-from pipeline_backend.management.commands._command import PlainCommand, first_line
+from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line
 
 
-class Command(PlainCommand):
+class Command(BaseServiceCommand):
     """Opens the demo organization, and lets it grow."""
 
     help = (
@@ -25,10 +25,23 @@ class Command(PlainCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """How large, and where to write the facts."""
         parser.add_argument(
-            "--facts", type=Path, metavar="FILE", help="Write address, API key and password into this JSON file (mode 0600); what works is kept."
+            "--facts",
+            type=Path,
+            metavar="FILE",
+            help="Write address, API key and password into this JSON file (mode 0600); what works is kept.",
         )
-        parser.add_argument("--leads", type=whole_number, metavar="N", help="Let it grow to this many leads; by default half of --appointments.")
-        parser.add_argument("--appointments", type=whole_number, metavar="N", help="Let it grow to this many appointments. Grown rows have no events.")
+        parser.add_argument(
+            "--leads",
+            type=whole_number,
+            metavar="N",
+            help="Let it grow to this many leads; by default half of --appointments.",
+        )
+        parser.add_argument(
+            "--appointments",
+            type=whole_number,
+            metavar="N",
+            help="Let it grow to this many appointments. Grown rows have no events.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Load it, let it grow, and hand out the key and the password."""
@@ -36,7 +49,9 @@ class Command(PlainCommand):
         if file and not file.parent.is_dir():
             raise CommandError(f"There is no folder {file.parent} for the facts")
         demo = load()
-        self.stdout.write(f"{demo.organization} ({demo.organization.pk}) {'is open' if demo.is_new else 'was there already'}.")
+        self.stdout.write(
+            f"{demo.organization} ({demo.organization.pk}) {'is open' if demo.is_new else 'was there already'}."
+        )
         self.grow(plan_growth(demo.organization, options["leads"], options["appointments"]))
         show_inbox(demo)
         if file:
@@ -65,7 +80,7 @@ class Command(PlainCommand):
         try:
             facts.write(file, told)
         except OSError as error:
-            raise CommandError(f"The facts can't be written to {file}: {first_line(error)}") from None
+            raise CommandError(f"The facts can't be written to {file}: {first_text_line(error)}") from None
         self.stdout.write(f"Address, API key and password are in {file}.")
 
     def tell_secrets(self, demo: Demo) -> None:
@@ -74,7 +89,9 @@ class Command(PlainCommand):
             self.stdout.write(f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>")
             return
         user = access.owner()
-        self.stdout.write(f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {access.new_password(user)}")
+        self.stdout.write(
+            f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {access.new_password(user)}"
+        )
         self.stdout.write(f"API key: {demo.key_text}")
 
 

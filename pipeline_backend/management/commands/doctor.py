@@ -18,10 +18,10 @@ from django.db.models.functions import Cast, Now
 from django.http.request import split_domain_port, validate_host
 
 from notifications.models import Notification
-from pipeline_backend.encryption import cipher
-from pipeline_backend.management.commands._command import first_line
-from pipeline_backend.moments import show
-from pipeline_backend.outbox import State
+from pipeline_backend.db.encryption import cipher
+from pipeline_backend.db.timestamps import isoformat_z
+from pipeline_backend.management.commands._command import first_text_line
+from pipeline_backend.outbox.models import State
 from webhooks.models import Delivery, Endpoint
 
 PATIENCE_SECONDS = 5
@@ -59,7 +59,7 @@ def database() -> Iterator[str]:
         yield from secrets()
         yield from backlog()
     except (DatabaseError, InterfaceError) as error:
-        yield f"The database does not answer; look at DATABASE_URL ({first_line(error)})"
+        yield f"The database does not answer; look at DATABASE_URL ({first_text_line(error)})"
 
 
 def secrets() -> Iterator[str]:
@@ -84,20 +84,24 @@ def backlog() -> Iterator[str]:
     """Work that is due for minutes, of receivers that are served at all."""
     served_jobs: dict[Any, Q] = {Delivery: Q(endpoint__is_active=True), Notification: Q()}
     for model, served in served_jobs.items():
-        late = model.unscoped.filter(served, organization__is_active=True, state=State.PENDING, next_attempt_at__lt=Now() - LATE)
+        late = model.unscoped.filter(
+            served, organization__is_active=True, state=State.PENDING, next_attempt_at__lt=Now() - LATE
+        )
         count, oldest = late.count(), late.aggregate(oldest=Min("next_attempt_at"))["oldest"]
         if count:
             what = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
-            yield f"{count} {what} should have been sent more than 5 minutes ago, the oldest at {show(oldest)}; are the Celery worker and beat running?"
+            yield f"{count} {what} should have been sent more than 5 minutes ago, the oldest at {isoformat_z(oldest)}; are the Celery worker and beat running?"
 
 
 def broker() -> Iterator[str]:
     """Whether Redis answers."""
     try:
-        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS) as client:
+        with redis.Redis.from_url(
+            settings.REDIS_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+        ) as client:
             client.ping()
     except (redis.RedisError, OSError, ValueError) as error:
-        yield f"Redis does not answer; look at REDIS_URL ({first_line(error)})"
+        yield f"Redis does not answer; look at REDIS_URL ({first_text_line(error)})"
 
 
 def address() -> Iterator[str]:
@@ -121,4 +125,4 @@ def mail() -> Iterator[str]:
         with get_connection(timeout=PATIENCE_SECONDS):
             pass
     except (smtplib.SMTPException, OSError) as error:
-        yield f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} does not let us in; look at EMAIL_URL ({first_line(error)})"
+        yield f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} does not let us in; look at EMAIL_URL ({first_text_line(error)})"

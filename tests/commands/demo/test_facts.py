@@ -114,13 +114,18 @@ def test_a_file_that_says_nothing_is_written_anew_with_the_right_mode(demo: Load
 
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_else(demo: Loaded, tmp_path: Path) -> None:
-    assert refusal("demo", "--facts", tmp_path / "no" / "demo.json") == f"There is no folder {tmp_path / 'no'} for the facts"
+    assert (
+        refusal("demo", "--facts", tmp_path / "no" / "demo.json")
+        == f"There is no folder {tmp_path / 'no'} for the facts"
+    )
 
 
 def test_a_place_that_can_not_be_written_is_refused_in_a_sentence(demo: Loaded, tmp_path: Path) -> None:
     (tmp_path / "demo.json").mkdir()
 
-    assert refusal("demo", "--facts", tmp_path / "demo.json").startswith(f"The facts can't be written to {tmp_path / 'demo.json'}: ")
+    assert refusal("demo", "--facts", tmp_path / "demo.json").startswith(
+        f"The facts can't be written to {tmp_path / 'demo.json'}: "
+    )
 
 
 def test_the_inbox_of_a_local_run_is_registered_once_and_follows_the_address(demo: Loaded, settings: Any) -> None:

@@ -7,8 +7,8 @@ from appointments.models import Appointment, AppointmentSource, OutcomeChange
 from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn
 from organizations.models import Organization
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo import growth
-from pipeline_backend.moments import now
 from statuses.models import Role, StatusChange
 from tests.commands.demo.conftest import Loaded
 from tests.commands.running import refusal, run
@@ -26,10 +26,14 @@ def totals(organization: Organization) -> tuple[int, int]:
     return Lead.objects.of(organization).count(), Appointment.objects.of(organization).count()
 
 
-def assert_histories_hold(changes: type[StatusChange], organization: Organization, subject: str, ends: dict[object, object]) -> None:
+def assert_histories_hold(
+    changes: type[StatusChange], organization: Organization, subject: str, ends: dict[object, object]
+) -> None:
     """Each history is a chain, from nothing to where its subject is."""
     where: dict[object, object] = {}
-    for id, before, to in changes.objects.of(organization).order_by("created_at", "id").values_list(subject, "from_status", "to_status"):
+    for id, before, to in (
+        changes.objects.of(organization).order_by("created_at", "id").values_list(subject, "from_status", "to_status")
+    ):
         assert where.get(id) == before
         where[id] = to
     assert where == ends
@@ -63,7 +67,11 @@ def test_leads_alone_bring_opt_ins_in_proportion(demo: Loaded) -> None:
 def test_known_leads_get_their_share_of_more_appointments(demo: Loaded) -> None:
     run("demo", "--leads", 40, "--appointments", 480)
 
-    calls = Lead.objects.of(demo.organization).annotate(calls=Count("appointments")).aggregate(least=Min("calls"), most=Max("calls"))
+    calls = (
+        Lead.objects.of(demo.organization)
+        .annotate(calls=Count("appointments"))
+        .aggregate(least=Min("calls"), most=Max("calls"))
+    )
     assert totals(demo.organization) == (40, 480)
     assert calls["least"] >= 2
     assert calls["most"] <= 30
@@ -85,7 +93,9 @@ def test_grown_rows_keep_the_rules_of_the_services(demo: Loaded) -> None:
     assert not calls.exclude(no_show=Q(outcome__role=Role.NO_SHOW)).exists()
     assert not calls.filter(outcome__role=Role.CANCELED).exclude(meeting_url=None).exists()
     assert not calls.exclude(first_source=F("lead__first_source")).exists()
-    assert not calls.exclude(created_at__gte=F("lead__created_at"), created_at__lt=F("schedule_time"), updated_at__gte=F("created_at")).exists()
+    assert not calls.exclude(
+        created_at__gte=F("lead__created_at"), created_at__lt=F("schedule_time"), updated_at__gte=F("created_at")
+    ).exists()
     assert not calls.filter(schedule_time__lt=now(), outcome__role=Role.APPOINTMENT_BOOKED).exists()
     first = {row["lead"]: row["first"] for row in calls.upcoming().values("lead").annotate(first=Min("schedule_time"))}
     assert dict(leads.filter(next_touch_point_type="APPOINTMENT").values_list("pk", "next_touch_point_at")) == first
@@ -116,7 +126,10 @@ def test_grown_rows_have_no_events_and_the_second_organization_stays_small(demo:
 def test_the_lists_answer_the_grown_demo(demo: Loaded) -> None:
     run("demo", "--leads", 200, "--appointments", 400)
 
-    answers = {what: demo.api.get(f"/api/external/{what}", {"limit": 100}).json() for what in ("appointments", "leads", "opt-ins")}
+    answers = {
+        what: demo.api.get(f"/api/external/{what}", {"limit": 100}).json()
+        for what in ("appointments", "leads", "opt-ins")
+    }
     assert (answers["appointments"]["pagination"]["total"], answers["leads"]["pagination"]["total"]) == (400, 200)
     assert all(len(answer["data"]) == 100 for answer in answers.values())
 

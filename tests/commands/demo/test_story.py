@@ -12,8 +12,8 @@ from notifications.models import Notification
 from optins.models import OptIn, OptInSource, QuestionAnswer
 from organizations.models import Membership, Organization
 from organizations.models import Role as MemberRole
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.campaigns import CHANNELS
-from pipeline_backend.moments import now
 from statuses.models import Role, Status
 from tests.commands.demo.conftest import Loaded
 from tests.commands.running import run
@@ -39,7 +39,11 @@ def pages(demo: Loaded, what: str) -> Iterator[dict[str, Any]]:
 
 
 def test_it_has_forty_leads_sixty_opt_ins_and_eighty_appointments(demo: Loaded) -> None:
-    assert {name: model.objects.of(demo.organization).count() for name, model in LISTS.items()} == {"appointments": 80, "opt-ins": 60, "leads": 40}
+    assert {name: model.objects.of(demo.organization).count() for name, model in LISTS.items()} == {
+        "appointments": 80,
+        "opt-ins": 60,
+        "leads": 40,
+    }
 
 
 def test_it_shows_members_of_every_role_and_the_ten_statuses(demo: Loaded) -> None:
@@ -69,8 +73,13 @@ def test_it_shows_notes_mentions_analyses_answers_and_custom_values(demo: Loaded
     assert Note.objects.of(demo.organization).exclude(mention_users=None).exists()
     assert CallAnalysis.objects.of(demo.organization).exists()
     assert QuestionAnswer.objects.of(demo.organization).filter(answer=None).exists()
-    assert set(fields.values_list("entity", "type")) == {(entity, kind) for entity in CustomField.Entity for kind in CustomField.Type}
-    assert all(appointments.filter(custom_values__has_key=str(field.pk)).exists() for field in fields.filter(entity="APPOINTMENT"))
+    assert set(fields.values_list("entity", "type")) == {
+        (entity, kind) for entity in CustomField.Entity for kind in CustomField.Type
+    }
+    assert all(
+        appointments.filter(custom_values__has_key=str(field.pk)).exists()
+        for field in fields.filter(entity="APPOINTMENT")
+    )
     assert all(leads.filter(custom_values__has_key=str(field.pk)).exists() for field in fields.filter(entity="LEAD"))
 
 
@@ -114,17 +123,29 @@ def test_the_second_organization_is_there_and_not_seen(demo: Loaded) -> None:
 
 def test_histories_end_where_the_rows_are(demo: Loaded) -> None:
     for row in Appointment.objects.of(demo.organization):
-        changes = list(OutcomeChange.objects.of(demo.organization).filter(appointment=row).order_by("created_at", "id").values_list("from_status", "to_status"))
+        changes = list(
+            OutcomeChange.objects.of(demo.organization)
+            .filter(appointment=row)
+            .order_by("created_at", "id")
+            .values_list("from_status", "to_status")
+        )
         assert [before for before, _ in changes] == [None, *(to for _, to in changes[:-1])]
         assert changes[-1][1] == row.outcome_id
     for row in Lead.objects.of(demo.organization):
-        changes = list(LeadStatusChange.objects.of(demo.organization).filter(lead=row).order_by("created_at", "id").values_list("from_status", "to_status"))
+        changes = list(
+            LeadStatusChange.objects.of(demo.organization)
+            .filter(lead=row)
+            .order_by("created_at", "id")
+            .values_list("from_status", "to_status")
+        )
         assert [before for before, _ in changes] == [None, *(to for _, to in changes[:-1])]
         assert changes[-1][1] == row.status_id
 
 
 def test_leads_point_at_their_next_call(demo: Loaded) -> None:
-    appointments = Appointment.objects.of(demo.organization).upcoming().values("lead").annotate(first=Min("schedule_time"))
+    appointments = (
+        Appointment.objects.of(demo.organization).upcoming().values("lead").annotate(first=Min("schedule_time"))
+    )
     expected = {row["lead"]: row["first"] for row in appointments}
     by_appointment = Lead.objects.of(demo.organization).filter(next_touch_point_type="APPOINTMENT")
 

@@ -8,7 +8,15 @@ from tests.factories import everything
 
 PATH = "/api/external/appointments"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
-TEXTS = ["external_reference", "event_type_name", "lead_first_name", "lead_last_name", "lead_phone", "meeting_url", "notes"]
+TEXTS = [
+    "external_reference",
+    "event_type_name",
+    "lead_first_name",
+    "lead_last_name",
+    "lead_phone",
+    "meeting_url",
+    "notes",
+]
 EMAILS = ["lead_email", "host_email", "setter_email", "triager_email"]
 IDS = ["lead_id", "event_type_id"]
 REQUIRED = ["external_reference", "schedule_time", "lead_email", "event_type_name"]
@@ -85,7 +93,17 @@ def test_decision_3_urls_have_at_most_2_048_characters(api, organization):
 
 @pytest.mark.parametrize(
     "url",
-    ["javascript:alert(1)", "ftp://meet.example/a", "data:text/html,x", "//meet.example", "/a", "meet.example/a", "nonsense", "http://", "https:/meet.example"],
+    [
+        "javascript:alert(1)",
+        "ftp://meet.example/a",
+        "data:text/html,x",
+        "//meet.example",
+        "/a",
+        "meet.example/a",
+        "nonsense",
+        "http://",
+        "https:/meet.example",
+    ],
 )
 def test_decision_3_a_url_that_is_not_http_is_400(api, organization, url):
     before = everything(organization)
@@ -95,13 +113,31 @@ def test_decision_3_a_url_that_is_not_http_is_400(api, organization, url):
     assert everything(organization) == before
 
 
-@pytest.mark.parametrize("url", ["http://meet.example", "https://meet.example/a?b=c#d", "https://meet.example:8443/j/1", "https://user-1.meet.example/%20"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://meet.example",
+        "https://meet.example/a?b=c#d",
+        "https://meet.example:8443/j/1",
+        "https://user-1.meet.example/%20",
+    ],
+)
 def test_decision_3_an_http_url_is_kept_as_it_is(api, url):
     assert api.appointment(api.book(meeting_url=url).json()["data"]["id"])["meeting_url"] == url
 
 
 @pytest.mark.parametrize(
-    "value", ["ada", "ada@", "@example.com", "ada@example", "ada@@example.com", "ada b@example.com", "a" * 250 + "@example.com", "ada@exa mple.com"]
+    "value",
+    [
+        "ada",
+        "ada@",
+        "@example.com",
+        "ada@example",
+        "ada@@example.com",
+        "ada b@example.com",
+        "a" * 250 + "@example.com",
+        "ada@exa mple.com",
+    ],
 )
 def test_create_rule_4_a_malformed_email_is_400(api, organization, value):
     before = everything(organization)
@@ -111,7 +147,9 @@ def test_create_rule_4_a_malformed_email_is_400(api, organization, value):
     assert everything(organization) == before
 
 
-@pytest.mark.parametrize("value", ["5", "nonsense", UNKNOWN, UNKNOWN[:-1], f"{UNKNOWN}0", "user_abcdefghijklmnopqrstuvwx"])
+@pytest.mark.parametrize(
+    "value", ["5", "nonsense", UNKNOWN, UNKNOWN[:-1], f"{UNKNOWN}0", "user_abcdefghijklmnopqrstuvwx"]
+)
 @pytest.mark.parametrize("field", IDS)
 def test_decision_5_a_malformed_or_unknown_id_is_400(api, organization, field, value):
     before = everything(organization)
@@ -137,7 +175,9 @@ def test_decision_5_another_organizations_id_is_an_unknown_one(api, stranger_api
 def test_decision_2_every_bad_field_is_named(api, organization):
     before = everything(organization)
 
-    answer = api.book(external_reference=5, schedule_time="soon", lead_email="ada", meeting_url="nonsense", lead_id="x", notes=[])
+    answer = api.book(
+        external_reference=5, schedule_time="soon", lead_email="ada", meeting_url="nonsense", lead_id="x", notes=[]
+    )
 
     bad(answer, "external_reference", "schedule_time", "lead_email", "meeting_url", "lead_id", "notes")
     assert answer.json()["message"].startswith("external_reference ")
@@ -152,17 +192,32 @@ def test_decision_2_an_empty_body_names_every_required_field(api):
 
 
 def test_decision_3_unknown_fields_are_ignored(api, organization):
-    answer = api.book(id=UNKNOWN, source="SCHEDULER_A", call_category="COACHING_CALL", organization="x", no_show=True, custom={"a": [1, None]})
+    answer = api.book(
+        id=UNKNOWN,
+        source="SCHEDULER_A",
+        call_category="COACHING_CALL",
+        organization="x",
+        no_show=True,
+        custom={"a": [1, None]},
+    )
 
     shown = api.appointment(answer.json()["data"]["id"])
     assert answer.status_code == 201
-    assert (shown["id"] != UNKNOWN, shown["source"], shown["call_category"], shown["no_show"]) == (True, "MANUAL", "SALES_CALL", False)
+    assert (shown["id"] != UNKNOWN, shown["source"], shown["call_category"], shown["no_show"]) == (
+        True,
+        "MANUAL",
+        "SALES_CALL",
+        False,
+    )
 
 
 def test_create_every_text_is_kept_as_it_was_sent(api):
     text = "Zoë “Łukasz” 李 🎉 <b>&amp;</b> '; DROP TABLE leads; -- {{7*7}} %s"
 
-    answer = api.post(PATH, booking(external_reference=text, event_type_name=text, lead_first_name=text, lead_last_name=text, notes=text))
+    answer = api.post(
+        PATH,
+        booking(external_reference=text, event_type_name=text, lead_first_name=text, lead_last_name=text, notes=text),
+    )
 
     shown = api.data(PATH)[0]
     assert answer.status_code == 201

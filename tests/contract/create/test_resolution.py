@@ -16,7 +16,9 @@ def lead_of(api, answer):
 
 
 def test_create_makes_a_lead_of_a_new_email(api, organization):
-    lead = lead_of(api, api.book(lead_first_name="Ada", lead_last_name="Byron", lead_phone="+442079460000", schedule_time=LATER))
+    lead = lead_of(
+        api, api.book(lead_first_name="Ada", lead_last_name="Byron", lead_phone="+442079460000", schedule_time=LATER)
+    )
 
     assert lead == {
         "id": lead["id"],
@@ -139,7 +141,9 @@ def test_create_needs_no_name_beside_an_event_type_id(api, organization):
 
 @pytest.mark.parametrize("name", ["Strategy call", "strategy CALL", "STRATEGY CALL"])
 def test_create_matches_an_event_type_in_any_letter_case(api, organization, name):
-    known = make_event_type(organization, "Strategy call", call_category="TRIAGE_CALL", provider="SCHEDULER_B", owner_name="Olga")
+    known = make_event_type(
+        organization, "Strategy call", call_category="TRIAGE_CALL", provider="SCHEDULER_B", owner_name="Olga"
+    )
 
     shown = api.appointment(api.book(event_type_name=name).json()["data"]["id"])
 
@@ -152,7 +156,11 @@ def test_decision_25_a_new_event_type_is_a_sales_call_of_no_provider(api):
     shown = api.appointment(api.book(event_type_name="Strategy CALL").json()["data"]["id"])
 
     assert (shown["appointment_type"], shown["call_category"]) == ("Strategy CALL", "SALES_CALL")
-    assert shown["appointment_event_type"] == {"id": shown["appointment_event_type"]["id"], "provider": None, "owner_name": None}
+    assert shown["appointment_event_type"] == {
+        "id": shown["appointment_event_type"]["id"],
+        "provider": None,
+        "owner_name": None,
+    }
 
 
 def test_decision_25_the_call_category_is_the_one_at_booking(api, organization):
@@ -161,19 +169,25 @@ def test_decision_25_the_call_category_is_the_one_at_booking(api, organization):
     EventType.objects.of(organization).filter(pk=known.pk).update(call_category="COACHING_CALL")
 
     assert api.appointment(id)["call_category"] == "TRIAGE_CALL"
-    assert api.appointment(api.book(external_reference="ref-2").json()["data"]["id"])["call_category"] == "COACHING_CALL"
+    assert (
+        api.appointment(api.book(external_reference="ref-2").json()["data"]["id"])["call_category"] == "COACHING_CALL"
+    )
 
 
 def test_create_takes_host_setter_and_triager_by_email_in_any_case(api, organization):
     people = {part: make_member(organization, f"{part}@acme.example") for part in ["host", "setter", "triager"]}
 
-    answer = api.book(host_email="HOST@acme.example", setter_email="Setter@ACME.example", triager_email=" triager@acme.example ")
+    answer = api.book(
+        host_email="HOST@acme.example", setter_email="Setter@ACME.example", triager_email=" triager@acme.example "
+    )
 
     shown = api.appointment(answer.json()["data"]["id"])
     assert {part: shown[part]["id"] for part in people} == {part: member.user_id for part, member in people.items()}
 
 
-@pytest.mark.parametrize("who", ["nobody@acme.example", "gone@acme.example", "owner@globex.example", "ada@example.com", "nonsense"])
+@pytest.mark.parametrize(
+    "who", ["nobody@acme.example", "gone@acme.example", "owner@globex.example", "ada@example.com", "nonsense"]
+)
 @pytest.mark.parametrize("field", ["host_email", "setter_email", "triager_email"])
 def test_decision_24_an_email_of_no_active_member_is_400_and_changes_nothing(api, organization, stranger, field, who):
     deactivate(make_member(organization, "gone@acme.example"))
@@ -205,9 +219,16 @@ def test_create_takes_a_person_who_is_a_member_of_two_organizations(api, strange
 
 
 def test_decision_16_the_lead_points_at_its_earliest_upcoming_appointment(api):
-    times = ["2090-01-05T10:00:00.000Z", "2089-01-05T10:00:00.000Z", "2091-01-05T10:00:00.000Z", "2020-01-05T10:00:00.000Z"]
+    times = [
+        "2090-01-05T10:00:00.000Z",
+        "2089-01-05T10:00:00.000Z",
+        "2091-01-05T10:00:00.000Z",
+        "2020-01-05T10:00:00.000Z",
+    ]
 
-    seen = [lead_of(api, api.book(external_reference=time, schedule_time=time))["next_touch_point_at"] for time in times]
+    seen = [
+        lead_of(api, api.book(external_reference=time, schedule_time=time))["next_touch_point_at"] for time in times
+    ]
 
     assert seen == [times[0], times[1], times[1], times[1]]
 
@@ -218,7 +239,9 @@ def test_decision_16_a_booking_in_the_past_points_the_lead_nowhere(api):
     assert (lead["next_touch_point_at"], lead["next_touch_point_type"]) == (None, None)
 
 
-@pytest.mark.parametrize(("at", "kept"), [("2080-01-01T00:00:00Z", True), ("2095-01-01T00:00:00Z", False), ("2020-01-01T00:00:00Z", False)])
+@pytest.mark.parametrize(
+    ("at", "kept"), [("2080-01-01T00:00:00Z", True), ("2095-01-01T00:00:00Z", False), ("2020-01-01T00:00:00Z", False)]
+)
 def test_decision_16_an_earlier_touch_point_that_staff_set_is_kept_while_it_is_to_come(api, organization, at, kept):
     known = api.submit().json()["data"]["lead_id"]
     Lead.objects.of(organization).filter(pk=known).update(next_touch_point_at=at, next_touch_point_type="SMS")

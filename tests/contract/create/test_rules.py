@@ -8,7 +8,7 @@ import pytest
 from appointments.models import Appointment
 from appointments.services import reschedule
 from notifications.models import Kind
-from pipeline_backend.moments import now
+from pipeline_backend.db.timestamps import now
 from tests.client import TIME
 from tests.contract.expect import bad
 from tests.factories import deactivate, everything, facts, make_member, make_provider_appointment, owner_actor
@@ -23,7 +23,11 @@ def test_create_rule_1_a_new_reference_is_201_with_the_id(api, stranger, organiz
 
     id = answer.json()["data"]["id"]
     assert answer.status_code == 201
-    assert answer.json() == {"status": "success", "message": answer.json()["message"], "data": {"id": id, "is_duplicate": False}}
+    assert answer.json() == {
+        "status": "success",
+        "message": answer.json()["message"],
+        "data": {"id": id, "is_duplicate": False},
+    }
     assert answer.json()["message"]
     assert UUID(id).version == 7
     assert api.appointment(id)["external_reference"] == "ref-1"
@@ -48,7 +52,11 @@ def test_create_rule_2_a_retry_at_the_same_instant_is_200_and_creates_nothing(ap
     answer = api.book(schedule_time=time)
 
     assert answer.status_code == 200
-    assert answer.json() == {"status": "success", "message": answer.json()["message"], "data": {"id": first, "is_duplicate": True}}
+    assert answer.json() == {
+        "status": "success",
+        "message": answer.json()["message"],
+        "data": {"id": first, "is_duplicate": True},
+    }
     assert everything(organization) == before
 
 
@@ -62,7 +70,9 @@ def test_create_rule_2_a_retry_at_the_same_instant_is_200_and_creates_nothing(ap
         pytest.param({"triager_email": "nobody@acme.example"}, id="unknown_triager"),
         pytest.param({"lead_id": "00000000-0000-7000-8000-000000000000"}, id="unknown_lead"),
         pytest.param({"event_type_id": "00000000-0000-7000-8000-000000000000"}, id="unknown_event_type"),
-        pytest.param({"notes": "new", "meeting_url": "https://meet.example/2", "lead_phone": "+442079460000"}, id="other_facts"),
+        pytest.param(
+            {"notes": "new", "meeting_url": "https://meet.example/2", "lead_phone": "+442079460000"}, id="other_facts"
+        ),
     ],
 )
 def test_decision_24_a_retry_looks_at_nothing_but_the_reference_and_the_time(api, organization, fields):
@@ -108,7 +118,9 @@ def test_create_rule_3_a_reference_at_another_time_is_409_and_changes_nothing(ap
     api.book()
     before = everything(organization)
 
-    answer = api.book(schedule_time=time, lead_email="new@example.com", event_type_name="New", host_email="nobody@acme.example")
+    answer = api.book(
+        schedule_time=time, lead_email="new@example.com", event_type_name="New", host_email="nobody@acme.example"
+    )
 
     assert (answer.status_code, sorted(answer.json()), answer.json()["status"]) == (409, ["message", "status"], "error")
     assert re.search("(different|another) time", answer.json()["message"])
@@ -119,7 +131,12 @@ def test_create_rule_3_a_reference_at_another_time_is_409_and_changes_nothing(ap
 def test_create_rule_3_the_time_compared_is_the_one_after_rescheduling(api, organization):
     id = api.book().json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
-    reschedule(organization=organization, actor=owner_actor(organization), appointment=appointment, to=now().replace(year=2028, day=1))
+    reschedule(
+        organization=organization,
+        actor=owner_actor(organization),
+        appointment=appointment,
+        to=now().replace(year=2028, day=1),
+    )
 
     answers = [api.book(), api.book(schedule_time=api.appointment(id)["schedule_time"])]
 
@@ -165,7 +182,14 @@ def test_create_rule_5_statuses_events_and_call_booked_mails(api, organization, 
     assert api.lead(shown["lead"]["id"])["status"]["role"] == "APPOINTMENT_BOOKED"
     mails = [(Kind.CALL_BOOKED, f"{name}@acme.example") for name in ["hana", "sam", "tri"]]
     events = ["appointment.created", "lead.created"]
-    assert facts(organization) == {"appointments": 1, "leads": 1, "opt_ins": 0, "event_types": 1, "events": events, "mails": mails}
+    assert facts(organization) == {
+        "appointments": 1,
+        "leads": 1,
+        "opt_ins": 0,
+        "event_types": 1,
+        "events": events,
+        "mails": mails,
+    }
     assert facts(stranger) == {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "mails": []}
 
 
@@ -175,7 +199,10 @@ def test_decision_34_without_people_the_owners_are_told(api, organization):
 
     api.book()
 
-    assert facts(organization)["mails"] == [("CALL_BOOKED", "owner@acme.example"), ("CALL_BOOKED", "second@acme.example")]
+    assert facts(organization)["mails"] == [
+        ("CALL_BOOKED", "owner@acme.example"),
+        ("CALL_BOOKED", "second@acme.example"),
+    ]
 
 
 def test_decision_34_someone_in_two_parts_is_told_once_and_someone_who_wants_none_is_not(api, organization, host):
@@ -193,7 +220,12 @@ def test_create_rule_5_an_existing_leads_move_is_an_event_of_its_own(api, organi
 
     api.book()
 
-    assert facts(organization)["events"] == ["appointment.created", "lead.created", "lead.status_changed", "opt_in.created"]
+    assert facts(organization)["events"] == [
+        "appointment.created",
+        "lead.created",
+        "lead.status_changed",
+        "opt_in.created",
+    ]
 
 
 def test_create_rule_5_each_event_is_delivered_to_the_endpoints_that_want_it(api, organization, stranger):
@@ -204,7 +236,11 @@ def test_create_rule_5_each_event_is_delivered_to_the_endpoints_that_want_it(api
     api.book()
 
     deliveries = sorted(Delivery.objects.of(organization).values_list("endpoint__url", "event__type"))
-    assert deliveries == [(everyone.url, "appointment.created"), (everyone.url, "lead.created"), (one.url, "appointment.created")]
+    assert deliveries == [
+        (everyone.url, "appointment.created"),
+        (everyone.url, "lead.created"),
+        (one.url, "appointment.created"),
+    ]
     assert Delivery.objects.of(stranger).count() == 0
 
 

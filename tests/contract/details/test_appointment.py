@@ -11,24 +11,60 @@ from tests.factories import change, make_analysis, make_custom_field, make_membe
 
 LIST = "/api/external/appointments"
 TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
-BOTH = ["id", "lead", "schedule_time", "host", "setter", "triager", "meeting_url", "appointment_type", "call_category", "appointment_event_type", "outcome"]
-BOTH += ["recording_url", "no_show", "source", "external_reference", "call_analysis", "custom_fields", "created_at", "updated_at"]
+BOTH = [
+    "id",
+    "lead",
+    "schedule_time",
+    "host",
+    "setter",
+    "triager",
+    "meeting_url",
+    "appointment_type",
+    "call_category",
+    "appointment_event_type",
+    "outcome",
+]
+BOTH += [
+    "recording_url",
+    "no_show",
+    "source",
+    "external_reference",
+    "call_analysis",
+    "custom_fields",
+    "created_at",
+    "updated_at",
+]
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 EARLY = "2026-02-01T08:00:00.000Z"
 
 
 def user(member):
     person = member.user
-    shown = {"first_name": person.first_name, "last_name": person.last_name, "email": person.email, "profile_image_url": person.profile_image_url}
+    shown = {
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "email": person.email,
+        "profile_image_url": person.profile_image_url,
+    }
     return {**shown, "id": person.id, "role": member.role}
 
 
 @pytest.fixture
 def people(organization):
     """A host with a picture, a setter, a triager."""
-    host = make_member(organization, "hana@acme.example", first_name="Hana", last_name="Host", profile_image_url="https://img.example/hana.png")
+    host = make_member(
+        organization,
+        "hana@acme.example",
+        first_name="Hana",
+        last_name="Host",
+        profile_image_url="https://img.example/hana.png",
+    )
     setter = make_member(organization, "sam@acme.example", role="SETTER", first_name="Sam", last_name="Setter")
-    return {"host": host, "setter": setter, "triager": make_member(organization, "tri@acme.example", role="MANAGER", first_name="Tri")}
+    return {
+        "host": host,
+        "setter": setter,
+        "triager": make_member(organization, "tri@acme.example", role="MANAGER", first_name="Tri"),
+    }
 
 
 @pytest.fixture
@@ -39,9 +75,20 @@ def full(api, organization, people):
         traffic = {name: f"{name} {n}" for name in TRAFFIC}
         api.submit(external_reference=f"form-{n}", provider_form_id="f1", provider_form_name="Form", traffic=traffic)
     members = {f"{part}_email": member.user.email for part, member in people.items()}
-    named = {"lead_phone": "+442079460000", "meeting_url": "https://meet.example/1", "schedule_time": "2090-01-05T10:00:00+01:00"}
+    named = {
+        "lead_phone": "+442079460000",
+        "meeting_url": "https://meet.example/1",
+        "schedule_time": "2090-01-05T10:00:00+01:00",
+    }
     id = api.book(**members, **named).json()["data"]["id"]
-    change(Appointment, organization, id, recording_url="https://rec.example/1", created_at=EARLY, custom_values={str(budget.id): 5000.5})
+    change(
+        Appointment,
+        organization,
+        id,
+        recording_url="https://rec.example/1",
+        created_at=EARLY,
+        custom_values={str(budget.id): 5000.5},
+    )
     make_note(organization, id, "An old one")
     make_note(organization, id, "Ask @Hana", people["host"])
     return {"id": id, "analysis": make_analysis(organization, id), "budget": budget}
@@ -88,7 +135,9 @@ def common(api, full, people):
             "appointment_id": full["id"],
             "created_at": shown["call_analysis"]["created_at"],
         },
-        "custom_fields": [{"id": str(budget.id), "key": "budget", "label": "Budget", "type": "NUMBER", "value": 5000.5}],
+        "custom_fields": [
+            {"id": str(budget.id), "key": "budget", "label": "Budget", "type": "NUMBER", "value": 5000.5}
+        ],
         "created_at": EARLY,
         "updated_at": shown["updated_at"],
     }
@@ -107,9 +156,16 @@ def test_detail_shows_exactly_the_detail_fields(api, full, people):
 
     opt_ins = api.data("/api/external/opt-ins")[:3]
     shown = answer.json()["data"]
-    sources = {name: {"id": shown[name]["id"], "name": text} for name, text in {"first_source": "utm_source 0", "last_source": "MANUAL"}.items()}
+    sources = {
+        name: {"id": shown[name]["id"], "name": text}
+        for name, text in {"first_source": "utm_source 0", "last_source": "MANUAL"}.items()
+    }
     assert answer.status_code == 200
-    assert answer.json() == {"success": True, "message": answer.json()["message"], "data": {**common(api, full, people), **sources, "opt_ins": opt_ins}}
+    assert answer.json() == {
+        "success": True,
+        "message": answer.json()["message"],
+        "data": {**common(api, full, people), **sources, "opt_ins": opt_ins},
+    }
 
 
 def test_detail_shows_the_three_latest_opt_ins_newest_first(api, full, people):
@@ -124,7 +180,11 @@ def test_the_opt_ins_are_those_of_the_lead_today(api, full):
     api.submit(external_reference="later")
     api.submit(external_reference="other", email="grace@example.com")
 
-    assert [opt_in["external_reference"] for opt_in in api.appointment(full["id"])["opt_ins"]] == ["later", "form-3", "form-2"]
+    assert [opt_in["external_reference"] for opt_in in api.appointment(full["id"])["opt_ins"]] == [
+        "later",
+        "form-3",
+        "form-2",
+    ]
 
 
 def test_the_identifiers_and_moments_have_their_forms(api, full):
@@ -138,18 +198,41 @@ def test_the_identifiers_and_moments_have_their_forms(api, full):
         shown["first_source"]["id"],
         shown["opt_ins"][0]["id"],
     ]
-    moments = [shown["created_at"], shown["updated_at"], shown["schedule_time"], shown["outcome"]["created_at"], shown["call_analysis"]["created_at"]]
+    moments = [
+        shown["created_at"],
+        shown["updated_at"],
+        shown["schedule_time"],
+        shown["outcome"]["created_at"],
+        shown["call_analysis"]["created_at"],
+    ]
     assert {UUID(id).version for id in uuids} == {7}
-    assert all(MOMENT.fullmatch(moment) for moment in [*moments, shown["opt_ins"][0]["created_at"], shown["lead"]["next_touch_point_at"]])
+    assert all(
+        MOMENT.fullmatch(moment)
+        for moment in [*moments, shown["opt_ins"][0]["created_at"], shown["lead"]["next_touch_point_at"]]
+    )
     assert re.fullmatch(r"user_[0-9A-Za-z]+", shown["host"]["id"])
 
 
 def test_a_bare_appointment_shows_every_field(api, organization):
-    id = str(make_provider_appointment(organization, event_type=None, external_reference=None, outcome=None, source="SCHEDULER_C").id)
+    id = str(
+        make_provider_appointment(
+            organization, event_type=None, external_reference=None, outcome=None, source="SCHEDULER_C"
+        ).id
+    )
     (listed,) = api.data(LIST)
     detail = api.appointment(id)
 
-    nulls = ["host", "setter", "triager", "meeting_url", "appointment_type", "outcome", "recording_url", "external_reference", "call_analysis"]
+    nulls = [
+        "host",
+        "setter",
+        "triager",
+        "meeting_url",
+        "appointment_type",
+        "outcome",
+        "recording_url",
+        "external_reference",
+        "call_analysis",
+    ]
     assert [detail[name] for name in nulls] == [None] * len(nulls)
     assert detail["appointment_event_type"] == {"id": None, "provider": None, "owner_name": None}
     assert [listed[name] for name in ["notes", *TRAFFIC]] == [None] * 6
@@ -182,14 +265,30 @@ VALUES = {"TEXT": "Zoë", "NUMBER": 7, "BOOLEAN": False, "DATE": "2026-02-28", "
 def test_decision_27_custom_fields_have_json_values_of_their_type(api, organization, stranger, type, value):
     make_custom_field(stranger, "APPOINTMENT", "theirs")
     make_custom_field(organization, "LEAD", "of_leads")
-    field = make_custom_field(organization, "APPOINTMENT", "own", type=type, options=["a", "b"] if type == "SELECT" else [])
+    field = make_custom_field(
+        organization, "APPOINTMENT", "own", type=type, options=["a", "b"] if type == "SELECT" else []
+    )
     id = str(make_provider_appointment(organization, custom_values={str(field.id): value}).id)
 
-    assert api.appointment(id)["custom_fields"] == [{"id": str(field.id), "key": "own", "label": "Own", "type": type, "value": value}]
+    assert api.appointment(id)["custom_fields"] == [
+        {"id": str(field.id), "key": "own", "label": "Own", "type": type, "value": value}
+    ]
     assert api.data(LIST)[0]["custom_fields"] == api.appointment(id)["custom_fields"]
 
 
-@pytest.mark.parametrize("id", ["00000000-0000-7000-8000-000000000000", "x", "5", "%20", "user_abc", "00000000000070008000000000000000a", "'", "%2e%2e"])
+@pytest.mark.parametrize(
+    "id",
+    [
+        "00000000-0000-7000-8000-000000000000",
+        "x",
+        "5",
+        "%20",
+        "user_abc",
+        "00000000000070008000000000000000a",
+        "'",
+        "%2e%2e",
+    ],
+)
 def test_decision_5_an_unknown_or_malformed_path_id_is_404(api, id):
     api.book()
 

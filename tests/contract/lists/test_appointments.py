@@ -6,7 +6,14 @@ from appointments.models import Appointment
 from appointments.services import change_outcome
 from statuses.models import Status
 from tests.contract.expect import bad, bad_among
-from tests.factories import deactivate, make_event_type, make_member, make_provider_appointment, make_status, owner_actor
+from tests.factories import (
+    deactivate,
+    make_event_type,
+    make_member,
+    make_provider_appointment,
+    make_status,
+    owner_actor,
+)
 
 PATH = "/api/external/appointments"
 BAD = {
@@ -61,7 +68,18 @@ def test_decision_6_an_unknown_call_category_is_400_with_the_accepted_ones(api, 
     assert all(name in answer.json()["message"] for name in ["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"])
 
 
-ROLES = ["NEW_LEAD", "APPOINTMENT_BOOKED", "NO_SHOW", "RESCHEDULED", "CANCELED", "PARTIAL_PAYMENT", "WON", "UNQUALIFIED", "FOLLOW_UP", "LOST"]
+ROLES = [
+    "NEW_LEAD",
+    "APPOINTMENT_BOOKED",
+    "NO_SHOW",
+    "RESCHEDULED",
+    "CANCELED",
+    "PARTIAL_PAYMENT",
+    "WON",
+    "UNQUALIFIED",
+    "FOLLOW_UP",
+    "LOST",
+]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -80,7 +98,9 @@ def test_list_by_outcome_role_means_every_status_of_the_role(api, organization):
     api.cancel(external_reference="canceled")
     second = make_status(organization, "Second thoughts", role="CANCELED")
     appointment = Appointment.objects.of(organization).get(pk=id)
-    change_outcome(organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=second.id)
+    change_outcome(
+        organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=second.id
+    )
 
     assert references(api, {"outcome_role": "CANCELED"}) == ["canceled", "second"]
     assert references(api, {"outcome_role": "CANCELED,APPOINTMENT_BOOKED"}) == ["canceled", "booked", "second"]
@@ -94,14 +114,20 @@ def test_decision_6_an_unknown_outcome_role_is_400_with_the_accepted_ones(api, v
     assert all(role in answer.json()["message"] for role in ROLES)
 
 
-@pytest.mark.parametrize(("parameter", "field"), [("closer", "host_email"), ("setter", "setter_email"), ("triager", "triager_email")])
+@pytest.mark.parametrize(
+    ("parameter", "field"), [("closer", "host_email"), ("setter", "setter_email"), ("triager", "triager_email")]
+)
 def test_list_by_member_in_any_letter_case(api, organization, parameter, field):
     for name in ["hana", "olga"]:
         make_member(organization, f"{name}@acme.example")
         book(api, name, **{field: f"{name}@acme.example"})
     book(api, "nobody")
 
-    assert references(api, {parameter: "hana@acme.example"}) == references(api, {parameter: "HANA@Acme.Example"}) == ["hana"]
+    assert (
+        references(api, {parameter: "hana@acme.example"})
+        == references(api, {parameter: "HANA@Acme.Example"})
+        == ["hana"]
+    )
     assert references(api, {parameter: "olga@acme.example"}) == ["olga"]
     others = {"closer", "setter", "triager"} - {parameter}
     assert [references(api, {other: "hana@acme.example"}) for other in others] == [[], []]
@@ -111,7 +137,9 @@ def test_list_by_member_in_any_letter_case(api, organization, parameter, field):
 @pytest.mark.parametrize("email", ["nobody@acme.example", "owner@globex.example", "ada@example.com"])
 def test_decision_6_an_email_nobody_has_gives_an_empty_list(api, stranger_api, stranger, parameter, email):
     book(api, "ours")
-    stranger_api.book(host_email="owner@globex.example", setter_email="owner@globex.example", triager_email="owner@globex.example")
+    stranger_api.book(
+        host_email="owner@globex.example", setter_email="owner@globex.example", triager_email="owner@globex.example"
+    )
 
     assert references(api, {parameter: email}) == []
 
@@ -160,10 +188,16 @@ def test_decision_5_a_strangers_lead_is_an_unknown_one(api, stranger_api):
         ({"scheduled_from": "2027-03-03T00:00:00.001Z"}, []),
         ({"scheduled_to": "2027-02-28T23:59:59.999Z"}, []),
     ],
-    ids=lambda value: " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else "-".join(value),
+    ids=lambda value: (
+        " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else "-".join(value)
+    ),
 )
 def test_list_by_schedule_time(api, query, found):
-    for name, time in {"a": "2027-03-01T00:00:00Z", "b": "2027-03-02T23:59:59.999Z", "c": "2027-03-03T00:00:00Z"}.items():
+    for name, time in {
+        "a": "2027-03-01T00:00:00Z",
+        "b": "2027-03-02T23:59:59.999Z",
+        "c": "2027-03-03T00:00:00Z",
+    }.items():
         book(api, name, schedule_time=time)
 
     assert references(api, query) == found
@@ -184,18 +218,33 @@ def test_list_filters_are_all_of_them(api, host):
     book(api, "nobody")
     api.cancel(external_reference="gone")
 
-    query = {"closer": "hana@acme.example", "outcome_role": "APPOINTMENT_BOOKED", "call_category": "SALES_CALL", "scheduled_from": "2027-01-05"}
+    query = {
+        "closer": "hana@acme.example",
+        "outcome_role": "APPOINTMENT_BOOKED",
+        "call_category": "SALES_CALL",
+        "scheduled_from": "2027-01-05",
+    }
 
     answer = api.get(PATH, query).json()
     assert [row["external_reference"] for row in answer["data"]] == ["hana"]
-    assert answer["pagination"] == {"page": 1, "limit": 10, "total": 1, "totalPages": 1, "hasNext": False, "hasPrev": False}
+    assert answer["pagination"] == {
+        "page": 1,
+        "limit": 10,
+        "total": 1,
+        "totalPages": 1,
+        "hasNext": False,
+        "hasPrev": False,
+    }
 
 
 def test_list_shows_providers_appointments_too(api, organization):
     make_provider_appointment(organization, source="SCHEDULER_C", external_reference="theirs")
     book(api, "ours")
 
-    assert [(row["external_reference"], row["source"]) for row in api.data(PATH)] == [("ours", "MANUAL"), ("theirs", "SCHEDULER_C")]
+    assert [(row["external_reference"], row["source"]) for row in api.data(PATH)] == [
+        ("ours", "MANUAL"),
+        ("theirs", "SCHEDULER_C"),
+    ]
 
 
 @pytest.mark.parametrize("first", BAD)

@@ -6,7 +6,14 @@ from tests.contract.expect import bad
 
 PATH = "/api/external/events"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
-TYPES = ["lead.created", "lead.status_changed", "opt_in.created", "appointment.created", "appointment.rescheduled", "appointment.canceled"]
+TYPES = [
+    "lead.created",
+    "lead.status_changed",
+    "opt_in.created",
+    "appointment.created",
+    "appointment.rescheduled",
+    "appointment.canceled",
+]
 TYPES += ["appointment.outcome_changed", "webhook.test"]
 
 

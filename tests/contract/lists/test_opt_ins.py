@@ -7,7 +7,17 @@ from tests.contract.expect import bad, refused
 from tests.factories import change
 
 PATH = "/api/external/opt-ins"
-SOURCES = ["SCHEDULER_A", "SCHEDULER_B", "SCHEDULER_C", "MANUAL", "FORMBUILDER_A", "WEBINAR", "NEWSLETTER", "LANDING_PAGE", "OTHER"]
+SOURCES = [
+    "SCHEDULER_A",
+    "SCHEDULER_B",
+    "SCHEDULER_C",
+    "MANUAL",
+    "FORMBUILDER_A",
+    "WEBINAR",
+    "NEWSLETTER",
+    "LANDING_PAGE",
+    "OTHER",
+]
 ITEM = ["created_at", "external_reference", "id", "lead_id", "provider_form_id", "provider_form_name", "source"]
 
 
@@ -20,7 +30,13 @@ def ids(api, query=None):
 
 
 def test_opt_ins_list_shows_exactly_the_list_fields(api):
-    made = submit(api, external_reference="s-1", provider_form_id="f1", provider_form_name="Form", questions_answers=[{"question": "Q", "position": 1}])
+    made = submit(
+        api,
+        external_reference="s-1",
+        provider_form_id="f1",
+        provider_form_name="Form",
+        questions_answers=[{"question": "Q", "position": 1}],
+    )
 
     (shown,) = api.data(PATH)
 
@@ -40,7 +56,9 @@ def test_opt_in_detail_is_the_list_item_with_answers_and_traffic(api):
 
     answer = api.get(f"{PATH}/{id}")
 
-    traffic = dict.fromkeys(["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"])
+    traffic = dict.fromkeys(
+        ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
+    )
     data = {**api.data(PATH)[0], "question_answers": [], "traffic_attribution": traffic}
     assert answer.status_code == 200
     assert answer.json() == {"success": True, "message": answer.json()["message"], "data": data}
@@ -92,7 +110,13 @@ def test_decision_5_a_strangers_lead_is_an_unknown_one(api, stranger_api):
 def test_only_created_at_is_filterable(api, organization):
     made = [submit(api)["opt_in_id"] for _ in range(2)]
 
-    query = {"updated_from": "2100-01-01", "scheduled_from": "2100-01-01", "provider_form_id": "x", "external_reference": "x", "email": "x"}
+    query = {
+        "updated_from": "2100-01-01",
+        "scheduled_from": "2100-01-01",
+        "provider_form_id": "x",
+        "external_reference": "x",
+        "email": "x",
+    }
 
     assert ids(api, query) == made[::-1]
 

@@ -29,7 +29,9 @@ def fill(api, name, count):
 
 def make(api, name, n):
     email = f"lead-{n}@example.com"
-    return api.book(external_reference=f"ref-{n}", lead_email=email) if name == "appointments" else api.submit(email=email)
+    return (
+        api.book(external_reference=f"ref-{n}", lead_email=email) if name == "appointments" else api.submit(email=email)
+    )
 
 
 def ids(api, name, query=None):
@@ -129,7 +131,17 @@ def test_decision_6_ordering_by_created_at(api, organization, name):
 
 @each_list
 def test_decision_6_another_ordering_is_400(api, name):
-    for value in ["email", "created_at,id", "+created_at", "--created_at", "CREATED_AT", "organization", "lead__email", "?", "-"]:
+    for value in [
+        "email",
+        "created_at,id",
+        "+created_at",
+        "--created_at",
+        "CREATED_AT",
+        "organization",
+        "lead__email",
+        "?",
+        "-",
+    ]:
         bad(api.get(url(name), {"ordering": value}), "ordering")
 
 
@@ -176,8 +188,28 @@ def test_decision_4_a_day_is_all_of_its_milliseconds(api, organization, name, mo
     assert ids(api, name, {"created_from": "2026-03-30"}) == ids(api, name, {"created_to": "2026-03-28"}) == []
 
 
-NO_MOMENTS = ["2026-3-29", "20260329", "2026-W13-7", "2026-088", "2026-03-32", "2026-13-01", "2026-02-29", "２０２６-03-29", "1969-12-31", "2101-01-01"]
-NO_MOMENTS += ["2026-03-29T12", "2026-03-29T12:30", "2026-03-29 12:30:15", "2026-03-29T12:30:15+2", "2026-03-29T25:00:00Z", "1774787415", "now", "2026-03-29Z"]
+NO_MOMENTS = [
+    "2026-3-29",
+    "20260329",
+    "2026-W13-7",
+    "2026-088",
+    "2026-03-32",
+    "2026-13-01",
+    "2026-02-29",
+    "２０２６-03-29",
+    "1969-12-31",
+    "2101-01-01",
+]
+NO_MOMENTS += [
+    "2026-03-29T12",
+    "2026-03-29T12:30",
+    "2026-03-29 12:30:15",
+    "2026-03-29T12:30:15+2",
+    "2026-03-29T25:00:00Z",
+    "1774787415",
+    "now",
+    "2026-03-29Z",
+]
 
 
 @each_list

@@ -8,7 +8,15 @@ from tests.factories import everything
 SOURCES = ["SCHEDULER_A", "MANUAL", "FORMBUILDER_A", "WEBINAR", "NEWSLETTER", "LANDING_PAGE", "OTHER"]
 TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
 TEXTS = ["email", "first_name", "source", "last_name", "provider_form_id", "provider_form_name", "external_reference"]
-OPTIONAL = ["last_name", "phone_e164", "provider_form_id", "provider_form_name", "external_reference", "questions_answers", "traffic"]
+OPTIONAL = [
+    "last_name",
+    "phone_e164",
+    "provider_form_id",
+    "provider_form_name",
+    "external_reference",
+    "questions_answers",
+    "traffic",
+]
 NOT_TEXT = [5, 1.5, True, False, ["a"], {"a": "b"}]
 NOTHING = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytest.param("", id="empty")]
 
@@ -92,7 +100,18 @@ def test_submit_rule_5_another_source_is_400_with_the_accepted_ones(api, organiz
 
 
 @pytest.mark.parametrize(
-    "phone", ["020 7946 0000", "442079460000", "call me", "+12", "+999123456789", "+44207946000000000000", 442079460000, True, ["+442079460000"]]
+    "phone",
+    [
+        "020 7946 0000",
+        "442079460000",
+        "call me",
+        "+12",
+        "+999123456789",
+        "+44207946000000000000",
+        442079460000,
+        True,
+        ["+442079460000"],
+    ],
 )
 def test_decision_15_an_invalid_phone_is_400(api, organization, phone):
     refuses(api, organization, "phone_e164", phone_e164=phone, phone_country="GB")
@@ -184,13 +203,23 @@ def test_submit_of_two_answers_at_one_position_is_no_server_error(api, organizat
 
 
 def test_decision_2_every_bad_field_is_named(api, organization):
-    fields = {"email": "x", "first_name": 5, "source": "X", "traffic": {"utm_term": 1}, "questions_answers": [answer_at("1")]}
+    fields = {
+        "email": "x",
+        "first_name": 5,
+        "source": "X",
+        "traffic": {"utm_term": 1},
+        "questions_answers": [answer_at("1")],
+    }
 
-    refuses(api, organization, "email", "first_name", "source", "traffic.utm_term", "questions_answers.0.position", **fields)
+    refuses(
+        api, organization, "email", "first_name", "source", "traffic.utm_term", "questions_answers.0.position", **fields
+    )
 
 
 def test_decision_3_unknown_fields_are_ignored(api):
-    answer = api.submit(id="x", status="WON", traffic={"gclid": 5, "utm_source": "g"}, questions_answers=[answer_at(1, id=5, extra=[])])
+    answer = api.submit(
+        id="x", status="WON", traffic={"gclid": 5, "utm_source": "g"}, questions_answers=[answer_at(1, id=5, extra=[])]
+    )
 
     shown = api.opt_in(answer.json()["data"]["opt_in_id"])
     assert answer.status_code == 201

@@ -21,10 +21,21 @@ def test_submit_rule_1_a_new_lead_is_201(api, organization, stranger):
 
     data = answer.json()["data"]
     assert answer.status_code == 201
-    assert answer.json() == {"status": "success", "message": answer.json()["message"], "data": {**data, "is_new_lead": True}}
+    assert answer.json() == {
+        "status": "success",
+        "message": answer.json()["message"],
+        "data": {**data, "is_new_lead": True},
+    }
     assert sorted(data) == ["is_new_lead", "lead_id", "opt_in_id"]
     assert [UUID(data[name]).version for name in ["opt_in_id", "lead_id"]] == [7, 7]
-    assert facts(organization) == {"appointments": 0, "leads": 1, "opt_ins": 1, "event_types": 0, "events": ["lead.created", "opt_in.created"], "mails": []}
+    assert facts(organization) == {
+        "appointments": 0,
+        "leads": 1,
+        "opt_ins": 1,
+        "event_types": 0,
+        "events": ["lead.created", "opt_in.created"],
+        "mails": [],
+    }
     assert facts(stranger)["leads"] == 0
 
 
@@ -32,7 +43,18 @@ def test_decision_20_a_new_lead_is_a_new_lead(api):
     lead = lead_of(api, api.submit(last_name="Byron", phone_e164="+442079460000", phone_country="GB"))
 
     assert lead["status"] == api.status("NEW_LEAD")
-    shown = {name: lead[name] for name in ["first_name", "last_name", "email", "phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"]}
+    shown = {
+        name: lead[name]
+        for name in [
+            "first_name",
+            "last_name",
+            "email",
+            "phone_e164",
+            "phone_country",
+            "next_touch_point_at",
+            "next_touch_point_type",
+        ]
+    }
     assert shown == {
         "first_name": "Ada",
         "last_name": "Byron",
@@ -63,7 +85,11 @@ def test_submit_rule_2_a_lead_made_by_a_booking_is_an_existing_one(api):
 
     answer = api.submit()
 
-    assert (answer.status_code, answer.json()["data"]["lead_id"], answer.json()["data"]["is_new_lead"]) == (200, lead, False)
+    assert (answer.status_code, answer.json()["data"]["lead_id"], answer.json()["data"]["is_new_lead"]) == (
+        200,
+        lead,
+        False,
+    )
     assert api.lead(lead)["status"]["role"] == "APPOINTMENT_BOOKED"
 
 
@@ -78,7 +104,10 @@ def test_submit_without_a_reference_is_recorded_each_time(api, organization):
     [
         pytest.param({}, id="same"),
         pytest.param({"email": "new@example.com", "first_name": "Grace"}, id="another_lead"),
-        pytest.param({"last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB", "traffic": TRAFFIC}, id="more_facts"),
+        pytest.param(
+            {"last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB", "traffic": TRAFFIC},
+            id="more_facts",
+        ),
         pytest.param({"questions_answers": [{"question": "Why?", "answer": "So", "position": 1}]}, id="answers"),
     ],
 )
@@ -150,7 +179,9 @@ def test_decision_14_known_facts_are_kept(api):
     known = {"first_name": "Ada", "last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB"}
     api.submit(**known)
 
-    lead = lead_of(api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US"))
+    lead = lead_of(
+        api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US")
+    )
 
     assert {name: lead[name] for name in known} == known
 
@@ -158,9 +189,16 @@ def test_decision_14_known_facts_are_kept(api):
 def test_decision_14_empty_fields_are_filled(api):
     api.submit()
 
-    lead = lead_of(api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US"))
+    lead = lead_of(
+        api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US")
+    )
 
-    assert [lead[name] for name in ["first_name", "last_name", "phone_e164", "phone_country"]] == ["Ada", "Hopper", "+12125550123", "US"]
+    assert [lead[name] for name in ["first_name", "last_name", "phone_e164", "phone_country"]] == [
+        "Ada",
+        "Hopper",
+        "+12125550123",
+        "US",
+    ]
 
 
 def test_an_opt_in_leaves_the_status_of_an_existing_lead(api, organization):
@@ -188,15 +226,27 @@ def test_decision_17_the_source_is_the_utm_source_or_the_opt_ins(api, fields, na
 
 
 def test_submit_stores_the_form_the_traffic_and_the_answers(api, organization):
-    answers = [{"question": "Budget?", "answer": "5k", "position": 2}, {"question": "Why?", "answer": None, "position": 1}, {"question": "Who?", "position": 3}]
+    answers = [
+        {"question": "Budget?", "answer": "5k", "position": 2},
+        {"question": "Why?", "answer": None, "position": 1},
+        {"question": "Who?", "position": 3},
+    ]
 
     id = api.submit(
-        source="FORMBUILDER_A", external_reference="s-1", provider_form_id="f1", provider_form_name="Form", traffic=TRAFFIC, questions_answers=answers
+        source="FORMBUILDER_A",
+        external_reference="s-1",
+        provider_form_id="f1",
+        provider_form_name="Form",
+        traffic=TRAFFIC,
+        questions_answers=answers,
     )
 
     data = id.json()["data"]
     shown = api.opt_in(data["opt_in_id"])
-    stored = [{"question": "Why?", "answer": None, "position": 1}, {"question": "Budget?", "answer": "5k", "position": 2}]
+    stored = [
+        {"question": "Why?", "answer": None, "position": 1},
+        {"question": "Budget?", "answer": "5k", "position": 2},
+    ]
     stored.append({"question": "Who?", "answer": None, "position": 3})
     assert shown == {
         "id": data["opt_in_id"],
@@ -206,7 +256,9 @@ def test_submit_stores_the_form_the_traffic_and_the_answers(api, organization):
         "provider_form_name": "Form",
         "external_reference": "s-1",
         "created_at": shown["created_at"],
-        "question_answers": [{"id": row["id"], **answer} for row, answer in zip(shown["question_answers"], stored, strict=True)],
+        "question_answers": [
+            {"id": row["id"], **answer} for row, answer in zip(shown["question_answers"], stored, strict=True)
+        ],
         "traffic_attribution": TRAFFIC,
     }
     assert OptIn.objects.of(organization).count() == 1

@@ -1,0 +1,93 @@
+"""Event types, notes and call analyses."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from appointments.models import CallAnalysis, EventType, Note
+from appointments.services import delete_event_type, save_analysis, save_event_type
+from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.permissions import Area
+
+
+class EventTypeForm(TenantForm):
+    """A kind of call."""
+
+    sentences = {"one_event_type_per_name": ("name", "Another event type has this name.")}
+
+    class Meta:
+        model = EventType
+        fields = ()
+
+    def clean_provider(self) -> str | None:
+        """Null when empty, as the interface shows it."""
+        return self.cleaned_data["provider"] or None
+
+    def clean_owner_name(self) -> str | None:
+        """Null when empty, as the interface shows it."""
+        return self.cleaned_data["owner_name"] or None
+
+
+@admin.register(EventType)
+class EventTypeAdmin(TenantAdmin):
+    """Kinds of calls that can be booked."""
+
+    area = Area.SETUP
+    can_delete = True
+    form = EventTypeForm
+    list_display = ("name", "call_category", "provider", "owner_name", "created_at")
+    list_filter = ("call_category", "provider")
+    search_fields = ("name",)
+    fields = ("name", "call_category", ("provider", "owner_name"))
+
+    def save_model(self, request: HttpRequest, obj: EventType, form: Any, change: bool) -> None:
+        """Through the service."""
+        save_event_type(organization=form.organization, event_type=obj)
+
+    def delete_model(self, request: HttpRequest, obj: EventType) -> None:
+        """Through the service."""
+        delete_event_type(organization=obj.organization, event_type=obj)
+
+
+@admin.register(Note)
+class NoteAdmin(TenantAdmin):
+    """All notes, to search in; written on the call's page."""
+
+    area = Area.WORK
+    can_add = can_change = False
+    list_display = ("note_start", "appointment", "actor_name", "created_at")
+    joins = ("appointment__lead",)
+    search_fields = ("note", "actor_name", "appointment__lead__email")
+    fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
+
+    @admin.display(description="Note")
+    def note_start(self, note: Note) -> str:
+        """Its first line."""
+        return str(note)
+
+
+@admin.register(CallAnalysis)
+class CallAnalysisAdmin(TenantAdmin):
+    """What the analysis platform made of calls."""
+
+    area = Area.WORK
+    list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")
+    joins = ("appointment__lead",)
+    search_fields = ("ai_generated_title", "call_analysis_call_id", "appointment__lead__email")
+    autocomplete_fields = ("appointment",)
+    fields = (
+        "appointment",
+        "call_analysis_call_id",
+        "ai_generated_title",
+        ("ai_suggested_outcome", "ai_confidence_score"),
+        "ai_rationale",
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: CallAnalysis | None = None) -> Any:
+        """An analysis stays with its call."""
+        return ("appointment",) if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: CallAnalysis, form: Any, change: bool) -> None:
+        """Through the service."""
+        save_analysis(organization=form.organization, analysis=obj)

@@ -1,0 +1,53 @@
+"""What people are told about a call: plain facts, from which notifications are rendered later (decision 34)."""
+
+from typing import Any
+
+from appointments.members import recipients
+from appointments.models import Appointment
+from notifications.models import Kind, Notification
+from notifications.services import build_notifications
+from organizations.models import Membership
+from pipeline_backend.db.timestamps import isoformat_z
+from pipeline_backend.db.writes import insert_all
+
+
+def notify_participants(kind: Kind, appointment: Appointment, note: str) -> None:
+    """One notification for each of the call's people, with the call's latest note."""
+    insert_all(*build_appointment_notifications(kind, appointment, note, recipients(appointment)))
+
+
+def build_appointment_notifications(
+    kind: Kind, appointment: Appointment, note: str, people: list[Membership]
+) -> list[Notification]:
+    """The same for these people, not stored yet."""
+    return build_notifications(
+        organization=appointment.organization,
+        kind=kind,
+        recipients=people,
+        context=notification_context(appointment, note),
+    )
+
+
+def latest_note(appointment: Appointment) -> str:
+    """The note that was added last, or nothing."""
+    note = appointment.notes.first()
+    return note.note if note else ""
+
+
+def notification_context(appointment: Appointment, note: str) -> dict[str, Any]:
+    """What the call is: who, when, where; enough to render without reading it again."""
+    lead = appointment.lead
+    return {
+        "appointment_id": str(appointment.pk),
+        "sequence": appointment.invitation_sequence,
+        "schedule_time": isoformat_z(appointment.schedule_time),
+        "updated_at": isoformat_z(appointment.updated_at),
+        "event_type": appointment.event_type.name if appointment.event_type else "",
+        "lead_name": str(lead),
+        "lead_email": lead.email,
+        "lead_phone": lead.phone_e164 or "",
+        "host": str(appointment.host or ""),
+        "meeting_url": appointment.meeting_url or "",
+        "note": note,
+        "organization": appointment.organization.name,
+    }

@@ -1,0 +1,22 @@
+"""Middleware that starts every request without access to any organization's rows."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from organizations.isolation.row_level_security import NO_TENANT, current_scope, scope_wrapper
+
+
+class TenantScopeMiddleware:
+    """Middleware, outermost of those that ask the database: a request begins as nobody's."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        scope_wrapper()
+        token = current_scope.set(NO_TENANT)
+        try:
+            return self.get_response(request)
+        finally:
+            current_scope.reset(token)

@@ -1,0 +1,17 @@
+"""What the interface shows of people (interface 2.3)."""
+
+from organizations.models import Membership, Role
+from pipeline_backend.api import sql_serializers as sql
+
+
+class UserSerializer(sql.SQLSerializer):
+    """A member of the organization: host, setter or triager (interface 2.3)."""
+
+    model = Membership
+
+    first_name = sql.StringField("user__first_name")
+    last_name = sql.StringField("user__last_name")
+    email = sql.StringField("user__email")
+    profile_image_url = sql.StringField("user__profile_image_url", null=True)
+    id = sql.StringField("user_id", help="Begins with user_.")
+    role = sql.ChoiceField(Role)

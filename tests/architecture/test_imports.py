@@ -1,0 +1,116 @@
+"""Imports go down only: between packages, inside an app, and never in a circle."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYERS = [
+    {"pipeline_backend.db"},
+    {"pipeline_backend.outbox", "pipeline_backend.api"},
+    {"pipeline_backend.egress"},
+    {"organizations"},
+    {"statuses", "webhooks", "notifications"},
+    {"leads"},
+    {"optins"},
+    {"appointments"},
+    {"pipeline_backend"},
+]
+LAYER_OF = {package: number for number, packages in enumerate(LAYERS) for package in packages}
+TOP_LEVEL = {package.split(".")[0] for package in LAYER_OF}
+INSIDE_AN_APP = [{"models"}, {"serializers", "topics"}, {"services"}, {"views"}]
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {
+    module_name(path): path
+    for package in sorted(TOP_LEVEL)
+    for path in (ROOT / package).rglob("*.py")
+    if "migrations" not in path.parts
+}
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield every module of ours that is imported anywhere in the file, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import in {path}"
+            if node.module in MODULES:
+                submodules = {f"{node.module}.{alias.name}" for alias in node.names} & MODULES.keys()
+                yield from submodules or {node.module}
+
+
+IMPORTS = {module: set(imports_of(path)) for module, path in MODULES.items()}
+
+
+def package_of(module: str) -> str:
+    """Return the package with a layer of its own that the module belongs to."""
+    return max((package for package in LAYER_OF if f"{module}.".startswith(f"{package}.")), key=len)
+
+
+def modules_in(app: str, names: set[str]) -> list[str]:
+    """Return the app's modules of these names, also where one has become a package."""
+    return [
+        module for module in MODULES if module.split(".")[0] == app and module.split(".")[1:2] in [[n] for n in names]
+    ]
+
+
+def test_a_package_imports_only_from_layers_below() -> None:
+    upward = [
+        f"{module} -> {imported}"
+        for module, targets in IMPORTS.items()
+        for imported in targets
+        if package_of(imported) != package_of(module) and LAYER_OF[package_of(imported)] >= LAYER_OF[package_of(module)]
+    ]
+
+    assert upward == []
+
+
+def test_inside_an_app_reading_stands_below_writing() -> None:
+    upward = [
+        f"{module} -> {imported}"
+        for app in TOP_LEVEL - {"pipeline_backend"}
+        for place, names in enumerate(INSIDE_AN_APP)
+        for module in modules_in(app, names)
+        for imported in IMPORTS[module] & set(modules_in(app, set().union(*INSIDE_AN_APP[place + 1 :])))
+    ]
+
+    assert upward == []
+
+
+def find_cycle(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert find_cycle(IMPORTS) == []
+
+
+def test_no_packages_of_the_project_import_each_other_in_a_circle() -> None:
+    def node(module: str) -> str:
+        """Return the app, or inside `pipeline_backend` the package or module."""
+        parts = module.split(".")
+        return ".".join(parts[:2]) if parts[0] == "pipeline_backend" else parts[0]
+
+    graph: dict[str, set[str]] = {}
+    for module, targets in IMPORTS.items():
+        graph.setdefault(node(module), set()).update({node(target) for target in targets} - {node(module)})
+
+    assert find_cycle(graph) == []
+
+
+def test_the_project_package_holds_few_modules_directly() -> None:
+    modules = [path.name for path in (ROOT / "pipeline_backend").glob("*.py") if path.name != "__init__.py"]
+
+    assert len(modules) <= 8, modules

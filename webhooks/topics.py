@@ -1,0 +1,43 @@
+"""Webhook topics: the types of events. Each app declares its own in one line each of its `topics.py`."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from django.utils.module_loading import autodiscover_modules
+
+from pipeline_backend.api import sql_serializers as sql
+
+_registry: dict[str, "Topic"] = {}
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A type of event: its name, the serializer of its `data`, and a sentence for receivers."""
+
+    name: str
+    serializer: type[sql.SQLSerializer]
+    summary: str
+
+    def __post_init__(self) -> None:
+        _registry[self.name] = self
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@cache
+def topics() -> dict[str, Topic]:
+    """Return all topics by name. They are found in the apps' `topics` modules, the way Django finds `admin` modules."""
+    autodiscover_modules("topics")
+    return dict(sorted(_registry.items()))
+
+
+class TestData(sql.SQLSerializer):
+    """The data of a test event."""
+
+    message = sql.StringField()
+
+
+TEST = Topic(
+    "webhook.test", serializer=TestData, summary="Sent by hand from the admin, to see whether the receiver answers."
+)
