@@ -8,7 +8,7 @@ import time_machine
 from organizations.keys import parse_key
 from organizations.models import ApiKey, Organization
 from tests.client import Api
-from tests.commands.running import refusal, run
+from tests.commands.runner import command_error, run
 from tests.factories import make_organization
 
 
@@ -41,7 +41,7 @@ def test_a_name_that_two_have_is_refused_with_both_ids(organization: Organizatio
     Organization.objects.filter(pk=other.pk).update(name="Acme")
 
     assert (
-        refusal("create_api_key", "Acme", "--name", "Zapier")
+        command_error("create_api_key", "Acme", "--name", "Zapier")
         == f"2 organizations are called Acme; say which by its id: {organization.pk}, {other.pk}"
     )
     assert not ApiKey.unscoped.exists()
@@ -49,7 +49,7 @@ def test_a_name_that_two_have_is_refused_with_both_ids(organization: Organizatio
 
 @pytest.mark.parametrize("who", ["acme", "Initech", "01890000-0000-7000-8000-000000000000"])
 def test_an_unknown_organization_is_refused(organization: Organization, who: str) -> None:
-    assert refusal("create_api_key", who, "--name", "Zapier") == f"There is no organization {who}"
+    assert command_error("create_api_key", who, "--name", "Zapier") == f"There is no organization {who}"
 
 
 def test_a_key_may_have_one_scope_and_an_end(organization: Organization) -> None:
@@ -85,7 +85,7 @@ def test_both_scopes_may_be_named_in_any_order_and_a_date_alone_is_its_beginning
     ],
 )
 def test_what_can_not_be_is_refused_in_a_sentence(organization: Organization, words: list[str], sentence: str) -> None:
-    assert refusal("create_api_key", "Acme", *words) == sentence
+    assert command_error("create_api_key", "Acme", *words) == sentence
     assert not ApiKey.unscoped.exists()
 
 
@@ -121,4 +121,4 @@ def test_revoking_again_changes_nothing(organization: Organization) -> None:
     ],
 )
 def test_a_key_that_is_none_is_refused(organization: Organization, id: str, sentence: str) -> None:
-    assert refusal("revoke_api_key", id) == sentence
+    assert command_error("revoke_api_key", id) == sentence

@@ -8,7 +8,7 @@ import pytest
 
 from organizations.models import Membership, Organization, User
 from statuses.models import Status
-from tests.commands.running import refusal, run
+from tests.commands.runner import command_error, run
 
 
 @pytest.fixture
@@ -58,7 +58,9 @@ def test_somebody_with_an_account_becomes_the_owner_and_keeps_it(organization: O
 def test_a_password_for_somebody_with_an_account_is_refused_and_opens_nothing(
     organization: Organization, typed: None
 ) -> None:
-    said = refusal("create_organization", "Initech", "--owner-email", "owner@acme.example", "--owner-password-stdin")
+    said = command_error(
+        "create_organization", "Initech", "--owner-email", "owner@acme.example", "--owner-password-stdin"
+    )
 
     assert said == "owner@acme.example has an account and keeps its password; leave out --owner-password-stdin"
     assert list(Organization.objects.all()) == [organization]
@@ -74,7 +76,7 @@ def test_a_password_for_somebody_with_an_account_is_refused_and_opens_nothing(
     ],
 )
 def test_what_can_not_be_is_refused_in_a_sentence(db: None, name: str, email: str, sentence: str) -> None:
-    assert refusal("create_organization", name, "--owner-email", email) == sentence
+    assert command_error("create_organization", name, "--owner-email", email) == sentence
     assert not Organization.objects.exists()
 
 
@@ -91,7 +93,9 @@ def test_a_bad_password_is_refused_and_opens_nothing(
     monkeypatch.setattr(sys, "stdin", io.StringIO(given))
 
     assert (
-        refusal("create_organization", "Initech", "--owner-email", "peter@initech.example", "--owner-password-stdin")
+        command_error(
+            "create_organization", "Initech", "--owner-email", "peter@initech.example", "--owner-password-stdin"
+        )
         == sentence
     )
     assert not Organization.objects.exists()

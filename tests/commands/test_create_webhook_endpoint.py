@@ -3,7 +3,7 @@
 import pytest
 
 from organizations.models import Organization
-from tests.commands.running import refusal, run
+from tests.commands.runner import command_error, run
 from webhooks.models import Endpoint
 from webhooks.topics import topics
 
@@ -49,5 +49,5 @@ def test_it_takes_event_types_and_a_description(organization: Organization) -> N
     ],
 )
 def test_what_can_not_be_is_refused_in_a_sentence(organization: Organization, words: list[str], sentence: str) -> None:
-    assert refusal("create_webhook_endpoint", "Acme", *words) == sentence.format(known=", ".join(topics()))
+    assert command_error("create_webhook_endpoint", "Acme", *words) == sentence.format(known=", ".join(topics()))
     assert not Endpoint.objects.of(organization).exists()

@@ -16,7 +16,7 @@ from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.db.encryption import cipher
 from pipeline_backend.db.timestamps import isoformat_z, now
-from tests.commands.running import run
+from tests.commands.runner import run
 from tests.factories import change, owner_of
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import add_endpoint, send_test

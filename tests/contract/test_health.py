@@ -12,7 +12,7 @@ from notifications.models import Notification
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from tests.client import Api
-from tests.commands.running import refusal, run
+from tests.commands.runner import command_error, run
 from tests.faults.backlog import endpoint_at, pile
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
@@ -54,7 +54,7 @@ def test_deliveries_that_nobody_takes_up_are_told_in_one_sentence_that_names_no_
 
     assert (answer.status_code, answer.json()) == (503, {"status": "error", "message": WAITING})
     assert (answer.headers["Content-Type"], answer.headers["Retry-After"]) == ("application/json", "5")
-    assert refusal("health") == WAITING
+    assert command_error("health") == WAITING
     assert Client().get("/readyz").status_code == 200
 
 

@@ -19,7 +19,7 @@ class BaseServiceCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except DomainError as problem:
-            raise CommandError(sentence(problem)) from None
+            raise CommandError(error_message(problem)) from None
         except (OperationalError, InterfaceError) as error:
             raise CommandError(f"The database does not answer: {first_text_line(error)}") from None
         except ProgrammingError as error:
@@ -27,12 +27,12 @@ class BaseServiceCommand(BaseCommand):
                 raise
             raise CommandError("The database is not up to date; run manage.py migrate") from None
 
-    def say(self, text: str) -> None:
+    def info(self, text: str) -> None:
         """Something for people, on standard error."""
         self.stderr.write(text, str)
 
 
-def sentence(problem: DomainError) -> str:
+def error_message(problem: DomainError) -> str:
     """What the service says, with every field it names."""
     if isinstance(problem, ValidationFailed):
         return "; ".join(message for messages in problem.errors.values() for message in messages)
@@ -60,7 +60,7 @@ def clean_name(text: str) -> str:
     return name
 
 
-def organization_of(text: str) -> Organization:
+def get_organization(text: str) -> Organization:
     """The organization with this id or exactly this name."""
     try:
         found = list(Organization.objects.filter(pk=parse_uuid(text)))

@@ -9,7 +9,7 @@ from organizations.models import Scope
 from organizations.services import issue_key
 from pipeline_backend.api.fields import parse_timestamp
 from pipeline_backend.db.timestamps import isoformat_z, now
-from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, organization_of
+from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, get_organization
 
 
 class Command(BaseServiceCommand):
@@ -40,11 +40,11 @@ class Command(BaseServiceCommand):
         """Issue it and print it, this once."""
         name, expires_at = clean_name(options["name"]), end_of(options["expires"])
         scopes = [scope for scope in Scope.values if scope in (options["scope"] or Scope.values)]
-        organization = organization_of(options["organization"])
+        organization = get_organization(options["organization"])
         key, text = issue_key(organization=organization, name=name, scopes=scopes, expires_at=expires_at)
         self.stdout.write(text)
         until = f"until {isoformat_z(expires_at)}" if expires_at else "until it is revoked"
-        self.say(f"{key} may {' and '.join(scopes)} in {organization}, {until}. It is not shown again.")
+        self.info(f"{key} may {' and '.join(scopes)} in {organization}, {until}. It is not shown again.")
 
 
 def end_of(text: str | None) -> datetime | None:

@@ -49,12 +49,12 @@ class Command(BaseServiceCommand):
     def say_next(self, opened: CreatedOrganization, *, has_password: bool) -> None:
         """Who the owner is, and the commands that follow."""
         email = opened.owner.user.email
-        self.say(f"{opened.organization} is open; its owner is {email}.")
+        self.info(f"{opened.organization} is open; its owner is {email}.")
         if not opened.is_new_user:
-            self.say("The owner signs in with the account they have.")
+            self.info("The owner signs in with the account they have.")
         elif not has_password:
-            self.say(f"The owner has no password yet; set one with: manage.py changepassword {email}")
-        self.say(f"For an integration: manage.py create_api_key {opened.organization.pk} --name <what uses it>")
+            self.info(f"The owner has no password yet; set one with: manage.py changepassword {email}")
+        self.info(f"For an integration: manage.py create_api_key {opened.organization.pk} --name <what uses it>")
 
 
 def checked_email(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from pipeline_backend.api.fields import MAX_URL_LENGTH
-from pipeline_backend.management.commands._command import BaseServiceCommand, clean_text, organization_of
+from pipeline_backend.management.commands._command import BaseServiceCommand, clean_text, get_organization
 from webhooks.services import add_endpoint
 from webhooks.topics import topics
 
@@ -39,7 +39,9 @@ class Command(BaseServiceCommand):
             clean_text("description", options["description"]),
         )
         types = [name for name in dict.fromkeys(map(str.strip, options["events"].split(","))) if name]
-        organization = organization_of(options["organization"])
+        organization = get_organization(options["organization"])
         _, secret = add_endpoint(organization=organization, url=url, description=description, types=types)
         self.stdout.write(secret)
-        self.say(f"{url} receives {', '.join(types) or 'all events'} of {organization}. The secret is not shown again.")
+        self.info(
+            f"{url} receives {', '.join(types) or 'all events'} of {organization}. The secret is not shown again."
+        )

@@ -35,6 +35,6 @@ class Command(BaseServiceCommand):
         if key is None:
             raise CommandError(f"There is no API key with the id {match[1]}")
         revoke_key(key=key)
-        self.say(
+        self.info(
             f"{key} of {key.organization} was revoked {f'at {isoformat_z(key.revoked_at)} already' if key.revoked_at else 'now'}."
         )

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from organizations.models import Organization
 from pipeline_backend.demo.opening import HARBOR, NORTHWIND, find
 from tests.client import Api
-from tests.commands.running import REAL_HASHER, Said, run
+from tests.commands.runner import REAL_HASHER, CommandOutput, run
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Loaded:
 
     organization: Organization
     neighbor: Organization
-    said: Said
+    said: CommandOutput
 
     @property
     def key(self) -> str:

@@ -11,7 +11,7 @@ from organizations.models import ApiKey, User
 from organizations.services import issue_key, revoke_key
 from tests.client import Api
 from tests.commands.demo.conftest import Loaded
-from tests.commands.running import mode, refusal, run
+from tests.commands.runner import command_error, file_mode, run
 from webhooks.models import Endpoint
 
 OWNER = "olivia.hart@northwind.example"
@@ -46,7 +46,7 @@ def test_without_a_file_key_and_password_are_printed_once(demo: Loaded) -> None:
 def test_the_file_says_everything_and_only_its_owner_may_read_it(demo: Loaded, file: Path) -> None:
     facts = written(file)
 
-    assert mode(file) == 0o600
+    assert file_mode(file) == 0o600
     assert {name: facts[name] for name in facts if name not in {"api_key", "admin_password"}} == {
         "base_url": "http://testserver",
         "admin_url": "http://testserver/admin/",
@@ -110,12 +110,12 @@ def test_a_file_that_says_nothing_is_written_anew_with_the_right_mode(demo: Load
     facts = written(file)
 
     assert works(facts["api_key"])
-    assert mode(file) == 0o600
+    assert file_mode(file) == 0o600
 
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_else(demo: Loaded, tmp_path: Path) -> None:
     assert (
-        refusal("demo", "--facts", tmp_path / "no" / "demo.json")
+        command_error("demo", "--facts", tmp_path / "no" / "demo.json")
         == f"There is no folder {tmp_path / 'no'} for the facts"
     )
 
@@ -123,7 +123,7 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_else(demo: Loaded
 def test_a_place_that_can_not_be_written_is_refused_in_a_sentence(demo: Loaded, tmp_path: Path) -> None:
     (tmp_path / "demo.json").mkdir()
 
-    assert refusal("demo", "--facts", tmp_path / "demo.json").startswith(
+    assert command_error("demo", "--facts", tmp_path / "demo.json").startswith(
         f"The facts can't be written to {tmp_path / 'demo.json'}: "
     )
 

@@ -11,7 +11,7 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo import growth
 from statuses.models import Role, StatusChange
 from tests.commands.demo.conftest import Loaded
-from tests.commands.running import refusal, run
+from tests.commands.runner import command_error, run
 from tests.factories import everything
 from webhooks.models import Event
 
@@ -135,5 +135,7 @@ def test_the_lists_answer_the_grown_demo(demo: Loaded) -> None:
 
 
 def test_what_is_no_number_is_refused(demo: Loaded) -> None:
-    assert refusal("demo", "--leads", "-1") == "Error: argument --leads: -1 is not a whole number"
-    assert refusal("demo", "--appointments", "many") == "Error: argument --appointments: many is not a whole number"
+    assert command_error("demo", "--leads", "-1") == "Error: argument --leads: -1 is not a whole number"
+    assert (
+        command_error("demo", "--appointments", "many") == "Error: argument --appointments: many is not a whole number"
+    )

@@ -16,7 +16,7 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.campaigns import CHANNELS
 from statuses.models import Role, Status
 from tests.commands.demo.conftest import Loaded
-from tests.commands.running import run
+from tests.commands.runner import run
 from tests.factories import everything
 from webhooks.models import Delivery, Endpoint, Event
 

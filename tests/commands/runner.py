@@ -19,21 +19,21 @@ REAL_HASHER = "django.contrib.auth.hashers.PBKDF2PasswordHasher"
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandOutput:
     """What a command printed."""
 
     out: str
     err: str
 
 
-def run(*words: object) -> Said:
+def run(*words: object) -> CommandOutput:
     """A command in this process, with the words of its command line."""
     out, err = StringIO(), StringIO()
     call_command(*map(str, words), stdout=out, stderr=err)
-    return Said(out.getvalue(), err.getvalue())
+    return CommandOutput(out.getvalue(), err.getvalue())
 
 
-def refusal(*words: object) -> str:
+def command_error(*words: object) -> str:
     """What a command says that can't be done."""
     with pytest.raises(CommandError) as raised:
         run(*words)
@@ -41,7 +41,7 @@ def refusal(*words: object) -> str:
     return str(raised.value)
 
 
-def process(*words: object, given: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
+def run_subprocess(*words: object, given: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
     """A command in a process of its own, on the tests' database: it sees only what is committed."""
     command = [sys.executable, "manage.py", *map(str, words)]
     variables = {**os.environ, "DATABASE_URL": database_url(), **environment}
@@ -56,6 +56,6 @@ def database_url() -> str:
     return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
 
 
-def mode(file: Path) -> int:
+def file_mode(file: Path) -> int:
     """The file's permissions."""
     return file.stat().st_mode & 0o777
