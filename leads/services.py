@@ -17,8 +17,8 @@ from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import get_or_insert, insert_all, insert_or_get, update_columns
-from statuses.models import PAID, Board, Role, Status
-from statuses.services import defaults, status_for
+from statuses.models import PAID_ROLES, Board, Role, Status
+from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
 SOURCE: CompiledQuery[Source] = CompiledQuery(
@@ -128,7 +128,7 @@ def save_lead(lead: Lead) -> None:
 
 def set_status_automatically(lead: Lead, to: Status | None, *, actor: Actor) -> None:
     """A step that nobody chose, never out of a paid status (decision 20); `keep` in any case."""
-    if to is None or lead.status.role in PAID or not set_status(lead, to, actor=actor):
+    if to is None or lead.status.role in PAID_ROLES or not set_status(lead, to, actor=actor):
         save_lead(lead)
 
 
@@ -168,7 +168,7 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUI
         if lead is None:
             return None
         lead.organization = organization
-        set_status(lead, status_for(organization, Board.LEAD, status_id), actor=actor)
+        set_status(lead, get_board_status(organization, Board.LEAD, status_id), actor=actor)
         return lead
 
     return atomic_with_retry(attempt)
@@ -181,7 +181,8 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **facts: A
         known = dict(facts)
         source = get_or_create_source(organization=organization, name="MANUAL")
         status = (
-            known.pop("status", None) or defaults(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
+            known.pop("status", None)
+            or default_statuses(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
         )
         lead, is_new = get_or_create_lead(
             build_lead(organization=organization, email=email, status=status, source=source)

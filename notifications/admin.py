@@ -13,7 +13,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.models import Kind, MailPreference, Notification
-from notifications.services import mute
+from notifications.services import set_muted_kinds
 from organizations.admin.actions import Confirmation, object_action
 from organizations.admin.members import MembershipAdmin
 from organizations.admin.tenant import TenantAdmin
@@ -73,14 +73,14 @@ class NotificationAdmin(TenantAdmin):
 class MailsForm(Confirmation):
     """The kinds of mails that a member gets."""
 
-    wanted = forms.MultipleChoiceField(
+    kinds = forms.MultipleChoiceField(
         choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Mails about"
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         preference: MailPreference | None = getattr(self.subject, "mail_preference", None)
-        self.initial["wanted"] = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
+        self.initial["kinds"] = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
 
 
 admin.site.unregister(Membership)
@@ -90,9 +90,9 @@ admin.site.unregister(Membership)
 class MemberAdmin(MembershipAdmin):
     """Members, with the mails that they want: the page of `organizations`, which knows nothing of notifications."""
 
-    actions_detail = (*MembershipAdmin.actions_detail, "choose_mails")
+    actions_detail = (*MembershipAdmin.actions_detail, "email_notifications")
 
     @object_action("Choose mails", icon="mail", question="Which notifications does the member get?", form=MailsForm)
-    def choose_mails(self, request: HttpRequest, member: Membership, form: Any) -> None:
+    def email_notifications(self, request: HttpRequest, member: Membership, form: Any) -> None:
         """By the member, or by who leads the team."""
-        mute(member=member, kinds=[kind for kind in Kind.values if kind not in form.cleaned_data["wanted"]])
+        set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in form.cleaned_data["kinds"]])

@@ -117,7 +117,7 @@ CUT_AGAIN_SECONDS = 0.5
 _senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")  # smtplib waits where it stands
 
 
-class Mail(Channel):
+class EmailChannel(Channel):
     """E-mail, one connection to the mail server for an organization's turn."""
 
     medium = ChannelKind.EMAIL

@@ -26,7 +26,7 @@ def build_notifications(
     rows = [
         Notification(organization=organization, kind=kind, recipient=member, context=context)
         for member in recipients
-        if wants(member, kind)
+        if accepts(member, kind)
     ]
     if organization.slack_url and kind in APPOINTMENT_KINDS:
         rows.append(Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context))
@@ -35,13 +35,13 @@ def build_notifications(
     return rows
 
 
-def wants(member: Membership, kind: Kind) -> bool:
+def accepts(member: Membership, kind: Kind) -> bool:
     """True unless the member has switched such mails off."""
     preference: MailPreference | None = getattr(member, "mail_preference", None)
     return member.wants_mail and (preference is None or kind not in preference.muted)
 
 
-def mute(*, member: Membership, kinds: list[str]) -> None:
+def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
     """Switch off a member's mails of these kinds, and on those of all others."""
     MailPreference.objects.of(member.organization).update_or_create(
         member=member, defaults={"muted": kinds}, create_defaults={"muted": kinds, "organization": member.organization}

@@ -17,7 +17,7 @@ from pipeline_backend.outbox.retries import Result
 LONGEST_NAME = 150
 
 
-class Slack(Channel):
+class SlackChannel(Channel):
     """One connection for an organization's turn."""
 
     medium = ChannelKind.SLACK

@@ -2,13 +2,13 @@
 
 from celery import shared_task
 
-from notifications.mail import Mail
+from notifications.mail import EmailChannel
 from notifications.services import WAKE_UP_TASK
-from notifications.slack import Slack
+from notifications.slack import SlackChannel
 from pipeline_backend.outbox.dispatcher import dispatch
 from pipeline_backend.outbox.wakeup import WakeUp
 
-QUEUES = [Mail().queue(), Slack().queue()]
+QUEUES = [EmailChannel().queue(), SlackChannel().queue()]
 
 
 @shared_task(name=WAKE_UP_TASK)

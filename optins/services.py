@@ -25,7 +25,7 @@ from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.writes import insert_all
 from statuses.models import Board, Role, Status
-from statuses.services import DEFAULT_ON
+from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
 STORED: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
@@ -35,7 +35,7 @@ STORED: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
         .values_list("pk", "lead_id")
     )
 )
-THERE = CombinedQuery(STORED, DEFAULT_ON[Board.LEAD], SOURCE, LEAD_ID)
+THERE = CombinedQuery(STORED, DEFAULT_STATUS_BY_ROLE[Board.LEAD], SOURCE, LEAD_ID)
 
 
 @dataclass(frozen=True)

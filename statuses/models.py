@@ -42,16 +42,16 @@ class Board(models.TextChoices):
     APPOINTMENT = "APPOINTMENT", "Appointment board"
 
 
-AUTOMATIC = [Role.NEW_LEAD, Role.APPOINTMENT_BOOKED, Role.CANCELED]
-PAID = [Role.WON, Role.PARTIAL_PAYMENT]
+AUTOMATIC_ROLES = [Role.NEW_LEAD, Role.APPOINTMENT_BOOKED, Role.CANCELED]
+PAID_ROLES = [Role.WON, Role.PARTIAL_PAYMENT]
 
-hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
+validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 
 
 class StatusQuerySet(TenantQuerySet):
     """Reads of statuses."""
 
-    def on(self, board: str) -> "StatusQuerySet":
+    def on_board(self, board: str) -> "StatusQuerySet":
         """Those that stand on the board."""
         return self.filter(type__in=[board, BoardScope.BOTH])
 
@@ -64,8 +64,8 @@ class Status(TenantModel):
     role = models.CharField(max_length=20, choices=Role.choices)
     type = models.CharField("board", max_length=12, choices=BoardScope.choices, default=BoardScope.BOTH)
     description = models.TextField(max_length=10_000, blank=True)
-    text_color = models.CharField(max_length=7, default="#111827", validators=[hex_color])
-    bg_color = models.CharField("background color", max_length=7, default="#e5e7eb", validators=[hex_color])
+    text_color = models.CharField(max_length=7, default="#111827", validators=[validate_hex_color])
+    bg_color = models.CharField("background color", max_length=7, default="#e5e7eb", validators=[validate_hex_color])
     is_lead_default = models.BooleanField(
         "default for leads", default=False, help_text="What automatic moves of leads to this role use."
     )
@@ -101,7 +101,7 @@ class Status(TenantModel):
     def __str__(self) -> str:
         return self.name
 
-    def is_on(self, board: str) -> bool:
+    def is_on_board(self, board: str) -> bool:
         """True if it stands on the board."""
         return self.type in (board, BoardScope.BOTH)
 

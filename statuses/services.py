@@ -10,10 +10,10 @@ from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
-from statuses.models import AUTOMATIC, Board, Role, Status
+from statuses.models import AUTOMATIC_ROLES, Board, Role, Status
 
 # Name, role, text and background color: at least 4.5 : 1 in contrast.
-DEFAULTS = [
+DEFAULT_STATUSES = [
     ("New lead", Role.NEW_LEAD, "#1e3a8a", "#dbeafe"),
     ("Appointment booked", Role.APPOINTMENT_BOOKED, "#3730a3", "#e0e7ff"),
     ("No-show", Role.NO_SHOW, "#7c2d12", "#ffedd5"),
@@ -27,12 +27,12 @@ DEFAULTS = [
 ]
 
 DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointment_default"}
-DEFAULTS_OF: CompiledQuery[Status] = CompiledQuery(
+DEFAULT_STATUSES_BY_ROLES: CompiledQuery[Status] = CompiledQuery(
     lambda: Status.objects.of(Param("organization")).filter(
         Q(is_lead_default=True) | Q(is_appointment_default=True), role__any=Param("roles")
     )
 )
-DEFAULT_ON: dict[Board, CompiledQuery[Status]] = {
+DEFAULT_STATUS_BY_ROLE: dict[Board, CompiledQuery[Status]] = {
     Board.LEAD: CompiledQuery(
         lambda: Status.objects.of(Param("organization")).filter(is_lead_default=True, role=Param("role"))
     ),
@@ -66,13 +66,13 @@ def seed_defaults(*, organization: Organization) -> None:
             is_lead_default=True,
             is_appointment_default=True,
         )
-        for name, role, text, background in DEFAULTS
+        for name, role, text, background in DEFAULT_STATUSES
     )
 
 
-def defaults(organization: Organization, *wanted: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
+def default_statuses(organization: Organization, *wanted: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
     """The statuses that automatic moves use, all in one query; a board without a default for a role is left out."""
-    rows = DEFAULTS_OF.all(organization=organization.pk, roles=[role.value for _, role in wanted])
+    rows = DEFAULT_STATUSES_BY_ROLES.all(organization=organization.pk, roles=[role.value for _, role in wanted])
     return {
         (board, role): row
         for board, role in wanted
@@ -81,12 +81,12 @@ def defaults(organization: Organization, *wanted: tuple[Board, Role]) -> dict[tu
     }
 
 
-def status_for(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
+def get_board_status(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
     """The status to move to by hand, or 400: unknown, or of the other board."""
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
     if status is None:
         raise ValidationFailed({"status_id": ["is not known in the organization"]})
-    if not status.is_on(board):
+    if not status.is_on_board(board):
         raise ValidationFailed({"status_id": [f"must be a status of the {board.label.lower()}"]})
     return status
 
@@ -100,7 +100,7 @@ def save_status(*, organization: Organization, status: Status) -> Status:
             rows.filter(role=status.role).update(**{flag: False})
     before = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
     if before:
-        keep_needed(before, status)
+        ensure_required_defaults(before, status)
     status.organization = organization
     status.updated_at = now()
     status.save()
@@ -111,17 +111,17 @@ def save_status(*, organization: Organization, status: Status) -> Status:
 def delete_status(*, organization: Organization, status: Status) -> None:
     """Delete a status that nothing uses and no automatic move needs."""
     status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
-    keep_needed(status, None)
+    ensure_required_defaults(status, None)
     try:
         status.delete()
     except ProtectedError:
         raise StatusInUse(name=status.name) from None
 
 
-def keep_needed(before: Status, after: Status | None) -> None:
+def ensure_required_defaults(before: Status, after: Status | None) -> None:
     """Refuse to take away a default that automatic moves need (decision 19)."""
     for board, flag in DEFAULT_FLAG.items():
-        was = before.role in AUTOMATIC and getattr(before, flag)
-        still: Any = after and after.role == before.role and getattr(after, flag) and after.is_on(board)
+        was = before.role in AUTOMATIC_ROLES and getattr(before, flag)
+        still: Any = after and after.role == before.role and getattr(after, flag) and after.is_on_board(board)
         if was and not still:
             raise RequiredStatus(name=before.name, role=Role(before.role).label, board=board.label.lower())

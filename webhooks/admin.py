@@ -23,7 +23,7 @@ from organizations.permissions import Area, current_user
 from pipeline_backend.outbox.models import State
 from webhooks.admin_health import render
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.replays import latest, replay, replay_all, replay_since, replays_left
+from webhooks.replays import count_pending_replays, recent_progress, replay, replay_all, replay_since
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 from webhooks.topics import TEST, topics
 
@@ -99,7 +99,7 @@ class EndpointAdmin(TenantAdmin):
     list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")
     list_filter = ("is_active",)
     search_fields = ("url", "description")
-    actions_detail = ("send_test", "send_missed", "rotate_secret")
+    actions_detail = ("send_test", "replay_missed", "rotate_secret")
     facts = [
         ("failures", "timeouts", "failing_since"),
         ("last_success_at", "disabled_reason", "disabled_at"),
@@ -133,7 +133,7 @@ class EndpointAdmin(TenantAdmin):
     @admin.display(description="The last ones")
     def replays(self, endpoint: Endpoint) -> str:
         """Who asked for what, and how far it is."""
-        found = latest(endpoint)
+        found = recent_progress(endpoint)
         source = reverse("admin:webhooks_endpoint_replays", args=[endpoint.pk])
         return render_to_string(
             "webhooks/replays.html", {"replays": found, "source": source, "is_moving": any(one.left for one in found)}
@@ -168,7 +168,7 @@ class EndpointAdmin(TenantAdmin):
     @admin.display(description="Replays still to be sent")
     def replays_left(self, endpoint: Endpoint) -> int:
         """They wait behind fresh deliveries."""
-        return replays_left(endpoint)
+        return count_pending_replays(endpoint)
 
     @object_action(
         "Send a test event", icon="send", question="Send a webhook.test event to this endpoint alone?", when=is_active
@@ -178,7 +178,7 @@ class EndpointAdmin(TenantAdmin):
         send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
 
     @object_action("Send what was missed", icon="history", question=MISSED, form=RangeForm, when=is_active)
-    def send_missed(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
+    def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: Any) -> None:
         """After a failure of the receiver."""
         count = replay_since(endpoint=endpoint, actor=staff_actor(current_user(request)), **form.cleaned_data)
         messages.success(request, f"{count} deliveries are on their way.")

@@ -18,7 +18,7 @@ from pipeline_backend.outbox.models import Job, State
 class EventQuerySet(TenantQuerySet):
     """Reads of events."""
 
-    def settled(self) -> "EventQuerySet":
+    def visible(self) -> "EventQuerySet":
         """Events before which none can appear any more, oldest first.
 
         Ids are made before the commit, so of two simultaneous events the later id may become visible first. A reader

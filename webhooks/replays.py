@@ -27,7 +27,7 @@ SHOWN = 5
 # Those that wait for their next attempt: whoever has mended the receiver need not wait for it, too.
 RETRYING = Q(state=State.PENDING, attempts__gt=0, lease_token=None)
 ENDED = ~Q(state=State.PENDING)
-AGAIN: dict[str, Any] = {
+RESET: dict[str, Any] = {
     "state": State.PENDING,
     "attempt_count": 0,
     "claim_count": 0,
@@ -72,10 +72,10 @@ class Progress:
 @transaction.atomic
 def replay(*, delivery: Delivery) -> Delivery:
     """Send a delivery again that has ended, or waits for its next attempt."""
-    if not is_open(delivery.organization, delivery.endpoint_id):
+    if not is_enabled(delivery.organization, delivery.endpoint_id):
         raise EndpointDisabled
     free = Delivery.objects.of(delivery.organization).filter(ENDED | RETRYING, pk=delivery.pk)
-    if not free.update(**AGAIN, next_attempt_at=Now()):
+    if not free.update(**RESET, next_attempt_at=Now()):
         raise NotReplayable
     WakeUp.ring(WAKE_UP_TASK, delivery.endpoint_id)
     delivery.refresh_from_db()
@@ -89,7 +89,7 @@ def replay_all(*, organization: Organization, actor: Actor, chosen: QuerySet[Any
     chosen_of: defaultdict[Any, list[Any]] = defaultdict(list)
     for id, endpoint_id in free.order_by().values_list("pk", "endpoint_id"):
         chosen_of[endpoint_id].append(id)
-    return sum(begin(organization, actor, endpoint_id, ids) for endpoint_id, ids in chosen_of.items())
+    return sum(start_replay(organization, actor, endpoint_id, ids) for endpoint_id, ids in chosen_of.items())
 
 
 @transaction.atomic
@@ -98,18 +98,18 @@ def replay_since(
 ) -> int:
     """Send everything of a time that the endpoint has not got: dead deliveries, those that are to be tried again, and events while it was disabled."""
     organization, until = endpoint.organization, until or now()
-    if not is_open(organization, endpoint.pk):
+    if not is_enabled(organization, endpoint.pk):
         raise EndpointDisabled
     wanted = set(endpoint.event_types or topics()) & set(types or topics()) - {"webhook.test"}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=wanted)
     failed = Delivery.objects.of(organization).filter(
         Q(state__in=[State.DEAD, State.CANCELED]) | RETRYING, endpoint=endpoint, event__in=events
     )
-    ids = [*failed.values_list("pk", flat=True), *never_made(endpoint, events)]
-    return begin(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
+    ids = [*failed.values_list("pk", flat=True), *create_missing(endpoint, events)]
+    return start_replay(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
 
 
-def never_made(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
+def create_missing(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
     """Deliveries, made now, of the events that the endpoint has none of; as if they had been given up."""
     missed = events.exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True)
     own = {"organization": endpoint.organization, "endpoint": endpoint, "state": State.DEAD, "next_attempt_at": None}
@@ -118,23 +118,23 @@ def never_made(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
     return [row.pk for row in made]
 
 
-def begin(organization: Organization, actor: Actor, endpoint_id: Any, ids: list[Any], **asked: Any) -> int:
+def start_replay(organization: Organization, actor: Actor, endpoint_id: Any, ids: list[Any], **asked: Any) -> int:
     """Write down what was asked, and send these deliveries of one endpoint again; how many."""
     row = Replay.objects.create(organization=organization, endpoint_id=endpoint_id, **actor_columns(actor), **asked)
     changed = Delivery.objects.of(organization).filter(ENDED | RETRYING, pk__in=ids)
-    row.count = changed.update(**AGAIN, next_attempt_at=Now(), replay=row)
+    row.count = changed.update(**RESET, next_attempt_at=Now(), replay=row)
     row.save(update_fields=["count"])
     WakeUp.ring(WAKE_UP_TASK, endpoint_id)
     return row.count
 
 
-def is_open(organization: Organization, endpoint_id: Any) -> bool:
+def is_enabled(organization: Organization, endpoint_id: Any) -> bool:
     """Whether anything is sent to the endpoint."""
     is_active: bool = Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists()
     return is_active
 
 
-def latest(endpoint: Endpoint) -> list[Progress]:
+def recent_progress(endpoint: Endpoint) -> list[Progress]:
     """How the endpoint's last replays are getting on, the newest first."""
     replays = list(Replay.objects.of(endpoint.organization).filter(endpoint=endpoint)[:SHOWN])
     found = Delivery.objects.of(endpoint.organization).filter(replay__in=replays).order_by()
@@ -151,7 +151,7 @@ def latest(endpoint: Endpoint) -> list[Progress]:
     ]
 
 
-def replays_left(endpoint: Endpoint) -> int:
+def count_pending_replays(endpoint: Endpoint) -> int:
     """How many replays are still to be sent."""
     left: int = (
         Delivery.objects.of(endpoint.organization)

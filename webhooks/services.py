@@ -25,7 +25,7 @@ from webhooks.topics import TEST, Topic, topics
 
 ROTATION_OVERLAP = timedelta(hours=24)
 WARN_AFTER = timedelta(hours=24)
-BY_STAFF = "Disabled by staff"
+DISABLED_BY_STAFF = "Disabled by staff"
 WAKE_UP_TASK = "webhooks.drain"
 RECORD = """
 WITH event AS (
@@ -38,8 +38,8 @@ SELECT uuidv7(), event.organization_id, event.created_at, event.id, endpoint.id,
 FROM event JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organization_id
 WHERE {which} RETURNING endpoint_id
 """
-INTERESTED = "endpoint.is_active AND (endpoint.event_types = '{}' OR %s = ANY(endpoint.event_types))"
-THIS = "endpoint.id = %s"
+SUBSCRIBED = "endpoint.is_active AND (endpoint.event_types = '{}' OR %s = ANY(endpoint.event_types))"
+ONE_ENDPOINT = "endpoint.id = %s"
 
 
 def record_event(event_type: Topic, subject: Any, *, actor: Actor, previous: dict[str, Any] | None = None) -> None:
@@ -52,7 +52,7 @@ def record_event(event_type: Topic, subject: Any, *, actor: Actor, previous: dic
     _insert_event(
         event,
         (data, bind(slots, {"organization": subject.organization.pk, "id": subject.pk})),
-        INTERESTED,
+        SUBSCRIBED,
         [event_type.name],
         previous,
     )
@@ -105,7 +105,7 @@ def feed(
     *, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int
 ) -> tuple[list[dict[str, Any]], bool]:
     """The organization's events, oldest first, and whether there are more (decision 35)."""
-    events = Event.objects.of(organization).settled()
+    events = Event.objects.of(organization).visible()
     if after:
         last = Event.objects.of(organization).filter(pk=after).first()
         if last is None:
@@ -122,7 +122,7 @@ def add_endpoint(
     *, organization: Organization, url: str, description: str = "", types: list[str] | None = None
 ) -> tuple[Endpoint, str]:
     """Register a receiver; the secret is in the answer and nowhere else to be read (decision 33)."""
-    check_endpoint(url, types or [])
+    validate_endpoint(url, types or [])
     secret = new_secret()
     endpoint = Endpoint.objects.create(
         organization=organization, url=url, description=description, event_types=types or [], secret=secret
@@ -133,21 +133,21 @@ def add_endpoint(
 @transaction.atomic
 def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: list[str], is_active: bool) -> Endpoint:
     """Change a receiver. Disabling stops what is under way after the request in flight; enabling clears its failures."""
-    check_endpoint(url, types)
+    validate_endpoint(url, types)
     stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
     stored.url, stored.description, stored.event_types = url, description, types
     if is_active and not stored.is_active:
         stored.disabled_reason, stored.failing_since, stored.failures, stored.timeouts = "", None, 0, 0
         stored.disabled_at = stored.owners_notified_at = None
     if stored.is_active and not is_active:
-        stored.disabled_reason, stored.disabled_at = BY_STAFF, now()
+        stored.disabled_reason, stored.disabled_at = DISABLED_BY_STAFF, now()
         revoke_leases(stored)
     stored.is_active = is_active
     stored.save()
     return stored
 
 
-def check_endpoint(url: str, types: list[str]) -> None:
+def validate_endpoint(url: str, types: list[str]) -> None:
     """400 for an address that is not public https, or a type nobody knows."""
     try:
         validate_url(url)
@@ -174,7 +174,7 @@ def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     """A `webhook.test` event to this endpoint alone."""
     data = orjson.dumps({"message": f"A test of {endpoint}, sent by {actor.name}."}).decode()
     event = _build_event(TEST, endpoint.organization, actor)
-    _insert_event(event, ("SELECT NULL, %s::text", [data]), THIS, [endpoint.pk])
+    _insert_event(event, ("SELECT NULL, %s::text", [data]), ONE_ENDPOINT, [endpoint.pk])
     return event
 
 
@@ -202,7 +202,7 @@ def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
     is_failing = Q(is_active=True, failing_since__lte=now() - WARN_AFTER, owners_notified_at=None)
     is_given_up = (
         Q(is_active=False)
-        & ~Q(disabled_reason__in=["", BY_STAFF])
+        & ~Q(disabled_reason__in=["", DISABLED_BY_STAFF])
         & (Q(owners_notified_at=None) | Q(owners_notified_at__lt=F("disabled_at")))
     )
     found = list(rows.filter(is_failing | is_given_up))

@@ -34,7 +34,7 @@ from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import Board, Role, Status
-from statuses.services import DEFAULT_ON
+from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
 APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime]] = CompiledQuery(
@@ -64,8 +64,8 @@ LAST_TOUCH: CompiledQuery[tuple[str | None, ...]] = CompiledQuery(
 )
 CONTEXT_QUERY = CombinedQuery(
     APPOINTMENT_BY_REFERENCE,
-    DEFAULT_ON[Board.LEAD],
-    DEFAULT_ON[Board.APPOINTMENT],
+    DEFAULT_STATUS_BY_ROLE[Board.LEAD],
+    DEFAULT_STATUS_BY_ROLE[Board.APPOINTMENT],
     MANUAL_SOURCE,
     LEAD_ID,
     EVENT_TYPE_BY_NAME,

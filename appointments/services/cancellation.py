@@ -19,7 +19,7 @@ from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ResourceNotFound
 from pipeline_backend.db.retry import atomic_with_retry
 from statuses.models import Board, Role, Status
-from statuses.services import defaults
+from statuses.services import default_statuses
 from webhooks.services import record_event
 
 CANCELED_LEAD = (Board.LEAD, Role.CANCELED)
@@ -80,7 +80,7 @@ def apply_cancellation(
     appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None
 ) -> Appointment:
     """The cancellation of a locked appointment; events and mails only if something changes (decision 28)."""
-    statuses = defaults(appointment.organization, CANCELED_LEAD, CANCELED_CALL)
+    statuses = default_statuses(appointment.organization, CANCELED_LEAD, CANCELED_CALL)
     add_note(appointment, notes, actor=actor)
     is_canceled = (
         appointment.outcome is not None

@@ -28,7 +28,7 @@ from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Board, Role
-from statuses.services import defaults, status_for
+from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
 
@@ -52,7 +52,7 @@ def reschedule(*, organization: Organization, actor: Actor, appointment: Appoint
 
 def write_move(appointment: Appointment, to: datetime, actor: Actor) -> None:
     """The move of a locked appointment."""
-    statuses = defaults(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
+    statuses = default_statuses(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
     previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
     appointment.schedule_time = to
     appointment.invitation_sequence += 1
@@ -71,7 +71,7 @@ def change_outcome(
 
     def attempt() -> Appointment:
         stored = get_for_update(organization, appointment)
-        status = status_for(organization, Board.APPOINTMENT, status_id)
+        status = get_board_status(organization, Board.APPOINTMENT, status_id)
         if status == stored.outcome:
             return stored
         if status.role == Role.CANCELED:

@@ -46,7 +46,7 @@ from pipeline_backend.db.writes import insert_all
 from pipeline_backend.demo.campaigns import FORMS, Channel, answers, visit
 from pipeline_backend.demo.opening import FIELDS, World
 from pipeline_backend.demo.people import Person
-from statuses.models import PAID, Role
+from statuses.models import PAID_ROLES, Role
 from webhooks.services import record_event
 
 HELD = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
@@ -263,7 +263,7 @@ def finish_call(world: World, chance: random.Random, call: Call, role: Role) -> 
     if role in HELD:
         analyze(world, chance, appointment, role)
     lead = appointment.lead
-    if lead.status.role in PAID:
+    if lead.status.role in PAID_ROLES:
         return
     change_status(organization=organization, actor=by, lead_id=lead.pk, status_id=status.pk)
     if role == Role.FOLLOW_UP:

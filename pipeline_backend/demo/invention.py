@@ -32,7 +32,7 @@ from pipeline_backend.demo.copying import (
 )
 from pipeline_backend.demo.people import person
 from pipeline_backend.demo.stage import By, Host, Stage
-from statuses.models import PAID, Role
+from statuses.models import PAID_ROLES, Role
 
 FAR = timedelta(days=730)
 NEAR = timedelta(days=14)
@@ -185,7 +185,7 @@ class Life:
     def move(self, moment: datetime, role: Role, by: By) -> None:
         """A step on the leads' board, if it has this status; not out of a paid one."""
         to = self.stage.lead_statuses.get(role)
-        if to is None or self.status_id == to or self.role in PAID:
+        if to is None or self.status_id == to or self.role in PAID_ROLES:
             return
         self.batch.add(
             LeadStatusRow(str(uuid7()), self.stage.organization_id, moment, *by, self.status_id, to, self.id)

@@ -13,7 +13,7 @@ from organizations.services import add_member, change_member
 from pipeline_backend.onboarding import create_organization
 from statuses.models import Board, Status
 from statuses.models import Role as StatusRole
-from statuses.services import defaults
+from statuses.services import default_statuses
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def fields() -> list[CustomField]:
 
 def look_around(organization: Organization, key: ApiKey | None = None) -> World:
     """The organization as it is now."""
-    found = defaults(organization, *((Board.APPOINTMENT, role) for role in StatusRole))
+    found = default_statuses(organization, *((Board.APPOINTMENT, role) for role in StatusRole))
     return World(
         organization=organization,
         members=list(Membership.objects.of(organization).select_related("user").order_by("user__email")),

@@ -17,7 +17,7 @@ from pipeline_backend.demo.acts import values_of
 from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.opening import World, look_around
 from statuses.models import Board, Role
-from statuses.services import defaults
+from statuses.services import default_statuses
 
 FATES = {
     Role.WON: 18,
@@ -80,7 +80,7 @@ def set_stage(organization: Organization, seed: str) -> Stage:
     world, chance = look_around(organization), random.Random(seed)  # noqa: S311  # invents people, guards nothing
     key = ApiKey.objects.of(organization).order_by("created_at", "id").first()
     names = [*(channel for channel, _, _ in CHANNELS), *AppointmentSource.values]
-    found = defaults(organization, *((board, role) for board in Board for role in Role))
+    found = default_statuses(organization, *((board, role) for board in Board for role in Role))
     return Stage(
         organization_id=str(organization.pk),
         now=now(),

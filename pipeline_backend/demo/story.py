@@ -17,7 +17,7 @@ from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.clock import at
 from pipeline_backend.demo.opening import World
 from pipeline_backend.demo.people import Person, person
-from statuses.models import PAID
+from statuses.models import PAID_ROLES
 from statuses.models import Role as Fate
 
 WEEKS = 8
@@ -136,7 +136,7 @@ class Plot:
             fate = next(self.fates[kind_of(index, past, len(days))])
             booked_on = max(before + 1, min(day, 0) - self.chance.randint(1, 5))
             yield self.planned(booked_on, day, fate, self.customer_type() if has_paid else self.any_type())
-            has_paid = has_paid or fate in PAID
+            has_paid = has_paid or fate in PAID_ROLES
             before = day if day < 0 else before
 
     def any_type(self) -> tuple[AppointmentSource, EventType]:

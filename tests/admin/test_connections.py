@@ -161,7 +161,7 @@ def test_what_an_endpoint_has_missed_is_sent(owner: Client, ours: Appointment):
     Delivery.objects.of(ours.organization).update(state=State.DEAD)
 
     answer = owner.post(
-        url(Endpoint, "send_missed", endpoint.pk),
+        url(Endpoint, "replay_missed", endpoint.pk),
         {"since_0": "2020-01-01", "since_1": "00:00", "until_0": "", "until_1": ""},
     )
 

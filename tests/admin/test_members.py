@@ -187,7 +187,7 @@ def test_a_stranger_is_no_member_to_choose(owner: Client, organization: Organiza
 def test_members_choose_their_own_mails_and_nothing_else(closer: Client, host: Membership):
     address = url(Membership, "change", host.pk)
     closer.post(address, {**form_data(closer, address), "wants_mail": "", "role": "OWNER", "is_active": ""})
-    closer.post(url(Membership, "choose_mails", host.pk), {"wanted": ["CALL_CANCELED"]})
+    closer.post(url(Membership, "email_notifications", host.pk), {"kinds": ["CALL_CANCELED"]})
 
     host.refresh_from_db()
     assert (host.role, host.is_active, host.wants_mail) == ("CLOSER", True, False)
@@ -202,7 +202,7 @@ def test_members_see_only_their_own_row_of_the_team(closer: Client, host: Member
 
     assert list(rows) == [host]
     assert closer.get(url(Membership, "change", owners.pk)).status_code == 302
-    assert closer.post(url(Membership, "choose_mails", owners.pk), {"wanted": []}).status_code == 302
+    assert closer.post(url(Membership, "email_notifications", owners.pk), {"kinds": []}).status_code == 302
 
 
 def test_slack_is_connected_and_its_address_never_shown(owner: Client, organization: Organization):

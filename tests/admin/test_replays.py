@@ -64,7 +64,7 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(
 ) -> None:
     whole = count(endpoint)
 
-    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
     asked, was_moving = part(owner, endpoint), is_moving(owner, endpoint)
     receiver.codes = [204, 500, 204]
     run_group(DELIVERIES, endpoint.pk)
@@ -86,7 +86,7 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(
 
 
 def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) -> None:
-    owner.post(url(Endpoint, "send_missed", endpoint.pk), {**EVER, "types": ["lead.created"]})
+    owner.post(url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "types": ["lead.created"]})
 
     assert ": lead.created Asked by " in part(owner, endpoint)
     assert part(owner, endpoint).endswith(" 1 delivery: 0 delivered, 1 still to send, 0 failed. 0 of 1")
@@ -96,7 +96,7 @@ def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) ->
 
 
 def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpoint: Endpoint) -> None:
-    owner.post(url(Endpoint, "send_missed", endpoint.pk), {**EVER, "until_0": "2020-01-02", "until_1": "00:00"})
+    owner.post(url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "until_0": "2020-01-02", "until_1": "00:00"})
 
     assert " to 2 Jan 2020, 00:00 Asked by " in part(owner, endpoint)
     assert part(owner, endpoint).endswith(" Nothing was missing.")
@@ -104,10 +104,10 @@ def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpo
 
 def test_what_a_later_replay_takes_over_is_told(owner: Client, endpoint: Endpoint) -> None:
     whole = count(endpoint)
-    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
     Delivery.objects.of(endpoint.organization).update(state=State.DEAD, next_attempt_at=None)
 
-    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
 
     assert part(owner, endpoint).endswith(
         f" {whole} deliveries: 0 delivered, 0 still to send, 0 failed, {whole} taken over by a later replay. Done."
@@ -186,7 +186,7 @@ def test_a_long_name_is_cut_and_escaped(owner: Client, endpoint: Endpoint, organ
     person.first_name, person.last_name = "<b>" + "Ada" * 40, "Lovelace" * 15
     person.save()
 
-    owner.post(url(Endpoint, "send_missed", endpoint.pk), EVER)
+    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
 
     page = owner.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
     assert "by &lt;b&gt;AdaAda" in page

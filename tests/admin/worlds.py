@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from appointments.models import Appointment
-from notifications.services import mute
+from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Membership, Organization, Role
@@ -38,7 +38,7 @@ def furnish(organization: Organization, word: str) -> Appointment:
     make_custom_field(organization, "LEAD", f"{word}_field")
     make_custom_field(organization, "APPOINTMENT", f"{word}_field")
     member = make_member(organization, f"{word}@members.example", role=Role.CLOSER, first_name=word.capitalize())
-    mute(member=member, kinds=[])
+    set_muted_kinds(member=member, kinds=[])
     answers = [{"question": f"{word}?", "answer": "Yes", "position": 1}]
     api.submit(
         email=email, first_name=word.capitalize(), questions_answers=answers, traffic={"utm_source": f"{word} campaign"}

@@ -10,7 +10,7 @@ from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.tasks import send_endpoint_digest
 from webhooks.models import Endpoint
-from webhooks.services import BY_STAFF, add_endpoint
+from webhooks.services import DISABLED_BY_STAFF, add_endpoint
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_an_endpoint_that_failed_and_is_then_given_up_is_told_again(
 def test_what_staff_disabled_or_what_failed_just_now_is_no_news(
     organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
 ) -> None:
-    fail(endpoints[0], is_active=False, disabled_reason=BY_STAFF, disabled_at=now())
+    fail(endpoints[0], is_active=False, disabled_reason=DISABLED_BY_STAFF, disabled_at=now())
     fail(endpoints[1], failing_since=now() - timedelta(hours=1), failures=3)
 
     tell(organization)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from notifications.models import Kind
-from notifications.services import mute
+from notifications.services import set_muted_kinds
 from notifications.tasks import drain
 from organizations.models import Membership, Organization
 from tests.client import Api
@@ -12,7 +12,7 @@ from tests.client import Api
 def test_a_member_can_switch_off_one_kind_and_keep_the_others(
     api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
-    mute(member=host, kinds=[Kind.CALL_BOOKED])
+    set_muted_kinds(member=host, kinds=[Kind.CALL_BOOKED])
     api.book(host_email=host.user.email)
     api.cancel()
 
@@ -24,8 +24,8 @@ def test_a_member_can_switch_off_one_kind_and_keep_the_others(
 def test_it_can_be_switched_on_again(
     api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
-    mute(member=host, kinds=[Kind.CALL_BOOKED])
-    mute(member=host, kinds=[])
+    set_muted_kinds(member=host, kinds=[Kind.CALL_BOOKED])
+    set_muted_kinds(member=host, kinds=[])
     api.book(host_email=host.user.email)
 
     drain(str(organization.pk))

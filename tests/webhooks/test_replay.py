@@ -14,7 +14,7 @@ from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.pruning import prune
 from webhooks.queue import DELIVERIES
-from webhooks.replays import EndpointDisabled, NotReplayable, replay, replay_all, replay_since, replays_left
+from webhooks.replays import EndpointDisabled, NotReplayable, count_pending_replays, replay, replay_all, replay_since
 from webhooks.services import add_endpoint, change_endpoint, send_test
 
 
@@ -87,12 +87,12 @@ def test_a_fresh_event_overtakes_replays(
     run_group(DELIVERIES, endpoint.pk)
     replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization))
     send_test(endpoint=endpoint, actor=SYSTEM)
-    assert replays_left(endpoint) == 2
+    assert count_pending_replays(endpoint) == 2
 
     run_group(DELIVERIES, endpoint.pk)
 
     assert receiver.types()[2:] == ["webhook.test", "lead.created", "appointment.created"]
-    assert replays_left(endpoint) == 0
+    assert count_pending_replays(endpoint) == 0
 
 
 def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(
