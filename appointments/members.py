@@ -10,7 +10,7 @@ from organizations.models import Membership, Organization, Role
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 
-ROLES = ("host", "setter", "triager")
+PARTICIPANT_ROLES = ("host", "setter", "triager")
 
 
 def active_members() -> Any:
@@ -22,23 +22,23 @@ def active_members() -> Any:
     )
 
 
-BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
+MEMBERS_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     lambda: active_members().alias(folded=Lower("user__email")).filter(folded__any=Param("emails"))
 )
 OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=Role.OWNER))
-BY_ID: CompiledQuery[Membership] = CompiledQuery(
+MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
     lambda: active_members().filter(Q(pk__any=Param("ids")) | Q(role=Role.OWNER))
 )
 
 
 def resolve_members(organization: Organization, wanted: dict[str, Any]) -> dict[str, Membership]:
     """Host, setter and triager by their e-mails, or 400 naming the fields."""
-    emails = {role: wanted[f"{role}_email"].lower() for role in ROLES if wanted.get(f"{role}_email")}
+    emails = {role: wanted[f"{role}_email"].lower() for role in PARTICIPANT_ROLES if wanted.get(f"{role}_email")}
     if not emails:
         return {}
     known = {
         member.user.email.lower(): member
-        for member in BY_EMAIL.all(organization=organization.pk, emails=list(emails.values()))
+        for member in MEMBERS_BY_EMAIL.all(organization=organization.pk, emails=list(emails.values()))
     }
     unknown = [role for role, email in emails.items() if email not in known]
     if unknown:
@@ -56,7 +56,7 @@ def recipients_for_booking(organization: Organization, people: dict[str, Members
 def recipients(appointment: Appointment) -> list[Membership]:
     """Who is told of a stored call: the active among its people; the owners if there is none."""
     ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
-    members = BY_ID.all(organization=appointment.organization_id, ids=list(ids))
+    members = MEMBERS_BY_ID_AND_OWNERS.all(organization=appointment.organization_id, ids=list(ids))
     return [member for member in members if member.pk in ids] or [
         member for member in members if member.role == Role.OWNER
     ]

@@ -47,7 +47,7 @@ class AppointmentSource(models.TextChoices):
 class EventTypeQuerySet(TenantQuerySet):
     """Reads of event types."""
 
-    def named(self, name: str | Param) -> Any:
+    def with_name(self, name: str | Param) -> Any:
         """The one of this name in any letter case."""
         return self.alias(folded=Lower("name")).filter(folded=Lower(as_expression(name)))
 
@@ -81,7 +81,7 @@ class AppointmentQuerySet(TenantQuerySet):
         """Those that this interface manages."""
         return self.filter(source=AppointmentSource.MANUAL)
 
-    def locked(self) -> Any:
+    def for_update(self) -> Any:
         """For a change, as leads are locked."""
         return self.select_for_update(no_key=True)
 

@@ -3,7 +3,7 @@
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Note, Provider
 from leads.models import CustomField
 from leads.serializers import LeadSummarySerializer, SourceSerializer, custom_fields
-from optins.models import UTM, OptIn
+from optins.models import UTM_FIELDS, OptIn
 from optins.serializers import OptInListSerializer
 from organizations.models import Membership
 from organizations.serializers import UserSerializer
@@ -99,7 +99,7 @@ class AppointmentListSerializer(sql.SQLSerializer):
 class AppointmentDetailSerializer(AppointmentListSerializer):
     """An appointment: without notes and UTM fields, with sources and opt-ins (interface 2.1)."""
 
-    without = ("notes", *UTM)
+    without = ("notes", *UTM_FIELDS)
 
     first_source = sql.NestedObject(
         SourceSerializer, help="The lead's first source, as it was when the appointment was booked."

@@ -17,7 +17,7 @@ from pipeline_backend.db.compiled import Param
 from statuses.models import Role, Status
 
 
-class LeadEmail(QueryFilter):
+class LeadEmailFilter(QueryFilter):
     """The lead of an e-mail, in any letter case."""
 
     def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
@@ -29,7 +29,7 @@ class LeadEmail(QueryFilter):
 class LeadFilter(CountedListFilter):
     """Which leads."""
 
-    email = LeadEmail("email", help="The lead's e-mail, in any letter case.")
+    email = LeadEmailFilter("email", help="The lead's e-mail, in any letter case.")
     status_id = RelatedIdFilter("status", Status, help="A status of the organization.")
     status_role = RelatedChoiceFilter("status", Status, "role", Role)
     setter = MemberEmailFilter("setter", help="Setter's e-mail.")

@@ -16,7 +16,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import Status, StatusChange
 
 
-class TouchPoint(models.TextChoices):
+class TouchPointType(models.TextChoices):
     """How the lead is to be touched next (decision 16)."""
 
     APPOINTMENT = "APPOINTMENT", "Appointment"
@@ -30,7 +30,7 @@ class TouchPoint(models.TextChoices):
 class SourceQuerySet(TenantQuerySet):
     """Reads of sources."""
 
-    def named(self, name: str | Param) -> Any:
+    def with_name(self, name: str | Param) -> Any:
         """The source of this name in any letter case."""
         return self.alias(folded=Lower("name")).filter(folded=Lower(as_expression(name)))
 
@@ -65,7 +65,7 @@ class LeadQuerySet(TenantQuerySet):
         )
         return self.alias(folded=Lower("email")).filter(pk=found, folded=Lower(as_expression(email)))
 
-    def locked(self) -> Any:
+    def for_update(self) -> Any:
         """For a change: nobody else changes the row until the transaction ends.
 
         Without joins: after a wait for the lock PostgreSQL reads the row anew, but not what was joined to it.
@@ -89,7 +89,7 @@ class Lead(TenantModel):
     first_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
-    next_touch_point_type = models.CharField(max_length=12, choices=TouchPoint.choices, null=True, blank=True)
+    next_touch_point_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, blank=True)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     updated_at = MillisecondDateTimeField(default=now, editable=False)
 

@@ -14,7 +14,7 @@ class Phone:
     country: str
 
 
-def read_phone(text: str, default_country: str) -> Phone | None:
+def parse_phone(text: str, default_country: str) -> Phone | None:
     """The number, one without + read in the default country; None if it is none."""
     try:
         number = phonenumbers.parse(text, default_country)
@@ -22,18 +22,20 @@ def read_phone(text: str, default_country: str) -> Phone | None:
         return None
     if not phonenumbers.is_possible_number(number):
         return None
-    country = phonenumbers.region_code_for_number(number) or main_country(number.country_code)
-    if not is_country(country):  # +800 and its like belong to the whole world, and E.164 with a country is what we keep
+    country = phonenumbers.region_code_for_number(number) or country_of_calling_code(number.country_code)
+    if not is_country_code(
+        country
+    ):  # +800 and its like belong to the whole world, and E.164 with a country is what we keep
         return None
     return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
 
 
-def main_country(calling_code: int | None) -> str:
+def country_of_calling_code(calling_code: int | None) -> str:
     """The first country of a calling code: +1 is US."""
     return phonenumbers.region_code_for_country_code(calling_code or 0)
 
 
-def is_country(code: str) -> bool:
+def is_country_code(code: str) -> bool:
     """True for an ISO 3166-1 alpha-2 code that has phone numbers."""
     return code in phonenumbers.SUPPORTED_REGIONS
 

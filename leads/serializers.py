@@ -3,7 +3,7 @@
 from django.db.models import Expression, Func, JSONField, TextField
 from django.db.models.functions import Cast
 
-from leads.models import CustomField, Lead, Source, TouchPoint
+from leads.models import CustomField, Lead, Source, TouchPointType
 from organizations.serializers import UserSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import InputSerializer, UUIDField
@@ -32,10 +32,10 @@ class LeadSummarySerializer(sql.SQLSerializer):
     phone_e164 = sql.StringField(null=True, help="E.164.")
     phone_country = sql.StringField(null=True, help="ISO 3166-1 alpha-2.")
     next_touch_point_at = sql.DateTimeField(null=True)
-    next_touch_point_type = sql.ChoiceField(TouchPoint, null=True)
+    next_touch_point_type = sql.ChoiceField(TouchPointType, null=True)
 
 
-class OwnValue(sql.AnyField):
+class CustomFieldValue(sql.AnyField):
     """The outer row's value of a custom field, or null."""
 
     def expression(self, name: str, prefix: str) -> Expression:
@@ -58,7 +58,7 @@ class CustomFieldValueSerializer(sql.SQLSerializer):
     key = sql.StringField()
     label = sql.StringField()
     type = sql.ChoiceField(CustomField.Type)
-    value = OwnValue()
+    value = CustomFieldValue()
 
 
 def custom_fields(entity: CustomField.Entity) -> sql.NestedList:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPoint
+from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone
 from leads.topics import CREATED, STATUS_CHANGED
 from organizations.actors import Actor, actor_columns
@@ -21,16 +21,18 @@ from statuses.models import PAID_ROLES, Board, Role, Status
 from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
-SOURCE: CompiledQuery[Source] = CompiledQuery(
-    lambda: Source.objects.of(Param("organization")).named(Param("name", "text"))
+SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
+    lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
 )
-LEAD: CompiledQuery[Lead] = CompiledQuery(
-    lambda: Lead.objects.of(Param("organization")).locked().filter(pk=Param("id"))
+LEAD_FOR_UPDATE: CompiledQuery[Lead] = CompiledQuery(
+    lambda: Lead.objects.of(Param("organization")).for_update().filter(pk=Param("id"))
 )
-LEAD_OF_EMAIL: CompiledQuery[Lead] = CompiledQuery(
-    lambda: Lead.objects.of(Param("organization")).locked().with_email(Param("organization"), Param("email", "text"))
+LEAD_FOR_UPDATE_BY_EMAIL: CompiledQuery[Lead] = CompiledQuery(
+    lambda: (
+        Lead.objects.of(Param("organization")).for_update().with_email(Param("organization"), Param("email", "text"))
+    )
 )
-LEAD_ID: CompiledQuery[tuple[uuid.UUID]] = CompiledQuery(
+LEAD_ID_BY_EMAIL: CompiledQuery[tuple[uuid.UUID]] = CompiledQuery(
     lambda: (
         Lead.objects.of(Param("organization"))
         .with_email(Param("organization"), Param("email", "text"))
@@ -43,13 +45,13 @@ TOUCH_POINT_FIELDS = ["next_touch_point_at", "next_touch_point_type"]
 
 def get_or_create_source(*, organization: Organization, name: str) -> Source:
     """The organization's source of this name, made on first use (decision 17)."""
-    find = partial(SOURCE.first, organization=organization.pk, name=name)
+    find = partial(SOURCE_BY_NAME.first, organization=organization.pk, name=name)
     return get_or_insert(find, Source(organization=organization, name=name))[0]
 
 
 def get_lead_for_update(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
     """The lead with this id, locked; 400 if the organization has none."""
-    lead = LEAD.first(organization=organization.pk, id=lead_id)
+    lead = LEAD_FOR_UPDATE.first(organization=organization.pk, id=lead_id)
     if lead is None:
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
     lead.organization = organization
@@ -63,7 +65,7 @@ def get_or_create_lead(fresh: Lead, *, is_known: bool = True) -> tuple[Lead, boo
 
     For a new lead the caller inserts the `first_line` of its history, and records `lead.created`: see `announce`.
     """
-    find = partial(LEAD_OF_EMAIL.first, organization=fresh.organization_id, email=fresh.email)
+    find = partial(LEAD_FOR_UPDATE_BY_EMAIL.first, organization=fresh.organization_id, email=fresh.email)
     lead, is_new = get_or_insert(find, fresh) if is_known else insert_or_get(fresh, find)
     lead.organization = fresh.organization
     return lead, is_new
@@ -111,10 +113,10 @@ def set_next_touch_point(lead: Lead, appointment_at: datetime | None) -> None:
 
     What staff set stays while it is still to come and earlier. Call it on a locked lead, then `keep`.
     """
-    by_hand = lead.next_touch_point_at if lead.next_touch_point_type != TouchPoint.APPOINTMENT else None
+    by_hand = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
     if by_hand and (appointment_at is None or now() < by_hand < appointment_at):
         return
-    wanted = (appointment_at, TouchPoint.APPOINTMENT.value if appointment_at else None)
+    wanted = (appointment_at, TouchPointType.APPOINTMENT.value if appointment_at else None)
     if wanted == (lead.next_touch_point_at, lead.next_touch_point_type):
         return
     lead.next_touch_point_at, lead.next_touch_point_type = wanted
@@ -164,7 +166,7 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUI
     """Move a lead by hand to any status of its board (interface 4.9, decision 18); None if there is no such lead."""
 
     def attempt() -> Lead | None:
-        lead = LEAD.first(organization=organization.pk, id=lead_id)
+        lead = LEAD_FOR_UPDATE.first(organization=organization.pk, id=lead_id)
         if lead is None:
             return None
         lead.organization = organization
@@ -205,7 +207,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: 
         stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
         status = changes.pop("status", stored.status)
         if "email" in changes:
-            refuse_taken_email(stored, changes["email"])
+            require_free_email(stored, changes["email"])
         save_fields(stored, changes)
         set_status(stored, status, actor=actor)
         return stored
@@ -213,7 +215,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: 
     return atomic_with_retry(attempt)
 
 
-def refuse_taken_email(lead: Lead, email: str) -> None:
+def require_free_email(lead: Lead, email: str) -> None:
     """400 if another lead has it."""
     if Lead.objects.of(lead.organization).with_email(lead.organization_id, email).exclude(pk=lead.pk).exists():
         raise ValidationFailed({"email": ["belongs to another lead"]})

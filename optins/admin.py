@@ -4,13 +4,13 @@ from django.contrib import admin
 from unfold.contrib.filters.admin import RangeDateFilter
 
 from leads.admin.leads import LeadAdmin
-from optins.models import TRAFFIC, OptIn, QuestionAnswer
+from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area
 
 
-class AnswerInline(ReadOnlyInline):
+class QuestionAnswerInline(ReadOnlyInline):
     """What was asked and answered."""
 
     model = QuestionAnswer
@@ -30,7 +30,7 @@ class OptInAdmin(TenantAdmin):
     list_filter = ("source", ("created_at", RangeDateFilter))
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
     search_help_text = "The lead's name or e-mail, reference or form"
-    inlines = (AnswerInline,)
+    inlines = (QuestionAnswerInline,)
     fieldsets = (
         (
             None,
@@ -43,7 +43,7 @@ class OptInAdmin(TenantAdmin):
                 ]
             },
         ),
-        ("Traffic", {"fields": [tuple(TRAFFIC[:3]), tuple(TRAFFIC[3:5]), "referrer", "landing_page"]}),
+        ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
     )
 
 

@@ -31,8 +31,8 @@ ACCEPTED_ON_SUBMIT = [
     OptInSource.LANDING_PAGE.value,
     OptInSource.OTHER.value,
 ]
-UTM = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
-TRAFFIC = [*UTM, "referrer", "landing_page"]
+UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+TRAFFIC_FIELDS = [*UTM_FIELDS, "referrer", "landing_page"]
 
 
 class Traffic(models.Model):

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from leads.phones import Phone, calling_code, is_country, read_phone
+from leads.phones import Phone, calling_code, is_country_code, parse_phone
 from optins.models import ACCEPTED_ON_SUBMIT, OptIn, OptInSource, QuestionAnswer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import (
@@ -45,7 +45,7 @@ class QuestionAnswerSerializer(sql.SQLSerializer):
     position = sql.IntegerField(help="Display order, from 1.")
 
 
-class TrafficAttribution(sql.SQLSerializer):
+class TrafficAttributionSerializer(sql.SQLSerializer):
     """Where the visit came from (interface 2.8)."""
 
     model = OptIn
@@ -59,7 +59,7 @@ class TrafficAttribution(sql.SQLSerializer):
     landing_page = sql.StringField(null=True)
 
 
-class Own(sql.NestedObject):
+class SameRowObject(sql.NestedObject):
     """Columns of the same row, grouped as an object."""
 
     def expression(self, name, prefix):  # type: ignore[no-untyped-def]
@@ -73,7 +73,7 @@ class OptInDetailSerializer(OptInListSerializer):
     question_answers = sql.NestedList(
         QuestionAnswerSerializer, lambda outer: QuestionAnswer.unscoped.filter(opt_in=outer("pk")).order_by("position")
     )
-    traffic_attribution = Own(TrafficAttribution)
+    traffic_attribution = SameRowObject(TrafficAttributionSerializer)
 
 
 MAX_ANSWERS = 50
@@ -131,16 +131,16 @@ class OptInInputSerializer(InputSerializer):
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Phone and country belong together (decision 15)."""
         text, country = values.pop("phone_e164", None), values.pop("phone_country", None)
-        if country and not is_country(country):
+        if country and not is_country_code(country):
             raise serializers.ValidationError({"phone_country": ["must be an ISO 3166-1 alpha-2 country code"]})
-        return {**values, "phone": phone_of(text, country) if text else None}
+        return {**values, "phone": require_phone(text, country) if text else None}
 
 
-def phone_of(text: str, country: str | None) -> Phone:
+def require_phone(text: str, country: str | None) -> Phone:
     """The number, or 400 for one that is none or belongs elsewhere."""
     if not country:
         raise serializers.ValidationError({"phone_country": ["is required when phone_e164 is given"]})
-    phone = read_phone(text, country) if text.startswith("+") else None
+    phone = parse_phone(text, country) if text.startswith("+") else None
     if phone is None:
         raise serializers.ValidationError(
             {"phone_e164": ["must be a phone number in E.164 form, such as +14155552671"]}

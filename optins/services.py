@@ -7,8 +7,8 @@ from uuid import UUID
 from leads.models import Lead, Source
 from leads.phones import Phone
 from leads.services import (
-    LEAD_ID,
-    SOURCE,
+    LEAD_ID_BY_EMAIL,
+    SOURCE_BY_NAME,
     build_lead,
     get_or_create_lead,
     get_or_create_source,
@@ -28,18 +28,18 @@ from statuses.models import Board, Role, Status
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
-STORED: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
+OPT_IN_BY_REFERENCE: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
     lambda: (
         OptIn.objects.of(Param("organization"))
         .filter(source=Param("source"), external_reference=Param("reference"))
         .values_list("pk", "lead_id")
     )
 )
-THERE = CombinedQuery(STORED, DEFAULT_STATUS_BY_ROLE[Board.LEAD], SOURCE, LEAD_ID)
+CONTEXT_QUERY = CombinedQuery(OPT_IN_BY_REFERENCE, DEFAULT_STATUS_BY_ROLE[Board.LEAD], SOURCE_BY_NAME, LEAD_ID_BY_EMAIL)
 
 
 @dataclass(frozen=True)
-class There:
+class SubmissionContext:
     """What the organization has of what a submission needs, as `THERE` finds it. Nothing is locked: what is not there may come, and is found then."""
 
     stored: tuple[UUID, UUID] | None
@@ -78,8 +78,10 @@ def submit(
 
     def attempt() -> Submission:
         reference = {"source": source, "reference": external_reference}
-        there = There(
-            *THERE.first(organization=organization.pk, role=Role.NEW_LEAD.value, name=named, email=email, **reference)
+        there = SubmissionContext(
+            *CONTEXT_QUERY.first(
+                organization=organization.pk, role=Role.NEW_LEAD.value, name=named, email=email, **reference
+            )
         )
         if there.stored:
             return Submission(*there.stored, is_new_lead=False)
@@ -87,9 +89,9 @@ def submit(
             "phone": phone,
             "first_name": first_name,
             "last_name": last_name,
-            "setter": setter_of(organization, visit.get("utm_content", "")),
+            "setter": find_setter(organization, visit.get("utm_content", "")),
         }
-        lead, is_new = lead_of(organization, email, named, facts, there)
+        lead, is_new = resolve_lead(organization, email, named, facts, there)
         opt_in = OptIn(
             organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit
         )
@@ -105,8 +107,8 @@ def submit(
     return atomic_with_retry(attempt)
 
 
-def lead_of(
-    organization: Organization, email: str, source_name: str, facts: dict[str, Any], there: There
+def resolve_lead(
+    organization: Organization, email: str, source_name: str, facts: dict[str, Any], there: SubmissionContext
 ) -> tuple[Lead, bool]:
     """The submission's lead, locked, with its newest source and what the submission says."""
     source = there.lead_source or get_or_create_source(organization=organization, name=source_name)
@@ -119,7 +121,7 @@ def lead_of(
     return lead, is_new
 
 
-def setter_of(organization: Organization, utm_content: str) -> Membership | None:
+def find_setter(organization: Organization, utm_content: str) -> Membership | None:
     """The active member whose user id the campaign carries; anything else is no reason to refuse (interface 4.5, rule 4)."""
     if not utm_content.startswith("user_"):
         return None

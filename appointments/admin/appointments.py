@@ -9,11 +9,11 @@ from unfold.contrib.filters.admin import RangeDateFilter
 
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
-from appointments.services import book, cancel_appointment, change_outcome, edit_appointment, reschedule, write_note
+from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment, reschedule
 from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
-from optins.models import UTM
+from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import apply_to_selected, ask_for_selected, object_action
 from organizations.admin.base import ReadOnlyInline
@@ -22,10 +22,10 @@ from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import HistoryInline, status_label
 from statuses.models import Role
 
-CANCELING = "The host, setter and triager are told by mail, and webhooks are sent."
+CANCELLATION_EFFECTS = "The host, setter and triager are told by mail, and webhooks are sent."
 
 
-def is_standing(appointment: Appointment) -> bool:
+def is_cancelable(appointment: Appointment) -> bool:
     """Whether there is something to cancel."""
     return appointment.outcome is None or appointment.outcome.role != Role.CANCELED
 
@@ -37,13 +37,13 @@ class NoteInline(ReadOnlyInline):
     fields = ("created_at", "note", "actor_name")
 
 
-class OutcomeInline(HistoryInline):
+class OutcomeChangeInline(HistoryInline):
     """How the call moved."""
 
     model = OutcomeChange
 
 
-class AnalysisInline(ReadOnlyInline):
+class CallAnalysisInline(ReadOnlyInline):
     """What the analysis platform made of the call."""
 
     model = CallAnalysis
@@ -74,7 +74,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "The lead's name or e-mail, or the external reference"
     autocomplete_fields = ("lead",)
-    inlines = (NoteInline, OutcomeInline, AnalysisInline)
+    inlines = (NoteInline, OutcomeChangeInline, CallAnalysisInline)
     actions = ("cancel_selected",)
     actions_detail = ("add_note", "cancel")
     readonly_fields = (
@@ -86,7 +86,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         "last_source",
         "created_at",
         "updated_at",
-        *UTM,
+        *UTM_FIELDS,
     )
     fieldsets = (
         (
@@ -107,8 +107,8 @@ class AppointmentAdmin(CustomFieldsAdmin):
                 "fields": [
                     ("source", "external_reference"),
                     ("first_source", "last_source"),
-                    tuple(UTM[:3]),
-                    tuple(UTM[3:]),
+                    tuple(UTM_FIELDS[:3]),
+                    tuple(UTM_FIELDS[3:]),
                     ("created_at", "updated_at"),
                 ]
             },
@@ -164,7 +164,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     def add_note(self, request: HttpRequest, appointment: Appointment, form: Any) -> None:
         """A note, with the members it mentions."""
         mentions = list(form.cleaned_data["mentions"])
-        write_note(
+        create_note(
             organization=appointment.organization,
             actor=staff_actor(current_user(request)),
             appointment=appointment,
@@ -175,10 +175,10 @@ class AppointmentAdmin(CustomFieldsAdmin):
     @object_action(
         "Cancel the call",
         icon="event_busy",
-        question=f"Cancel this call? {CANCELING}",
+        question=f"Cancel this call? {CANCELLATION_EFFECTS}",
         form=CancellationForm,
         danger=True,
-        when=is_standing,
+        when=is_cancelable,
     )
     def cancel(self, request: HttpRequest, appointment: Appointment, form: Any) -> None:
         """The call is off."""
@@ -192,7 +192,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     @admin.action(description="Cancel the selected calls", permissions=["change"])
     def cancel_selected(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
         """Several calls are off, once it is confirmed."""
-        question = f"Cancel these calls? {CANCELING}"
+        question = f"Cancel these calls? {CANCELLATION_EFFECTS}"
         page = ask_for_selected(
             self, request, rows, name="cancel_selected", title="Cancel the calls", question=question
         )
@@ -208,7 +208,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         return None
 
 
-class LeadCallInline(ReadOnlyInline):
+class LeadAppointmentInline(ReadOnlyInline):
     """A lead's calls, on its page."""
 
     model = Appointment
@@ -224,4 +224,4 @@ class LeadCallInline(ReadOnlyInline):
         return status_label(appointment.outcome)
 
 
-LeadAdmin.inlines = (LeadCallInline, *LeadAdmin.inlines)
+LeadAdmin.inlines = (LeadAppointmentInline, *LeadAdmin.inlines)

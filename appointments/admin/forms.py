@@ -7,7 +7,7 @@ from unfold import widgets
 
 from appointments.models import Appointment
 from leads.admin.custom_fields import CustomValuesForm
-from leads.phones import read_phone
+from leads.phones import parse_phone
 from organizations.admin.actions import Confirmation
 from organizations.admin.base import WebAddressField
 from organizations.admin.tenant import TenantForm
@@ -15,8 +15,8 @@ from organizations.models import Membership
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.models import Board, BoardScope
 
-PEOPLE = ["host", "setter", "triager"]
-FACTS = ["event_type", "call_category", *PEOPLE, "meeting_url", "recording_url"]
+PARTICIPANT_FIELDS = ["host", "setter", "triager"]
+APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
 
 
 class BookingForm(TenantForm):
@@ -56,7 +56,7 @@ class BookingForm(TenantForm):
     def clean_lead_phone(self) -> str:
         """One that can be read, or none."""
         text = str(self.cleaned_data["lead_phone"])
-        if text and read_phone(text, self.organization.default_country) is None:
+        if text and parse_phone(text, self.organization.default_country) is None:
             raise forms.ValidationError("This is no phone number.")
         return text
 
@@ -72,7 +72,7 @@ class BookingForm(TenantForm):
     def wanted(self) -> dict[str, Any]:
         """The booking as the service takes it."""
         data = self.cleaned_data
-        people = {f"{role}_email": data[role].user.email for role in PEOPLE if data[role]}
+        people = {f"{role}_email": data[role].user.email for role in PARTICIPANT_FIELDS if data[role]}
         lead = (
             {"lead_id": data["lead"].pk}
             if data["lead"]
@@ -110,7 +110,7 @@ class AppointmentForm(CustomValuesForm):
 
     def facts(self) -> dict[str, Any]:
         """What was changed, as the service takes it; time and outcome have their own."""
-        found = {name: self.cleaned_data[name] for name in FACTS if name in self.changed_data}
+        found = {name: self.cleaned_data[name] for name in APPOINTMENT_FIELDS if name in self.changed_data}
         return found | ({"custom_values": self.custom_values()} if self.has_new_values() else {})
 
 

@@ -15,7 +15,7 @@ from statuses.models import Board, Role, Status
 
 BOOKED_LEAD = (Board.LEAD, Role.APPOINTMENT_BOOKED)
 BOOKED_APPOINTMENT = (Board.APPOINTMENT, Role.APPOINTMENT_BOOKED)
-NEXT_APPOINTMENT: CompiledQuery[tuple[datetime]] = CompiledQuery(
+NEXT_SCHEDULE_TIME: CompiledQuery[tuple[datetime]] = CompiledQuery(
     lambda: (
         Appointment.objects.of(Param("organization"))
         .filter(lead=Param("lead"))
@@ -28,7 +28,7 @@ NEXT_APPOINTMENT: CompiledQuery[tuple[datetime]] = CompiledQuery(
 
 def get_for_update(organization: Organization, appointment: Appointment) -> Appointment:
     """The organization's appointment as it is now, for a change."""
-    stored: Appointment = Appointment.objects.of(organization).locked().get(pk=appointment.pk)
+    stored: Appointment = Appointment.objects.of(organization).for_update().get(pk=appointment.pk)
     stored.organization = organization
     return stored
 
@@ -74,15 +74,15 @@ def build_note(appointment: Appointment, text: str, actor: Actor) -> Note:
 
 def update_lead_after_change(lead: Lead, status: Status | None, actor: Actor) -> None:
     """Point a locked lead at its next call and move it, all in one write; to a canceled status only without a next call (decision 20)."""
-    upcoming = earliest_upcoming(lead)
+    upcoming = next_schedule_time(lead)
     set_next_touch_point(lead, upcoming)
     is_kept = upcoming is not None and status is not None and status.role == Role.CANCELED
     set_status_automatically(lead, None if is_kept else status, actor=actor)
 
 
-def earliest_upcoming(lead: Lead) -> datetime | None:
+def next_schedule_time(lead: Lead) -> datetime | None:
     """When the lead's next call is. The lead is locked, so that two changes see each other's calls."""
-    found = NEXT_APPOINTMENT.first(organization=lead.organization_id, lead=lead.pk, now=now())
+    found = NEXT_SCHEDULE_TIME.first(organization=lead.organization_id, lead=lead.pk, now=now())
     return found[0] if found else None
 
 

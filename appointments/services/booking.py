@@ -12,9 +12,9 @@ from appointments.notifications import build_appointment_notifications
 from appointments.services._shared import build_note, build_outcome_change, update_lead_after_change
 from appointments.topics import CREATED
 from leads.models import Lead, Source
-from leads.phones import read_phone
+from leads.phones import parse_phone
 from leads.services import (
-    LEAD_ID,
+    LEAD_ID_BY_EMAIL,
     build_lead,
     get_lead_for_update,
     get_or_create_lead,
@@ -25,7 +25,7 @@ from leads.services import (
     set_next_touch_point,
 )
 from notifications.models import Kind
-from optins.models import UTM, OptIn
+from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
@@ -49,17 +49,17 @@ EVENT_TYPE: CompiledQuery[EventType] = CompiledQuery(
     lambda: EventType.objects.of(Param("organization")).filter(pk=Param("id"))
 )
 EVENT_TYPE_BY_NAME: CompiledQuery[EventType] = CompiledQuery(
-    lambda: EventType.objects.of(Param("organization")).named(Param("name", "text"))
+    lambda: EventType.objects.of(Param("organization")).with_name(Param("name", "text"))
 )
 MANUAL_SOURCE: CompiledQuery[Source] = CompiledQuery(
-    lambda: Source.objects.of(Param("organization")).named(AppointmentSource.MANUAL.value)
+    lambda: Source.objects.of(Param("organization")).with_name(AppointmentSource.MANUAL.value)
 )
-LAST_TOUCH: CompiledQuery[tuple[str | None, ...]] = CompiledQuery(
+LATEST_OPT_IN_UTM: CompiledQuery[tuple[str | None, ...]] = CompiledQuery(
     lambda: (
         OptIn.objects.of(Param("organization"))
         .filter(lead=Param("lead"))
         .order_by("-created_at", "-id")
-        .values_list(*UTM)[:1]
+        .values_list(*UTM_FIELDS)[:1]
     )
 )
 CONTEXT_QUERY = CombinedQuery(
@@ -67,12 +67,12 @@ CONTEXT_QUERY = CombinedQuery(
     DEFAULT_STATUS_BY_ROLE[Board.LEAD],
     DEFAULT_STATUS_BY_ROLE[Board.APPOINTMENT],
     MANUAL_SOURCE,
-    LEAD_ID,
+    LEAD_ID_BY_EMAIL,
     EVENT_TYPE_BY_NAME,
 )
 
 
-class ReferenceTaken(Conflict):
+class ReferenceConflict(Conflict):
     """The reference is booked for another time (interface 4.1, rule 3)."""
 
     message = "external_reference {reference} already maps to an appointment at a different time; use a new external_reference for a new booking"
@@ -112,7 +112,7 @@ def book(
         # A retry must succeed even if the host has left since, so the reference is looked at before anyone else.
         if there.booked:
             return already_booked(there.booked, external_reference, schedule_time)
-        appointment = write_booking(organization, actor, external_reference, schedule_time, wanted, there)
+        appointment = create_appointment(organization, actor, external_reference, schedule_time, wanted, there)
         return Booking(appointment.pk, is_new=True)
 
     return atomic_with_retry(attempt)
@@ -131,11 +131,11 @@ def load_context(organization: Organization, reference: str | None, wanted: dict
 def already_booked(booked: tuple[UUID, datetime], reference: str | None, schedule_time: datetime) -> Booking:
     """The appointment of this reference, if it is at this time."""
     if booked[1] != schedule_time:
-        raise ReferenceTaken(reference=reference)
+        raise ReferenceConflict(reference=reference)
     return Booking(booked[0], is_new=False)
 
 
-def write_booking(
+def create_appointment(
     organization: Organization,
     actor: Actor,
     reference: str | None,
@@ -146,7 +146,7 @@ def write_booking(
     """The booking and everything that goes with it. Rows are locked in one order (source, lead, event type) by everyone."""
     people = resolve_members(organization, wanted)
     lead, is_new_lead = resolve_lead(organization, wanted, schedule_time, there)
-    event_type = event_type_of(organization, wanted, there)
+    event_type = resolve_event_type(organization, wanted, there)
     appointment = Appointment(
         organization=organization,
         lead=lead,
@@ -188,7 +188,7 @@ def resolve_lead(
 ) -> tuple[Lead, bool]:
     """The booking's lead, locked, with its newest source and phone; `lead_id` wins over the e-mail. A new one is complete."""
     source = there.source or get_or_create_source(organization=organization, name=AppointmentSource.MANUAL.value)
-    phone = read_phone(wanted.get("lead_phone", ""), organization.default_country)
+    phone = parse_phone(wanted.get("lead_phone", ""), organization.default_country)
     if wanted.get("lead_id"):
         lead, is_new = get_lead_for_update(organization=organization, lead_id=wanted["lead_id"]), False
     else:
@@ -206,7 +206,7 @@ def resolve_lead(
     return lead, is_new
 
 
-def event_type_of(organization: Organization, wanted: dict[str, Any], there: BookingContext) -> EventType:
+def resolve_event_type(organization: Organization, wanted: dict[str, Any], there: BookingContext) -> EventType:
     """The booking's event type, made if its name is new; `event_type_id` wins over the name."""
     if not wanted.get("event_type_id"):
         name = wanted["event_type_name"]
@@ -220,5 +220,5 @@ def event_type_of(organization: Organization, wanted: dict[str, Any], there: Boo
 
 def last_touch_utm(lead: Lead) -> dict[str, str | None]:
     """The campaign of the lead's latest opt-in (decision 26)."""
-    latest = LAST_TOUCH.first(organization=lead.organization_id, lead=lead.pk)
-    return dict(zip(UTM, latest, strict=True)) if latest else {}
+    latest = LATEST_OPT_IN_UTM.first(organization=lead.organization_id, lead=lead.pk)
+    return dict(zip(UTM_FIELDS, latest, strict=True)) if latest else {}

@@ -23,16 +23,16 @@ from statuses.services import default_statuses
 from webhooks.services import record_event
 
 CANCELED_LEAD = (Board.LEAD, Role.CANCELED)
-CANCELED_CALL = (Board.APPOINTMENT, Role.CANCELED)
+CANCELED_APPOINTMENT = (Board.APPOINTMENT, Role.CANCELED)
 
 
-class NotBooked(ResourceNotFound):
+class AppointmentNotFound(ResourceNotFound):
     """Nothing to cancel (interface 4.2, rule 3)."""
 
     message = "No appointment found for external_reference {reference}"
 
 
-class ManagedElsewhere(Conflict):
+class ManagedByProvider(Conflict):
     """A provider's appointment (decision 23)."""
 
     message = "The appointment for external_reference {reference} is managed by {provider}; cancel it there"
@@ -43,7 +43,9 @@ def cancel(*, organization: Organization, actor: Actor, external_reference: str,
 
     def attempt() -> Appointment:
         rows = Appointment.objects.of(organization)
-        appointment: Appointment | None = rows.manual().locked().filter(external_reference=external_reference).first()
+        appointment: Appointment | None = (
+            rows.manual().for_update().filter(external_reference=external_reference).first()
+        )
         if appointment is None:
             raise why_not_found(organization, external_reference)
         appointment.organization = organization
@@ -61,8 +63,8 @@ def why_not_found(organization: Organization, reference: str) -> Conflict | Reso
         .first()
     )
     if elsewhere is None:
-        return NotBooked(reference=reference)
-    return ManagedElsewhere(reference=reference, provider=elsewhere.source)
+        return AppointmentNotFound(reference=reference)
+    return ManagedByProvider(reference=reference, provider=elsewhere.source)
 
 
 def cancel_appointment(
@@ -80,7 +82,7 @@ def apply_cancellation(
     appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None
 ) -> Appointment:
     """The cancellation of a locked appointment; events and mails only if something changes (decision 28)."""
-    statuses = default_statuses(appointment.organization, CANCELED_LEAD, CANCELED_CALL)
+    statuses = default_statuses(appointment.organization, CANCELED_LEAD, CANCELED_APPOINTMENT)
     add_note(appointment, notes, actor=actor)
     is_canceled = (
         appointment.outcome is not None
@@ -94,7 +96,7 @@ def apply_cancellation(
     )
     appointment.meeting_url = None
     appointment.invitation_sequence += 1
-    set_outcome(appointment, appointment.outcome if is_canceled else outcome or statuses[CANCELED_CALL], actor)
+    set_outcome(appointment, appointment.outcome if is_canceled else outcome or statuses[CANCELED_APPOINTMENT], actor)
     appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     update_lead_after_change(appointment.lead, statuses[CANCELED_LEAD], actor)
     record_event(CANCELED, appointment, actor=actor, previous=previous)

@@ -44,13 +44,13 @@ def reschedule(*, organization: Organization, actor: Actor, appointment: Appoint
     def attempt() -> Appointment:
         stored = get_for_update(organization, appointment)
         if stored.schedule_time != to:
-            write_move(stored, to, actor)
+            apply_new_time(stored, to, actor)
         return stored
 
     return atomic_with_retry(attempt)
 
 
-def write_move(appointment: Appointment, to: datetime, actor: Actor) -> None:
+def apply_new_time(appointment: Appointment, to: datetime, actor: Actor) -> None:
     """The move of a locked appointment."""
     statuses = default_statuses(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
     previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
@@ -103,7 +103,7 @@ def edit_appointment(
 
 
 @transaction.atomic
-def write_note(
+def create_note(
     *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
 ) -> None:
     """Add a note by hand (staff)."""

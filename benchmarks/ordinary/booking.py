@@ -11,7 +11,7 @@ from benchmarks.ordinary.serializers import AppointmentDetailSerializer, LeadDet
 from benchmarks.ordinary.telling import notify, record
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from notifications.models import Kind
-from optins.models import UTM
+from optins.models import UTM_FIELDS
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from pipeline_backend.db.timestamps import now
@@ -32,7 +32,7 @@ def book(
     statuses = Status.objects.of(organization).filter(role="APPOINTMENT_BOOKED")
     source = source_named(organization, "MANUAL")
     lead = lead_of(organization, actor, wanted, source, statuses.get(is_lead_default=True))
-    event_type = EventType.objects.of(organization).named(wanted["event_type_name"]).first()
+    event_type = EventType.objects.of(organization).with_name(wanted["event_type_name"]).first()
     if event_type is None:
         event_type = EventType.objects.create(organization=organization, name=wanted["event_type_name"])
     latest = lead.opt_ins.order_by("-created_at").first()
@@ -48,7 +48,7 @@ def book(
         first_source=lead.first_source,
         last_source=lead.last_source,
         **people,
-        **({name: getattr(latest, name) for name in UTM} if latest else {}),
+        **({name: getattr(latest, name) for name in UTM_FIELDS} if latest else {}),
     )
     OutcomeChange.objects.create(
         organization=organization, appointment=appointment, to_status=appointment.outcome, **actor_columns(actor)
@@ -90,7 +90,7 @@ def member(organization: Organization, email: str) -> Membership:
 
 def source_named(organization: Organization, name: str) -> Source:
     """The source, made if new."""
-    source: Source | None = Source.objects.of(organization).named(name).first()
+    source: Source | None = Source.objects.of(organization).with_name(name).first()
     return source or Source.objects.create(organization=organization, name=name)
 
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
-from optins.models import UTM, OptIn, QuestionAnswer
+from optins.models import UTM_FIELDS, OptIn, QuestionAnswer
 from organizations.models import Membership
 from statuses.models import Status
 
@@ -114,7 +114,7 @@ class OptInDetailSerializer(OptInSerializer):
     traffic_attribution = serializers.SerializerMethodField()
 
     def get_traffic_attribution(self, opt_in: OptIn) -> dict[str, Any]:
-        return {name: getattr(opt_in, name) for name in [*UTM, "referrer", "landing_page"]}
+        return {name: getattr(opt_in, name) for name in [*UTM_FIELDS, "referrer", "landing_page"]}
 
     class Meta(OptInSerializer.Meta):
         fields = [*OptInSerializer.Meta.fields, "question_answers", "traffic_attribution"]
@@ -180,7 +180,7 @@ class AppointmentSerializer(WithCustomFields):
                 "no_show",
                 "source",
                 "external_reference",
-                *UTM,
+                *UTM_FIELDS,
             ],
             *["call_analysis", "custom_fields", "created_at", "updated_at"],
         ]
@@ -196,7 +196,7 @@ class AppointmentDetailSerializer(AppointmentSerializer):
 
     class Meta(AppointmentSerializer.Meta):
         fields = [
-            *(name for name in AppointmentSerializer.Meta.fields if name not in {"notes", *UTM}),
+            *(name for name in AppointmentSerializer.Meta.fields if name not in {"notes", *UTM_FIELDS}),
             "first_source",
             "last_source",
             "opt_ins",

@@ -15,10 +15,10 @@ from leads.models import CustomField
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.models import Organization
 
-EXACT = 2**53
+MAX_EXACT_INTEGER = 2**53
 
 
-def form_field(custom: CustomField, value: Any) -> forms.Field:
+def build_form_field(custom: CustomField, value: Any) -> forms.Field:
     """The form's field for a custom one; a choice keeps a value that is no option any more."""
     common: dict[str, Any] = {"label": custom.label, "required": False}
     match custom.type:
@@ -42,12 +42,12 @@ def to_json(value: Any) -> Any:
     """What is stored: whole numbers without a fraction, dates as text."""
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT:
+    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_EXACT_INTEGER:
         return int(value)
     return value
 
 
-def field_name(pk: UUID) -> str:
+def form_field_name(pk: UUID) -> str:
     """The form field's name."""
     return f"custom_{pk.hex}"
 
@@ -60,14 +60,14 @@ class CustomValuesForm(OptimisticLockForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for custom in self.custom_fields:
-            self.initial[field_name(custom.pk)] = self.instance.custom_values.get(str(custom.pk))
+            self.initial[form_field_name(custom.pk)] = self.instance.custom_values.get(str(custom.pk))
 
     def custom_values(self) -> dict[str, Any]:
         """All values, with those of this form; an emptied one is gone."""
         values = dict(self.instance.custom_values)
         for custom in self.custom_fields:
-            if field_name(custom.pk) in self.cleaned_data:
-                values[str(custom.pk)] = to_json(self.cleaned_data[field_name(custom.pk)])
+            if form_field_name(custom.pk) in self.cleaned_data:
+                values[str(custom.pk)] = to_json(self.cleaned_data[form_field_name(custom.pk)])
         return {pk: value for pk, value in values.items() if value not in (None, "")}
 
     def has_new_values(self) -> bool:
@@ -98,14 +98,16 @@ class CustomFieldsAdmin(TenantAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The groups of fields, and that of the custom ones last."""
         groups = list(super().get_fieldsets(request, obj))
-        names = [field_name(custom.pk) for custom in self.custom_fields(request, obj)]
+        names = [form_field_name(custom.pk) for custom in self.custom_fields(request, obj)]
         return [*groups, ("Custom fields", {"fields": names})] if names else groups
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         """The form's class with the custom fields in it."""
         customs = self.custom_fields(request, obj)
         values = obj.custom_values if obj else {}
-        declared = {field_name(custom.pk): form_field(custom, values.get(str(custom.pk))) for custom in customs}
+        declared = {
+            form_field_name(custom.pk): build_form_field(custom, values.get(str(custom.pk))) for custom in customs
+        }
         base = self.form_class(obj)
         kwargs["form"] = type(base.__name__, (base,), {"custom_fields": customs, **declared})
         return super().get_form(request, obj, change=change, **kwargs)

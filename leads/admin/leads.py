@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
 from leads.models import CustomField, Lead, LeadStatusChange, Source
-from leads.phones import read_phone
+from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
 from organizations.admin.base import ReadOnlyInline
@@ -20,7 +20,7 @@ from organizations.permissions import Area, current_user
 from statuses.admin import HistoryInline, status_label
 from statuses.models import Board, BoardScope
 
-FACTS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
+LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
 
 
 class LeadForm(CustomValuesForm):
@@ -56,7 +56,7 @@ class LeadForm(CustomValuesForm):
     def clean_phone_e164(self) -> str | None:
         """As E.164, or an error."""
         text = self.cleaned_data["phone_e164"]
-        phone = read_phone(text, self.organization.default_country) if text else None
+        phone = parse_phone(text, self.organization.default_country) if text else None
         if text and phone is None:
             raise forms.ValidationError("This is no phone number.")
         self.instance.phone_country = phone.country if phone else None
@@ -68,7 +68,7 @@ class LeadForm(CustomValuesForm):
 
     def facts(self) -> dict[str, Any]:
         """What was changed, as the services take it."""
-        found = {name: self.cleaned_data[name] for name in FACTS if name in self.changed_data}
+        found = {name: self.cleaned_data[name] for name in LEAD_FIELDS if name in self.changed_data}
         if "phone_e164" in self.changed_data:
             found |= {"phone_e164": self.cleaned_data["phone_e164"], "phone_country": self.instance.phone_country}
         if self.has_new_values():

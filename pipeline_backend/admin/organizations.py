@@ -8,7 +8,7 @@ from django.contrib.auth import admin as auth_admin
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
-from leads.phones import is_country
+from leads.phones import is_country_code
 from organizations.admin.actions import Confirmation, object_action, secret_page
 from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
 from organizations.admin.members import LINK, password_link
@@ -32,7 +32,7 @@ class OrganizationForm(ServiceForm):
     def clean_default_country(self) -> str:
         """A country that has phone numbers."""
         country = str(self.cleaned_data["default_country"]).upper()
-        if not is_country(country):
+        if not is_country_code(country):
             raise forms.ValidationError("This is no ISO country code, such as US.")
         return country
 

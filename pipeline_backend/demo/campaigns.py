@@ -44,7 +44,7 @@ QUESTIONS: list[tuple[str, list[str | None]]] = [
 ]
 
 
-def visit(chance: random.Random, channel: Channel, setter_id: str = "") -> dict[str, str]:
+def random_traffic(chance: random.Random, channel: Channel, setter_id: str = "") -> dict[str, str]:
     """The traffic of one submission; a setter's link carries the setter's user id."""
     source, medium, referrer = channel
     seen = {
@@ -59,7 +59,7 @@ def visit(chance: random.Random, channel: Channel, setter_id: str = "") -> dict[
     return {name: value for name, value in seen.items() if value}
 
 
-def answers(chance: random.Random, count: int) -> list[dict[str, Any]]:
+def random_answers(chance: random.Random, count: int) -> list[dict[str, Any]]:
     """The first questions of a form, and what somebody answered."""
     return [
         {"question": question, "answer": chance.choice(replies), "position": index}

@@ -7,7 +7,7 @@ from unittest import mock
 
 
 @contextmanager
-def at(moment: datetime) -> Iterator[None]:
+def fake_now(moment: datetime) -> Iterator[None]:
     """While it lasts, `moments.now` is this moment, for this process: only a command with one thread may do that."""
     with mock.patch("django.utils.timezone.now", return_value=moment):
         yield

@@ -13,21 +13,21 @@ from uuid_utils import uuid7
 
 from appointments.models import Appointment
 from leads.models import Lead
-from optins.models import UTM, OptIn
+from optins.models import UTM_FIELDS, OptIn
 from organizations.models import Organization
-from pipeline_backend.demo.copying import Batch, analyze
-from pipeline_backend.demo.invention import FAR, Life
-from pipeline_backend.demo.stage import Stage, set_stage
+from pipeline_backend.demo.bulk_copy import Batch, analyze_tables
+from pipeline_backend.demo.generator import LONG_RANGE, LeadSimulation
+from pipeline_backend.demo.snapshot import OrganizationSnapshot, take_snapshot
 from statuses.models import Status
 
-AT_ONCE = 2_000
-CALLS_AT_ONCE = 5_000
-LARGE = 10_000
-FORMS_OF_A_LEAD = [0, 1, 2, 3], [10, 45, 30, 15]
+LEADS_PER_BATCH = 2_000
+APPOINTMENTS_PER_BATCH = 5_000
+PROGRESS_BAR_FROM = 10_000
+OPT_INS_PER_LEAD = [0, 1, 2, 3], [10, 45, 30, 15]
 
 
 @dataclass(frozen=True)
-class Plan:
+class GrowthPlan:
     """So many more; the calls are shared out so that, in the end, new leads and those that are there have equally many."""
 
     organization: Organization
@@ -44,39 +44,49 @@ class Plan:
     def carry_out(self) -> None:
         """Add them, a batch at a time, each in its transaction: after an interruption, the same command goes on."""
         stage, size = (
-            set_stage(self.organization, seed=f"{self.known_leads} {self.known_calls}"),
+            take_snapshot(self.organization, seed=f"{self.known_leads} {self.known_calls}"),
             self.new_leads + self.new_calls,
         )
         leads = self.known_leads + self.new_leads
         fair = min(self.new_calls, round((self.known_calls + self.new_calls) * self.new_leads / leads))
         # None: shown only to people.
         with tqdm(
-            total=size, unit=" rows", unit_scale=True, file=sys.stderr, disable=None if size >= LARGE else True
+            total=size,
+            unit=" rows",
+            unit_scale=True,
+            file=sys.stderr,
+            disable=None if size >= PROGRESS_BAR_FROM else True,
         ) as bar:
             if self.new_calls > fair:
-                share_out(stage, self.known_leads, self.new_calls - fair, Known(self.organization).go_on, bar.update)
-            share_out(stage, self.new_leads, fair, begin, bar.update)
-        if size >= LARGE:
-            analyze()
+                distribute(
+                    stage, self.known_leads, self.new_calls - fair, ExistingLeads(self.organization).go_on, bar.update
+                )
+            distribute(stage, self.new_leads, fair, add_leads, bar.update)
+        if size >= PROGRESS_BAR_FROM:
+            analyze_tables()
 
 
-def plan_growth(organization: Organization, leads: int | None, calls: int | None) -> Plan:
+def plan_growth(organization: Organization, leads: int | None, calls: int | None) -> GrowthPlan:
     """What is missing to these totals; more leads than half the calls only if asked for."""
     known_leads, known_calls = Lead.objects.of(organization).count(), Appointment.objects.of(organization).count()
     wanted = (calls or 0) // 2 if leads is None else leads
-    return Plan(
+    return GrowthPlan(
         organization, known_leads, max(0, wanted - known_leads), known_calls, max(0, (calls or 0) - known_calls)
     )
 
 
-def share_out(
-    stage: Stage, leads: int, calls: int, act: Callable[[Stage, Batch, list[int]], None], done: Callable[[int], Any]
+def distribute(
+    stage: OrganizationSnapshot,
+    leads: int,
+    calls: int,
+    act: Callable[[OrganizationSnapshot, Batch, list[int]], None],
+    done: Callable[[int], Any],
 ) -> None:
     """So many calls over so many leads, by chance but exactly: `act` gets the numbers of calls of the next leads."""
-    at_once = max(1, min(AT_ONCE, leads * CALLS_AT_ONCE // max(1, calls)))
+    at_once = max(1, min(LEADS_PER_BATCH, leads * APPOINTMENTS_PER_BATCH // max(1, calls)))
     for start in range(0, leads, at_once):
         end = min(leads, start + at_once)
-        counts = scattered(stage.chance, calls * end // leads - calls * start // leads, end - start)
+        counts = random_counts(stage.chance, calls * end // leads - calls * start // leads, end - start)
         batch = Batch()
         with transaction.atomic():
             act(stage, batch, counts)
@@ -84,7 +94,7 @@ def share_out(
         done(len(counts) + sum(counts))
 
 
-def scattered(chance: random.Random, calls: int, leads: int) -> list[int]:
+def random_counts(chance: random.Random, calls: int, leads: int) -> list[int]:
     """The calls, each to some lead."""
     counts = [0] * leads
     for _ in range(calls):
@@ -92,17 +102,17 @@ def scattered(chance: random.Random, calls: int, leads: int) -> list[int]:
     return counts
 
 
-def begin(stage: Stage, batch: Batch, counts: list[int]) -> None:
+def add_leads(stage: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
     """New leads, with so many calls each."""
     for calls in counts:
-        created_at = stage.between(stage.now - FAR, stage.now)
-        life = Life(stage, batch, str(uuid7()), created_at)
-        forms = stage.chance.choices(*FORMS_OF_A_LEAD)[0]
+        created_at = stage.between(stage.now - LONG_RANGE, stage.now)
+        life = LeadSimulation(stage, batch, str(uuid7()), created_at)
+        forms = stage.chance.choices(*OPT_INS_PER_LEAD)[0]
         life.live(forms or int(not calls), calls)
         life.write_new(created_at)
 
 
-class Known:
+class ExistingLeads:
     """The leads that are there, oldest ids first, each once."""
 
     def __init__(self, organization: Organization) -> None:
@@ -110,9 +120,9 @@ class Known:
         self.last = UUID(int=0)
         self.roles = dict(Status.objects.of(organization).values_list("pk", "role"))
 
-    def go_on(self, stage: Stage, batch: Batch, counts: list[int]) -> None:
+    def go_on(self, stage: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
         """The next ones' lives go on from where they are, with so many calls more."""
-        rows = Lead.objects.of(self.organization).locked().filter(pk__gt=self.last).order_by("pk")
+        rows = Lead.objects.of(self.organization).for_update().filter(pk__gt=self.last).order_by("pk")
         leads = list(rows[: len(counts)])
         self.last = leads[-1].pk if leads else self.last
         chosen = [(lead, calls) for lead, calls in zip(leads, counts, strict=False) if calls]
@@ -121,11 +131,11 @@ class Known:
             life.live(0, calls)
             life.write_grown()
 
-    def lives(self, stage: Stage, batch: Batch, leads: list[Lead]) -> Iterator[Life]:
+    def lives(self, stage: OrganizationSnapshot, batch: Batch, leads: list[Lead]) -> Iterator[LeadSimulation]:
         """Where each lead stands."""
         coming, touched = self.coming(leads), self.touched(leads)
         for lead in leads:
-            yield Life(
+            yield LeadSimulation(
                 stage,
                 batch,
                 str(lead.pk),
@@ -135,7 +145,7 @@ class Known:
                 first_source=str(lead.first_source_id),
                 last_source=str(lead.last_source_id),
                 touch=(lead.next_touch_point_at, lead.next_touch_point_type),
-                utm=touched.get(lead.pk, [None] * len(UTM)),
+                utm=touched.get(lead.pk, [None] * len(UTM_FIELDS)),
                 coming=coming.get(lead.pk, {}),
             )
 
@@ -155,4 +165,4 @@ class Known:
             .order_by("lead_id", "-created_at", "-id")
             .distinct("lead_id")
         )
-        return {lead_id: utm for lead_id, *utm in rows.values_list("lead_id", *UTM)}
+        return {lead_id: utm for lead_id, *utm in rows.values_list("lead_id", *UTM_FIELDS)}

@@ -40,7 +40,7 @@ class Person:
     country: str
 
 
-def person(chance: random.Random, mark: str = "") -> Person:
+def random_person(chance: random.Random, mark: str = "") -> Person:
     """Somebody; `mark` keeps the e-mail unique where names no longer do."""
     first, last, domain = chance.choice(FIRST_NAMES), chance.choice(LAST_NAMES), chance.choice(DOMAINS)
     email = f"{first}.{last}{mark and '.'}{mark}@{domain}".lower()

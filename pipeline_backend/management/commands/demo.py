@@ -8,9 +8,9 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
-from pipeline_backend.demo import access, facts
-from pipeline_backend.demo.growth import Plan, plan_growth
-from pipeline_backend.demo.loading import Demo, load, show_inbox
+from pipeline_backend.demo import credentials, info_file
+from pipeline_backend.demo.growth import GrowthPlan, plan_growth
+from pipeline_backend.demo.loading import Demo, load, register_inbox
 from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line
 
 
@@ -53,13 +53,13 @@ class Command(BaseServiceCommand):
             f"{demo.organization} ({demo.organization.pk}) {'is open' if demo.is_new else 'was there already'}."
         )
         self.grow(plan_growth(demo.organization, options["leads"], options["appointments"]))
-        show_inbox(demo)
+        register_inbox(demo)
         if file:
             self.write_facts(file, demo)
         else:
             self.tell_secrets(demo)
 
-    def grow(self, plan: Plan) -> None:
+    def grow(self, plan: GrowthPlan) -> None:
         """Add what is missing, if anything is."""
         if plan.is_needed:
             plan.carry_out()
@@ -67,18 +67,18 @@ class Command(BaseServiceCommand):
 
     def write_facts(self, file: Path, demo: Demo) -> None:
         """Everything that is needed to use the demo."""
-        kept = facts.read(file)
+        kept = info_file.read(file)
         told = {
             "base_url": settings.BASE_URL,
-            "api_key": access.working_key(demo, kept.get("api_key")),
+            "api_key": credentials.working_key(demo, kept.get("api_key")),
             "admin_url": settings.BASE_URL + reverse("admin:index"),
-            "admin_email": access.owner().email,
-            "admin_password": access.working_password(kept.get("admin_password")),
+            "admin_email": credentials.get_owner().email,
+            "admin_password": credentials.working_password(kept.get("admin_password")),
             "organization": str(demo.organization.pk),
             "organization_name": demo.organization.name,
         }
         try:
-            facts.write(file, told)
+            info_file.write(file, told)
         except OSError as error:
             raise CommandError(f"The facts can't be written to {file}: {first_text_line(error)}") from None
         self.stdout.write(f"Address, API key and password are in {file}.")
@@ -88,9 +88,9 @@ class Command(BaseServiceCommand):
         if demo.key_text is None:
             self.stdout.write(f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>")
             return
-        user = access.owner()
+        user = credentials.get_owner()
         self.stdout.write(
-            f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {access.new_password(user)}"
+            f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {credentials.set_new_password(user)}"
         )
         self.stdout.write(f"API key: {demo.key_text}")
 

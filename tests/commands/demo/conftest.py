@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from organizations.models import Organization
-from pipeline_backend.demo.opening import HARBOR, NORTHWIND, find
+from pipeline_backend.demo.organization_setup import HARBOR, NORTHWIND, find_organization
 from tests.client import Api
 from tests.commands.runner import REAL_HASHER, CommandOutput, run
 
@@ -37,7 +37,7 @@ def first_run(django_db_setup: None, django_db_blocker: Any) -> Iterator[Loaded]
     """The demo in a transaction that all tests here share; they may not ask for `db`, which would end it."""
     with django_db_blocker.unblock(), transaction.atomic():
         said = run("demo")
-        organization, neighbor = find(NORTHWIND), find(HARBOR)
+        organization, neighbor = find_organization(NORTHWIND), find_organization(HARBOR)
         assert organization is not None
         assert neighbor is not None
         yield Loaded(organization, neighbor, said)

@@ -19,7 +19,7 @@ from webhooks.models import Event
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several batches even of little."""
-    monkeypatch.setattr(growth, "AT_ONCE", 70)
+    monkeypatch.setattr(growth, "LEADS_PER_BATCH", 70)
 
 
 def totals(organization: Organization) -> tuple[int, int]:

@@ -14,16 +14,16 @@ from appointments.services import (
     cancel,
     cancel_appointment,
     change_outcome,
+    create_note,
     edit_appointment,
     reschedule,
     save_analysis,
-    write_note,
 )
-from appointments.services._shared import build_outcome_change, earliest_upcoming
+from appointments.services._shared import build_outcome_change, next_schedule_time
 from appointments.services.booking import last_touch_utm
 from appointments.topics import CREATED
-from leads.models import CustomField, Lead, TouchPoint
-from leads.phones import Phone, read_phone
+from leads.models import CustomField, Lead, TouchPointType
+from leads.phones import Phone, parse_phone
 from leads.services import (
     build_lead,
     change_status,
@@ -43,14 +43,14 @@ from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import Membership
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
-from pipeline_backend.demo.campaigns import FORMS, Channel, answers, visit
-from pipeline_backend.demo.opening import FIELDS, World
+from pipeline_backend.demo.campaigns import FORMS, Channel, random_answers, random_traffic
+from pipeline_backend.demo.organization_setup import CUSTOM_FIELDS, DemoOrganization
 from pipeline_backend.demo.people import Person
 from statuses.models import PAID_ROLES, Role
 from webhooks.services import record_event
 
-HELD = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
-REMARKS = {
+OUTCOMES_AFTER_MEETING = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
+OUTCOME_NOTES = {
     Role.WON: "Signed for the Growth program, first invoice is out.",
     Role.LOST: "Went with somebody cheaper; ask again in half a year.",
     Role.FOLLOW_UP: "Wants to talk to the business partner first.",
@@ -67,11 +67,17 @@ RATIONALES = {
     Role.PARTIAL_PAYMENT: "The lead agreed to start with a deposit.",
     Role.UNQUALIFIED: "The lead's revenue is below the program's minimum.",
 }
-BY_HAND = [TouchPoint.CALL, TouchPoint.EMAIL, TouchPoint.SMS, TouchPoint.FOLLOW_UP, TouchPoint.OTHER]
+MANUAL_TOUCH_POINTS = [
+    TouchPointType.CALL,
+    TouchPointType.EMAIL,
+    TouchPointType.SMS,
+    TouchPointType.FOLLOW_UP,
+    TouchPointType.OTHER,
+]
 
 
 @dataclass
-class Call:
+class PlannedAppointment:
     """A call in a story; `id` is known once it is booked."""
 
     reference: str
@@ -87,18 +93,23 @@ class Call:
     id: UUID | None = None
 
 
-def integration(world: World) -> Actor:
+def integration_actor(world: DemoOrganization) -> Actor:
     """Who books and submits from outside: the demo's API key, where there is one."""
     return api_key_actor(world.key) if world.key else SYSTEM
 
 
-def phone_of(person: Person) -> Phone | None:
+def person_phone(person: Person) -> Phone | None:
     """The number as the services take it."""
-    return read_phone(person.phone, person.country) if person.phone else None
+    return parse_phone(person.phone, person.country) if person.phone else None
 
 
-def opt_in(
-    world: World, chance: random.Random, person: Person, source: OptInSource, channel: Channel, reference: str
+def submit_opt_in(
+    world: DemoOrganization,
+    chance: random.Random,
+    person: Person,
+    source: OptInSource,
+    channel: Channel,
+    reference: str,
 ) -> None:
     """The person sends a form in; some of them came by a setter's link."""
     form_id, form_name = FORMS.get(source, ("", ""))
@@ -106,43 +117,43 @@ def opt_in(
     setter = chance.choice(world.team("SETTER")).user_id if chance.random() < 0.25 else ""
     submit(
         organization=world.organization,
-        actor=integration(world),
+        actor=integration_actor(world),
         email=person.email,
         first_name=person.first_name,
         last_name=person.last_name,
         source=source.value,
-        phone=phone_of(person),
+        phone=person_phone(person),
         external_reference=reference,
-        traffic=visit(chance, channel, setter),
-        questions_answers=answers(chance, chance.randint(2, 4)),
+        traffic=random_traffic(chance, channel, setter),
+        questions_answers=random_answers(chance, chance.randint(2, 4)),
         **form,
     )
 
 
-def lead_of(world: World, person: Person) -> Lead:
+def get_lead(world: DemoOrganization, person: Person) -> Lead:
     """The person's lead."""
     lead: Lead = Lead.objects.of(world.organization).with_email(world.organization.pk, person.email).get()
     lead.organization = world.organization
     return lead
 
 
-def describe(world: World, chance: random.Random, person: Person) -> None:
+def fill_in_lead(world: DemoOrganization, chance: random.Random, person: Person) -> None:
     """Staff note what they know of the lead."""
-    values = values_of(world, chance, CustomField.Entity.LEAD)
-    lead = lead_of(world, person)
+    values = random_custom_values(world, chance, CustomField.Entity.LEAD)
+    lead = get_lead(world, person)
     setter = lead.setter or chance.choice([None, *world.team("SETTER")])
     by = staff_actor(chance.choice(world.team("SALES_OPS")).user)
     edit_lead(organization=world.organization, actor=by, lead=lead, custom_values=values, setter=setter)
 
 
-def values_of(world: World, chance: random.Random, entity: CustomField.Entity) -> dict[str, Any]:
+def random_custom_values(world: DemoOrganization, chance: random.Random, entity: CustomField.Entity) -> dict[str, Any]:
     """Values of custom fields by their ids; now and then one is unknown."""
-    choices = {key: values for key, _, _, values in FIELDS[entity]}
+    choices = {key: values for key, _, _, values in CUSTOM_FIELDS[entity]}
     known = [field for field in world.fields_of(entity) if field.key in choices and chance.random() < 0.85]
     return {str(field.pk): chance.choice(choices[field.key]) for field in known}
 
 
-def book_call(world: World, person: Person, call: Call, notes: str) -> None:
+def book_appointment(world: DemoOrganization, person: Person, call: PlannedAppointment, notes: str) -> None:
     """The call is booked: through the interface, or at a provider."""
     if call.source != AppointmentSource.MANUAL:
         call.id = book_at_provider(world, person, call)
@@ -152,7 +163,7 @@ def book_call(world: World, person: Person, call: Call, notes: str) -> None:
     }
     booking = book(
         organization=world.organization,
-        actor=integration(world),
+        actor=integration_actor(world),
         external_reference=call.reference,
         schedule_time=call.first_time,
         lead_email=person.email,
@@ -167,7 +178,7 @@ def book_call(world: World, person: Person, call: Call, notes: str) -> None:
     call.id = booking.id
 
 
-def book_at_provider(world: World, person: Person, call: Call) -> UUID:
+def book_at_provider(world: DemoOrganization, person: Person, call: PlannedAppointment) -> UUID:
     """What a scheduler's integration does, which is no part of this service: the steps of `appointments.services.book`."""
     organization, booked = world.organization, world.statuses[Role.APPOINTMENT_BOOKED]
     source = get_or_create_source(organization=organization, name=call.source.value)
@@ -176,7 +187,7 @@ def book_at_provider(world: World, person: Person, call: Call) -> UUID:
             organization=organization, email=person.email, status=booked, source=source, first_name=person.first_name
         )
     )
-    merge_submission(lead, source=source, phone=phone_of(person), last_name=person.last_name)
+    merge_submission(lead, source=source, phone=person_phone(person), last_name=person.last_name)
     appointment: Appointment = Appointment.objects.create(
         organization=organization,
         lead=lead,
@@ -198,7 +209,7 @@ def book_at_provider(world: World, person: Person, call: Call) -> UUID:
         build_outcome_change(appointment, None, booked, SYSTEM),
         *([initial_status_change(lead, actor=SYSTEM)] if is_new else []),
     )
-    set_next_touch_point(lead, earliest_upcoming(lead))
+    set_next_touch_point(lead, next_schedule_time(lead))
     if is_new:
         save_lead(lead)
         record_lead_created(lead, actor=SYSTEM)
@@ -207,28 +218,28 @@ def book_at_provider(world: World, person: Person, call: Call) -> UUID:
     return appointment.pk
 
 
-def appointment_of(world: World, call: Call) -> Appointment:
+def get_appointment(world: DemoOrganization, call: PlannedAppointment) -> Appointment:
     """The booked call as it is now."""
     stored: Appointment = Appointment.objects.of(world.organization).select_related("lead", "outcome").get(pk=call.id)
     return stored
 
 
-def move_call(world: World, call: Call) -> None:
+def reschedule_appointment(world: DemoOrganization, call: PlannedAppointment) -> None:
     """The host moves the call to another time."""
     reschedule(
         organization=world.organization,
         actor=staff_actor(call.host.user),
-        appointment=appointment_of(world, call),
+        appointment=get_appointment(world, call),
         to=call.schedule_time,
     )
 
 
-def cancel_call(world: World, call: Call) -> None:
+def cancel_planned_appointment(world: DemoOrganization, call: PlannedAppointment) -> None:
     """The call is canceled where it was booked."""
     if call.source == AppointmentSource.MANUAL:
         cancel(
             organization=world.organization,
-            actor=integration(world),
+            actor=integration_actor(world),
             external_reference=call.reference,
             notes="Lead asked to cancel by e-mail.",
         )
@@ -236,32 +247,34 @@ def cancel_call(world: World, call: Call) -> None:
     cancel_appointment(
         organization=world.organization,
         actor=SYSTEM,
-        appointment=appointment_of(world, call),
+        appointment=get_appointment(world, call),
         notes=f"Canceled in {call.source.label}.",
     )
 
 
-def prepare_call(world: World, chance: random.Random, call: Call) -> None:
+def fill_in_appointment(world: DemoOrganization, chance: random.Random, call: PlannedAppointment) -> None:
     """The closer writes down what the call is about."""
-    values = values_of(world, chance, CustomField.Entity.APPOINTMENT)
+    values = random_custom_values(world, chance, CustomField.Entity.APPOINTMENT)
     edit_appointment(
         organization=world.organization,
         actor=staff_actor(call.host.user),
-        appointment=appointment_of(world, call),
+        appointment=get_appointment(world, call),
         custom_values=values,
     )
 
 
-def finish_call(world: World, chance: random.Random, call: Call, role: Role) -> None:
+def record_outcome(world: DemoOrganization, chance: random.Random, call: PlannedAppointment, role: Role) -> None:
     """After the call: its outcome, a note, the lead's status, and what the analysis makes of it."""
     organization, by, status = world.organization, staff_actor(call.host.user), world.statuses[role]
     appointment = change_outcome(
-        organization=organization, actor=by, appointment=appointment_of(world, call), status_id=status.pk
+        organization=organization, actor=by, appointment=get_appointment(world, call), status_id=status.pk
     )
     mentions = [chance.choice(world.team("MANAGER"))] if chance.random() < 0.3 else []
-    write_note(organization=organization, actor=by, appointment=appointment, text=REMARKS[role], mentions=mentions)
-    if role in HELD:
-        analyze(world, chance, appointment, role)
+    create_note(
+        organization=organization, actor=by, appointment=appointment, text=OUTCOME_NOTES[role], mentions=mentions
+    )
+    if role in OUTCOMES_AFTER_MEETING:
+        add_recording(world, chance, appointment, role)
     lead = appointment.lead
     if lead.status.role in PAID_ROLES:
         return
@@ -273,11 +286,11 @@ def finish_call(world: World, chance: random.Random, call: Call, role: Role) -> 
             actor=by,
             lead=lead,
             next_touch_point_at=later,
-            next_touch_point_type=chance.choice(BY_HAND).value,
+            next_touch_point_type=chance.choice(MANUAL_TOUCH_POINTS).value,
         )
 
 
-def analyze(world: World, chance: random.Random, appointment: Appointment, role: Role) -> None:
+def add_recording(world: DemoOrganization, chance: random.Random, appointment: Appointment, role: Role) -> None:
     """A recording, and for most of them an analysis."""
     url = f"https://recordings.northwind.example/{appointment.pk}"
     edit_appointment(organization=world.organization, actor=SYSTEM, appointment=appointment, recording_url=url)

@@ -35,7 +35,7 @@ class LeadRow(NamedTuple):
     updated_at: datetime
 
 
-class LeadStatusRow(NamedTuple):
+class LeadStatusChangeRow(NamedTuple):
     """A move of a lead."""
 
     id: str
@@ -112,7 +112,7 @@ class AppointmentRow(NamedTuple):
     utm_term: str | None
 
 
-class OutcomeRow(NamedTuple):
+class OutcomeChangeRow(NamedTuple):
     """A move of a call."""
 
     id: str
@@ -153,7 +153,7 @@ class AnalysisRow(NamedTuple):
     ai_confidence_score: float
 
 
-class GrownRow(NamedTuple):
+class LeadUpdateRow(NamedTuple):
     """What changes of a lead that was there already."""
 
     id: str
@@ -166,23 +166,23 @@ class GrownRow(NamedTuple):
 
 TABLES: dict[type[Any], type[models.Model]] = {
     LeadRow: Lead,
-    LeadStatusRow: LeadStatusChange,
+    LeadStatusChangeRow: LeadStatusChange,
     OptInRow: OptIn,
     AnswerRow: QuestionAnswer,
     AppointmentRow: Appointment,
-    OutcomeRow: OutcomeChange,
+    OutcomeChangeRow: OutcomeChange,
     NoteRow: Note,
     AnalysisRow: CallAnalysis,
 }
-GROWN = sql.SQL("CREATE TEMPORARY TABLE grown AS SELECT {columns} FROM {leads} WITH NO DATA")
-GROW = sql.SQL("UPDATE {leads} AS lead SET {changes} FROM grown WHERE lead.id = grown.id")
+CREATE_TEMPORARY_TABLE = sql.SQL("CREATE TEMPORARY TABLE grown AS SELECT {columns} FROM {leads} WITH NO DATA")
+UPDATE_LEADS = sql.SQL("UPDATE {leads} AS lead SET {changes} FROM grown WHERE lead.id = grown.id")
 
 
 class Batch:
     """Rows that are written together."""
 
     def __init__(self) -> None:
-        self.rows: dict[type[Any], list[Any]] = {kind: [] for kind in [*TABLES, GrownRow]}
+        self.rows: dict[type[Any], list[Any]] = {kind: [] for kind in [*TABLES, LeadUpdateRow]}
 
     def add(self, row: Any) -> None:
         """One more."""
@@ -191,37 +191,37 @@ class Batch:
     def write(self) -> None:
         """All of them, in the caller's transaction."""
         for kind, model in TABLES.items():
-            copy(model._meta.db_table, kind, self.rows[kind])
-        if self.rows[GrownRow]:
-            self.change_leads(self.rows[GrownRow])
+            copy_rows(model._meta.db_table, kind, self.rows[kind])
+        if self.rows[LeadUpdateRow]:
+            self.change_leads(self.rows[LeadUpdateRow])
 
-    def change_leads(self, rows: list[GrownRow]) -> None:
+    def change_leads(self, rows: list[LeadUpdateRow]) -> None:
         """Leads that were there already."""
         leads = sql.Identifier(Lead._meta.db_table)
         changes = sql.SQL(", ").join(
-            sql.SQL("{0} = grown.{0}").format(sql.Identifier(name)) for name in GrownRow._fields[1:]
+            sql.SQL("{0} = grown.{0}").format(sql.Identifier(name)) for name in LeadUpdateRow._fields[1:]
         )
         with connection.cursor() as cursor:
-            cursor.execute(GROWN.format(columns=columns(GrownRow), leads=leads))
-            copy("grown", GrownRow, rows)
-            cursor.execute(GROW.format(leads=leads, changes=changes))
+            cursor.execute(CREATE_TEMPORARY_TABLE.format(columns=column_list(LeadUpdateRow), leads=leads))
+            copy_rows("grown", LeadUpdateRow, rows)
+            cursor.execute(UPDATE_LEADS.format(leads=leads, changes=changes))
             cursor.execute("DROP TABLE grown")
 
 
-def columns(kind: Any) -> sql.Composed:
+def column_list(kind: Any) -> sql.Composed:
     """The names, comma-separated."""
     return sql.SQL(", ").join(map(sql.Identifier, kind._fields))
 
 
-def copy(table: str, kind: type[Any], rows: Iterable[Any]) -> None:
+def copy_rows(table: str, kind: type[Any], rows: Iterable[Any]) -> None:
     """Append the rows to the table."""
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), columns(kind))
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), column_list(kind))
     with connection.cursor() as cursor, cursor.copy(statement) as line:
         for row in rows:
             line.write_row(row)
 
 
-def analyze() -> None:
+def analyze_tables() -> None:
     """Let the planner know what has come in."""
     with connection.cursor() as cursor:
         for model in TABLES.values():

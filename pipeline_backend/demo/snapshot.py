@@ -13,13 +13,13 @@ from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import ApiKey, Membership, Organization
 from organizations.models import Role as MemberRole
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.demo.acts import values_of
+from pipeline_backend.demo.actions import random_custom_values
 from pipeline_backend.demo.campaigns import CHANNELS
-from pipeline_backend.demo.opening import World, look_around
+from pipeline_backend.demo.organization_setup import DemoOrganization, load_organization
 from statuses.models import Board, Role
 from statuses.services import default_statuses
 
-FATES = {
+OUTCOME_WEIGHTS = {
     Role.WON: 18,
     Role.LOST: 22,
     Role.NO_SHOW: 20,
@@ -31,7 +31,7 @@ FATES = {
 VARIANTS = 50
 
 
-class By(NamedTuple):
+class ActorColumns(NamedTuple):
     """An actor, as the columns of the histories."""
 
     kind: str
@@ -43,11 +43,11 @@ class Host(NamedTuple):
     """A member who holds calls."""
 
     id: str
-    by: By
+    by: ActorColumns
 
 
 @dataclass(frozen=True)
-class Stage:
+class OrganizationSnapshot:
     """Everything that a life can come upon."""
 
     organization_id: str
@@ -60,28 +60,28 @@ class Stage:
     types: dict[str, list[EventType]]
     hosts: list[Host]
     setters: list[str]
-    integration: By
-    system: By
+    integration: ActorColumns
+    system: ActorColumns
     lead_values: list[str]
     call_values: list[str]
 
     def fate(self) -> Role:
         """What becomes of a call: one of the outcomes that the organization has."""
-        known = [role for role in FATES if role in self.call_statuses] or [Role.CANCELED]
-        return self.chance.choices(known, [FATES.get(role, 1) for role in known])[0]
+        known = [role for role in OUTCOME_WEIGHTS if role in self.call_statuses] or [Role.CANCELED]
+        return self.chance.choices(known, [OUTCOME_WEIGHTS.get(role, 1) for role in known])[0]
 
     def between(self, start: datetime, end: datetime) -> datetime:
         """Some moment, to the millisecond."""
         return start + timedelta(milliseconds=int((end - start).total_seconds() * 1000 * self.chance.random()))
 
 
-def set_stage(organization: Organization, seed: str) -> Stage:
+def take_snapshot(organization: Organization, seed: str) -> OrganizationSnapshot:
     """The organization as it is now."""
-    world, chance = look_around(organization), random.Random(seed)  # noqa: S311  # invents people, guards nothing
+    world, chance = load_organization(organization), random.Random(seed)  # noqa: S311  # invents people, guards nothing
     key = ApiKey.objects.of(organization).order_by("created_at", "id").first()
     names = [*(channel for channel, _, _ in CHANNELS), *AppointmentSource.values]
     found = default_statuses(organization, *((board, role) for board in Board for role in Role))
-    return Stage(
+    return OrganizationSnapshot(
         organization_id=str(organization.pk),
         now=now(),
         chance=chance,
@@ -95,20 +95,25 @@ def set_stage(organization: Organization, seed: str) -> Stage:
             source.value: world.types_of(None if source == AppointmentSource.MANUAL else source.value)
             for source in AppointmentSource
         },
-        hosts=[Host(str(member.pk), columns(staff_actor(member.user))) for member in team(world, MemberRole.CLOSER)],
-        setters=[str(member.pk) for member in team(world, MemberRole.SETTER)],
-        integration=columns(api_key_actor(key) if key else SYSTEM),
-        system=columns(SYSTEM),
-        lead_values=[json.dumps(values_of(world, chance, CustomField.Entity.LEAD)) for _ in range(VARIANTS)],
-        call_values=[json.dumps(values_of(world, chance, CustomField.Entity.APPOINTMENT)) for _ in range(VARIANTS)],
+        hosts=[
+            Host(str(member.pk), as_columns(staff_actor(member.user)))
+            for member in members_with_role(world, MemberRole.CLOSER)
+        ],
+        setters=[str(member.pk) for member in members_with_role(world, MemberRole.SETTER)],
+        integration=as_columns(api_key_actor(key) if key else SYSTEM),
+        system=as_columns(SYSTEM),
+        lead_values=[json.dumps(random_custom_values(world, chance, CustomField.Entity.LEAD)) for _ in range(VARIANTS)],
+        call_values=[
+            json.dumps(random_custom_values(world, chance, CustomField.Entity.APPOINTMENT)) for _ in range(VARIANTS)
+        ],
     )
 
 
-def team(world: World, role: str) -> list[Membership]:
+def members_with_role(world: DemoOrganization, role: str) -> list[Membership]:
     """Who can be chosen; everybody who ever was a member, if nobody is active."""
     return world.team(role) or world.members
 
 
-def columns(actor: Actor) -> By:
+def as_columns(actor: Actor) -> ActorColumns:
     """The actor as plain text."""
-    return By(actor.kind.value, actor.id, actor.name)
+    return ActorColumns(actor.kind.value, actor.id, actor.name)

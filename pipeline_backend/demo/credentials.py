@@ -7,10 +7,10 @@ from organizations.keys import parse_key
 from organizations.models import ApiKey, Organization, User
 from organizations.services import issue_key
 from pipeline_backend.demo.loading import KEY_NAME, Demo
-from pipeline_backend.demo.opening import NORTHWIND
+from pipeline_backend.demo.organization_setup import NORTHWIND
 
 
-def owner() -> User:
+def get_owner() -> User:
     """Who signs in to the admin."""
     return User.objects.get(email=NORTHWIND.owner_email)
 
@@ -31,13 +31,13 @@ def is_live(organization: Organization, text: str) -> bool:
 
 def working_password(kept: object) -> str:
     """The password that was kept, if the owner can sign in with it; else a new one."""
-    user = owner()
+    user = get_owner()
     if isinstance(kept, str) and user.check_password(kept):
         return kept
-    return new_password(user)
+    return set_new_password(user)
 
 
-def new_password(user: User) -> str:
+def set_new_password(user: User) -> str:
     """A random password, set."""
     password = secrets.token_urlsafe(12)
     user.set_password(password)

@@ -17,7 +17,7 @@ from statuses.services import default_statuses
 
 
 @dataclass(frozen=True)
-class Firm:
+class OrganizationSpec:
     """An organization to open: its name, the domain of its e-mails, and its team (the owner first)."""
 
     name: str
@@ -34,7 +34,7 @@ class Firm:
         return f"{first_name}.{last_name}@{self.domain}".lower()
 
 
-NORTHWIND = Firm(
+NORTHWIND = OrganizationSpec(
     "Northwind Coaching",
     "northwind.example",
     [
@@ -48,7 +48,7 @@ NORTHWIND = Firm(
         ("Grace", "Kim", Role.SETTER, "Asia/Seoul"),
     ],
 )
-HARBOR = Firm(
+HARBOR = OrganizationSpec(
     "Harbor Fitness",
     "harbor.example",
     [("Nina", "Castle", Role.OWNER, "Australia/Sydney"), ("Ben", "Ford", Role.CLOSER, "Australia/Perth")],
@@ -64,7 +64,7 @@ EVENT_TYPES = [
     ("Second sales call", CallCategory.SALES_CALL, Provider.SCHEDULER_C, "Hannah Weiss"),
 ]
 # Key, label, type, and some values; a choice's values are its options.
-FIELDS: dict[CustomField.Entity, list[tuple[str, str, CustomField.Type, list[Any]]]] = {
+CUSTOM_FIELDS: dict[CustomField.Entity, list[tuple[str, str, CustomField.Type, list[Any]]]] = {
     CustomField.Entity.LEAD: [
         (
             "company",
@@ -103,7 +103,7 @@ FIELDS: dict[CustomField.Entity, list[tuple[str, str, CustomField.Type, list[Any
 
 
 @dataclass(frozen=True)
-class World:
+class DemoOrganization:
     """An organization, with everything that its stories need at hand."""
 
     organization: Organization
@@ -127,16 +127,16 @@ class World:
         return [field for field in self.fields if field.entity == entity]
 
 
-def find(firm: Firm) -> Organization | None:
+def find_organization(firm: OrganizationSpec) -> Organization | None:
     """The organization that an earlier run has opened."""
     owner = User.objects.filter(email=firm.owner_email).first()
     first = owner.memberships.select_related("organization").order_by("created_at", "id").first() if owner else None
     return first.organization if first else None
 
 
-def open_firm(firm: Firm) -> Organization:
+def set_up_organization(firm: OrganizationSpec) -> Organization:
     """Open it with its team, types of calls and custom fields."""
-    people = [(account(firm, first, last, zone), role) for first, last, role, zone in firm.team]
+    people = [(get_or_create_user(firm, first, last, zone), role) for first, last, role, zone in firm.team]
     organization = create_organization(name=firm.name, owner_email=firm.owner_email).organization
     for user, role in people[1:]:
         add_member(organization=organization, user=user, role=role)
@@ -145,19 +145,19 @@ def open_firm(firm: Firm) -> Organization:
             organization=organization,
             event_type=EventType(name=name, call_category=category, provider=provider, owner_name=owner),
         )
-    for field in fields():
+    for field in build_custom_fields():
         save_custom_field(organization=organization, field=field)
     return organization
 
 
-def account(firm: Firm, first_name: str, last_name: str, time_zone: str) -> User:
+def get_or_create_user(firm: OrganizationSpec, first_name: str, last_name: str, time_zone: str) -> User:
     """A member's account, without a password."""
     email = firm.email(first_name, last_name)
     known = User.objects.filter(email__iexact=email).first()
     return known or User.objects.create_user(email, first_name=first_name, last_name=last_name, time_zone=time_zone)
 
 
-def fields() -> list[CustomField]:
+def build_custom_fields() -> list[CustomField]:
     """One custom field of each type, for leads and for appointments."""
     return [
         CustomField(
@@ -168,15 +168,15 @@ def fields() -> list[CustomField]:
             options=values if kind == CustomField.Type.SELECT else [],
             position=position,
         )
-        for entity, columns in FIELDS.items()
+        for entity, columns in CUSTOM_FIELDS.items()
         for position, (key, label, kind, values) in enumerate(columns)
     ]
 
 
-def look_around(organization: Organization, key: ApiKey | None = None) -> World:
+def load_organization(organization: Organization, key: ApiKey | None = None) -> DemoOrganization:
     """The organization as it is now."""
     found = default_statuses(organization, *((Board.APPOINTMENT, role) for role in StatusRole))
-    return World(
+    return DemoOrganization(
         organization=organization,
         members=list(Membership.objects.of(organization).select_related("user").order_by("user__email")),
         event_types=list(EventType.objects.of(organization).order_by("name")),
@@ -186,7 +186,7 @@ def look_around(organization: Organization, key: ApiKey | None = None) -> World:
     )
 
 
-def let_mails(organization: Organization, *, wanted: bool) -> None:
+def set_mail_enabled(organization: Organization, *, wanted: bool) -> None:
     """Switch all members' notifications on or off: the past is not told to them again."""
     for member in Membership.objects.of(organization):
         change_member(member=member, role=member.role, is_active=member.is_active, wants_mail=wanted)
