@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.models import Kind, MailPreference, Notification
 from notifications.services import set_muted_kinds
-from organizations.admin.actions import Confirmation, object_action
+from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.members import MembershipAdmin
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import Membership
@@ -45,7 +45,7 @@ class NotificationAdmin(TenantAdmin):
         "finished_at",
         "created_at",
     )
-    joins = ("recipient__user",)
+    select_related = ("recipient__user",)
     list_filter = ("kind", "medium", "state", ("created_at", RangeDateFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
     search_help_text = "The recipient's name or e-mail"
@@ -70,7 +70,7 @@ class NotificationAdmin(TenantAdmin):
         return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
 
 
-class MailsForm(Confirmation):
+class MailsForm(ConfirmationForm):
     """The kinds of mails that a member gets."""
 
     kinds = forms.MultipleChoiceField(

@@ -26,7 +26,7 @@ class OptInAdmin(TenantAdmin):
     area = Area.RECORDS
     can_add = can_change = False
     list_display = ("lead", "source", "provider_form_name", "utm_source", "utm_campaign", "created_at")
-    joins = ("lead",)
+    select_related = ("lead",)
     list_filter = ("source", ("created_at", RangeDateFilter))
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
     search_help_text = "The lead's name or e-mail, reference or form"

@@ -25,9 +25,9 @@ from pipeline_backend.api.rate_limits import Usage, cache_exhaustion, cached_exh
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import now
 
-REFUSED = "Invalid or revoked API key"
-NOTE_USE_EVERY = timedelta(minutes=5)
-BY_KEY_ID: ApiKeyLookup[ApiKey] = ApiKeyLookup(
+INVALID_KEY = "Invalid or revoked API key"
+LAST_USED_PRECISION = timedelta(minutes=5)
+KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
     lambda: (
         ApiKey.unscoped.select_related("organization")
         .annotate(**set_scope_annotations("organization_id"))
@@ -52,11 +52,11 @@ class ApiKeyAuth:
         """Who is said to have done it."""
         return api_key_actor(self.key)
 
-    def charge(self, request: HttpRequest) -> Usage:
+    def count_request(self, request: HttpRequest) -> Usage:
         """Count this request against the organization."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
         usage = hit(request, group="organization", whom=str(self.organization.pk), limit=limit)
-        cache_exhaustion(label(self.key.key_id, bytes(self.key.secret_hash)), usage)
+        cache_exhaustion(cache_label(self.key.key_id, bytes(self.key.secret_hash)), usage)
         return usage
 
 
@@ -66,12 +66,12 @@ class ExhaustedAuth:
 
     usage: Usage
 
-    def charge(self, request: HttpRequest) -> Usage:
+    def count_request(self, request: HttpRequest) -> Usage:
         """The limit as it stands; a refused request is not counted."""
         return self.usage
 
 
-def label(key_id: str, secret_hash: bytes) -> str:
+def cache_label(key_id: str, secret_hash: bytes) -> str:
     """Names one full key: who knows an id alone learns nothing of its limit."""
     return f"{key_id}:{secret_hash.hex()}"
 
@@ -82,13 +82,13 @@ class ApiKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
         """The access that the header's key gives, or 401."""
         given = parse_key(request.headers.get("x-api-key", ""))
-        usage = cached_exhaustion(label(given.key_id, given.secret_hash)) if given else None
+        usage = cached_exhaustion(cache_label(given.key_id, given.secret_hash)) if given else None
         if usage:
             return None, ExhaustedAuth(usage)
-        key = find(given) if given else None
+        key = authenticate_key(given) if given else None
         if key is None:
-            raise AuthenticationFailed(REFUSED)
-        if key.last_used_at is None or key.last_used_at < now() - NOTE_USE_EVERY:
+            raise AuthenticationFailed(INVALID_KEY)
+        if key.last_used_at is None or key.last_used_at < now() - LAST_USED_PRECISION:
             with suppress(DatabaseError):  # a database that takes no writes can still be read
                 touch_last_used(key)
         return None, ApiKeyAuth(key)
@@ -98,7 +98,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         return "ApiKey"
 
 
-def ask_first(ask: Callable[[], ApiKey | None]) -> ApiKey | None:
+def first_query(ask: Callable[[], ApiKey | None]) -> ApiKey | None:
     """A request's first question to the database; on a kept connection that turns out to be dead it is asked again on a new one.
 
     Django would ask each kept connection for a sign of life first, which costs as much as this question itself.
@@ -114,9 +114,9 @@ def ask_first(ask: Callable[[], ApiKey | None]) -> ApiKey | None:
         return ask()
 
 
-def find(given: ParsedApiKey) -> ApiKey | None:
+def authenticate_key(given: ParsedApiKey) -> ApiKey | None:
     """The live key of an active organization, its secret compared in constant time."""
-    key = ask_first(partial(BY_KEY_ID.find, given.key_id))
+    key = first_query(partial(KEY_QUERY.find, given.key_id))
     known = bytes(key.secret_hash) if key else bytes(32)
     is_same = hmac.compare_digest(known, given.secret_hash)
     if not (key and is_same and key.is_live and key.organization.is_active):

@@ -10,7 +10,7 @@ from pipeline_backend.api.filters import ListFilter, QueryFilter
 from pipeline_backend.api.page_queries import SqlPart
 from pipeline_backend.db.compiled import Param
 
-TOTAL = "SELECT coalesce(sum(rows), 0)::bigint AS total FROM organizations_rowcount WHERE organization_id = %s AND counted = %s"
+TOTAL_QUERY = "SELECT coalesce(sum(rows), 0)::bigint AS total FROM organizations_rowcount WHERE organization_id = %s AND counted = %s"
 
 
 class CountedListFilter(ListFilter):
@@ -19,7 +19,7 @@ class CountedListFilter(ListFilter):
     @classmethod
     def count_all(cls) -> SqlPart:
         """The number that the triggers keep."""
-        return SqlPart(TOTAL, [Param("organization"), cls._meta.model._meta.db_table])
+        return SqlPart(TOTAL_QUERY, [Param("organization"), cls._meta.model._meta.db_table])
 
 
 class MemberEmailFilter(QueryFilter):

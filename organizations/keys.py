@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from organizations.defaults import BASE62, random_base62
 
-FORM = re.compile(r"(pb_([0-9A-Za-z]{12})_([0-9A-Za-z]{32}))([0-9A-Za-z]{6})")
+KEY_PATTERN = re.compile(r"(pb_([0-9A-Za-z]{12})_([0-9A-Za-z]{32}))([0-9A-Za-z]{6})")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def new_key() -> ParsedApiKey:
 
 def parse_key(text: str) -> ParsedApiKey | None:
     """The key, or None for what cannot be one: a typing error costs no query."""
-    match = FORM.fullmatch(text)
+    match = KEY_PATTERN.fullmatch(text)
     if match is None or checksum(match[1]) != match[4]:
         return None
     return ParsedApiKey(key_id=match[2], secret=match[3])

@@ -16,8 +16,8 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
 
 from organizations.actors import staff_actor
-from organizations.admin.actions import Confirmation, object_action, secret_page
-from organizations.admin.base import ReadOnlyInline, within_years
+from organizations.admin.actions import ConfirmationForm, object_action, secret_page
+from organizations.admin.base import ReadOnlyInline, validate_year
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
 from pipeline_backend.outbox.models import State
@@ -67,12 +67,12 @@ class EndpointForm(TenantForm):
             types.choices = [(name, f"{name}: {kind.summary}") for name, kind in topics().items()]
 
 
-class RangeForm(Confirmation):
+class RangeForm(ConfirmationForm):
     """A time, and types; none of them chosen means all that the endpoint wants."""
 
-    since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years])
+    since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[validate_year])
     until = forms.SplitDateTimeField(
-        required=False, widget=UnfoldAdminSplitDateTimeWidget, validators=[within_years], help_text="Empty: until now."
+        required=False, widget=UnfoldAdminSplitDateTimeWidget, validators=[validate_year], help_text="Empty: until now."
     )
     types = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Only these types", help_text=ALL_WANTED
@@ -277,7 +277,7 @@ class DeliveryAdmin(TenantAdmin):
         "finished_at",
         "created_at",
     )
-    joins = ("event", "endpoint")
+    select_related = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", RangeDateFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
     search_help_text = "An id of the event or its subject, the endpoint's URL, or the error"

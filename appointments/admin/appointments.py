@@ -15,7 +15,7 @@ from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
-from organizations.admin.actions import apply_to_selected, ask_for_selected, object_action
+from organizations.admin.actions import apply_to_selected, confirm_selected, object_action
 from organizations.admin.base import ReadOnlyInline
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
@@ -59,7 +59,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     list_display = ("lead", "schedule_time", "event_type", "host", "outcome_label", "source", "created_at")
-    joins = ("lead", "event_type", "host__user", "outcome")
+    select_related = ("lead", "event_type", "host__user", "outcome")
     list_filter = (
         "outcome",
         "call_category",
@@ -193,7 +193,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     def cancel_selected(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
         """Several calls are off, once it is confirmed."""
         question = f"Cancel these calls? {CANCELLATION_EFFECTS}"
-        page = ask_for_selected(
+        page = confirm_selected(
             self, request, rows, name="cancel_selected", title="Cancel the calls", question=question
         )
         if page:

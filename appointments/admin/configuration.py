@@ -14,7 +14,7 @@ from organizations.permissions import Area
 class EventTypeForm(TenantForm):
     """A kind of call."""
 
-    sentences = {"one_event_type_per_name": ("name", "Another event type has this name.")}
+    constraint_messages = {"one_event_type_per_name": ("name", "Another event type has this name.")}
 
     class Meta:
         model = EventType
@@ -57,7 +57,7 @@ class NoteAdmin(TenantAdmin):
     area = Area.WORK
     can_add = can_change = False
     list_display = ("note_start", "appointment", "actor_name", "created_at")
-    joins = ("appointment__lead",)
+    select_related = ("appointment__lead",)
     search_fields = ("note", "actor_name", "appointment__lead__email")
     fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
 
@@ -73,7 +73,7 @@ class CallAnalysisAdmin(TenantAdmin):
 
     area = Area.WORK
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")
-    joins = ("appointment__lead",)
+    select_related = ("appointment__lead",)
     search_fields = ("ai_generated_title", "call_analysis_call_id", "appointment__lead__email")
     autocomplete_fields = ("appointment",)
     fields = (

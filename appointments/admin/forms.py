@@ -8,7 +8,7 @@ from unfold import widgets
 from appointments.models import Appointment
 from leads.admin.custom_fields import CustomValuesForm
 from leads.phones import parse_phone
-from organizations.admin.actions import Confirmation
+from organizations.admin.actions import ConfirmationForm
 from organizations.admin.base import WebAddressField
 from organizations.admin.tenant import TenantForm
 from organizations.models import Membership
@@ -114,7 +114,7 @@ class AppointmentForm(CustomValuesForm):
         return found | ({"custom_values": self.custom_values()} if self.has_new_values() else {})
 
 
-class CancellationForm(Confirmation):
+class CancellationForm(ConfirmationForm):
     """Why a call is canceled."""
 
     notes = forms.CharField(
@@ -126,7 +126,7 @@ class CancellationForm(Confirmation):
     )
 
 
-class NoteForm(Confirmation):
+class NoteForm(ConfirmationForm):
     """A note on a call."""
 
     note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget)

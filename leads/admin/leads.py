@@ -26,7 +26,7 @@ LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_tou
 class LeadForm(CustomValuesForm):
     """A lead by hand."""
 
-    sentences = {"one_lead_per_email": ("email", "This e-mail belongs to another lead.")}
+    constraint_messages = {"one_lead_per_email": ("email", "This e-mail belongs to another lead.")}
 
     phone_e164 = forms.CharField(
         label="Phone",
@@ -99,7 +99,7 @@ class LeadAdmin(CustomFieldsAdmin):
         "next_touch_point_at",
         "created_at",
     )
-    joins = ("status", "setter__user", "last_source")
+    select_related = ("status", "setter__user", "last_source")
     list_filter = (
         "status",
         "setter",
@@ -170,7 +170,7 @@ class SourceAdmin(TenantAdmin):
 class CustomFieldForm(TenantForm):
     """A custom field; what is stored under it can't change its kind."""
 
-    sentences = {"one_custom_field_per_key": ("key", "Another custom field has this key.")}
+    constraint_messages = {"one_custom_field_per_key": ("key", "Another custom field has this key.")}
 
     options = forms.CharField(
         required=False, widget=UnfoldAdminTextareaWidget, help_text="For a choice: one option a line."

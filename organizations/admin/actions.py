@@ -22,10 +22,10 @@ from unfold.enums import ActionVariant
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
 
 Handler = Callable[[Any, HttpRequest, Any, Any], HttpResponse | None]
-AT_ONCE = 200
+MAX_SELECTED = 200
 
 
-class Confirmation(forms.Form):
+class ConfirmationForm(forms.Form):
     """Nothing to fill in: base of the forms on the pages that ask."""
 
     def __init__(self, *args: Any, subject: Any = None, **kwargs: Any) -> None:
@@ -33,7 +33,7 @@ class Confirmation(forms.Form):
         super().__init__(*args, **kwargs)
 
 
-def always(subject: Any) -> bool:
+def always_available(subject: Any) -> bool:
     """A button that every row has."""
     return True
 
@@ -45,9 +45,9 @@ class ObjectAction:
     label: str
     icon: str
     question: str
-    form: type[Confirmation] = Confirmation
+    form: type[ConfirmationForm] = ConfirmationForm
     danger: bool = False
-    when: Callable[[Any], bool] = always
+    when: Callable[[Any], bool] = always_available
     permission: str = "change"
 
     def is_allowed(self, model_admin: Any, request: HttpRequest, row: Any) -> bool:
@@ -64,16 +64,18 @@ class ObjectAction:
             raise PermissionDenied
         if not self.when(row):
             messages.warning(request, f"{self.label} is not possible now.")
-            return back(row)
+            return redirect_to(row)
         form = self.form(request.POST if request.method == "POST" else None, subject=row)
         if request.method == "POST" and form.is_valid():
             done = self.attempt(deed, model_admin, request, row, form)
             if done:
                 return done
-        return ask(model_admin, request, row, form, title=self.label, question=self.question, danger=self.danger)
+        return confirm_page(
+            model_admin, request, row, form, title=self.label, question=self.question, danger=self.danger
+        )
 
     def attempt(
-        self, deed: Handler, model_admin: Any, request: HttpRequest, row: Any, form: Confirmation
+        self, deed: Handler, model_admin: Any, request: HttpRequest, row: Any, form: ConfirmationForm
     ) -> HttpResponse | None:
         """Do it, and log it; None if the service refuses, with the reason on the form."""
         try:
@@ -81,11 +83,11 @@ class ObjectAction:
                 page = deed(model_admin, request, row, form)
                 model_admin.log_change(request, row, f"{self.label}.")
         except DomainError as problem:
-            show_problem(form, problem)
+            add_form_errors(form, problem)
             return None
         if page is None:
             messages.success(request, f"{self.label}: done.")
-        return page or back(row)
+        return page or redirect_to(row)
 
 
 def object_action(label: str, **facts: Any) -> Callable[[Handler], Any]:
@@ -115,23 +117,23 @@ def object_action(label: str, **facts: Any) -> Callable[[Handler], Any]:
     return decorate
 
 
-def show_problem(form: forms.BaseForm, problem: DomainError) -> None:
+def add_form_errors(form: forms.BaseForm, problem: DomainError) -> None:
     """A service's refusal as the form's errors: at the field if the form has it, else on top."""
     if not isinstance(problem, ValidationFailed):
         form.add_error(None, str(problem))
         return
     for path, sentences in problem.errors.items():
         field = path if path in form.fields else None
-        form.add_error(field, [at_field(path, sentence) if field else sentence for sentence in sentences])
+        form.add_error(field, [without_field_name(path, sentence) if field else sentence for sentence in sentences])
 
 
-def at_field(path: str, sentence: str) -> str:
+def without_field_name(path: str, sentence: str) -> str:
     """The sentence without the field's name, beside which it stands."""
     predicate = sentence.removeprefix(f"{path} ")
     return predicate[:1].upper() + predicate[1:]
 
 
-def back(row: Any) -> HttpResponseRedirect:
+def redirect_to(row: Any) -> HttpResponseRedirect:
     """To the row's page."""
     return HttpResponseRedirect(row_url(row))
 
@@ -147,12 +149,12 @@ def page_context(model_admin: Any, request: HttpRequest, row: Any, title: str) -
     return {**site, "title": title, "original": row, "opts": model_admin.opts, "row_url": row_url(row)}
 
 
-def ask(
+def confirm_page(
     model_admin: Any, request: HttpRequest, row: Any, form: forms.Form, *, title: str, question: str, danger: bool
 ) -> HttpResponse:
     """The page that asks."""
     context = page_context(model_admin, request, row, title) | {"form": form, "question": question, "danger": danger}
-    return TemplateResponse(request, "admin/act.html", context)
+    return TemplateResponse(request, "admin/confirm_action.html", context)
 
 
 def secret_page(
@@ -167,8 +169,8 @@ def secret_page(
 
 def apply_to_selected(model_admin: Any, request: HttpRequest, rows: Any, deed: Callable[[Any], Any]) -> None:
     """Do it to each selected row that the person may change; say how many it was done to, and why not to others."""
-    if rows.count() > AT_ONCE:
-        messages.error(request, f"Select at most {AT_ONCE} at a time.")
+    if rows.count() > MAX_SELECTED:
+        messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
         return
     done = 0
     for row in rows:
@@ -185,7 +187,7 @@ def apply_to_selected(model_admin: Any, request: HttpRequest, rows: Any, deed: C
         messages.success(request, f"Done for {done}.")
 
 
-def ask_for_selected(
+def confirm_selected(
     model_admin: Any, request: HttpRequest, rows: Any, *, name: str, title: str, question: str
 ) -> HttpResponse | None:
     """The page that asks about a selection; None once it is confirmed."""
@@ -198,4 +200,6 @@ def ask_for_selected(
         "question": question,
         "action": name,
     }
-    return TemplateResponse(request, "admin/act_on_selected.html", context | {"rows": rows[:AT_ONCE], "danger": True})
+    return TemplateResponse(
+        request, "admin/confirm_selected.html", context | {"rows": rows[:MAX_SELECTED], "danger": True}
+    )

@@ -22,7 +22,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField
 YEARS = range(1970, 2101)
 
 
-class Taken(Conflict):
+class ConcurrentSave(Conflict):
     """Two people saved the same thing at the same moment."""
 
     message = "Somebody else has just saved the same; look at the list before you try again"
@@ -37,7 +37,7 @@ class ServiceForm(forms.ModelForm):
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]
         if self.refusal:
-            actions.show_problem(self, self.refusal)
+            actions.add_form_errors(self, self.refusal)
 
 
 class ServiceAdmin(ModelAdmin):
@@ -80,7 +80,7 @@ class ServiceAdmin(ModelAdmin):
         except DomainError as problem:
             vars(request)["refusal"] = problem
         except IntegrityError:
-            vars(request)["refusal"] = Taken()
+            vars(request)["refusal"] = ConcurrentSave()
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
@@ -89,7 +89,7 @@ class ServiceAdmin(ModelAdmin):
             return super().delete_view(request, object_id, extra_context)
         except DomainError as problem:
             messages.error(request, str(problem))
-        return actions.back(self.get_object(request, unquote(object_id)))
+        return actions.redirect_to(self.get_object(request, unquote(object_id)))
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
@@ -122,7 +122,7 @@ class ServiceAdmin(ModelAdmin):
                 setattr(field.widget, link, False)
         if field and isinstance(db_field, MillisecondDateTimeField):
             field.help_text = f"{field.help_text} In the time zone {timezone.get_current_timezone_name()}.".strip()
-            field.validators = [*field.validators, within_years]
+            field.validators = [*field.validators, validate_year]
         return field
 
 
@@ -169,7 +169,7 @@ class WebAddressField(forms.URLField):
         self.validators = [URLValidator(schemes=["http", "https"])]
 
 
-def within_years(moment: Any) -> None:
+def validate_year(moment: Any) -> None:
     """The interface's bounds on moments (decision 4)."""
     if moment.year not in YEARS:
         raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")

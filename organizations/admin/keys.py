@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
-from organizations.admin.actions import Confirmation, object_action, secret_page
+from organizations.admin.actions import ConfirmationForm, object_action, secret_page
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.defaults import both_scopes
 from organizations.models import ApiKey, Scope
@@ -39,7 +39,7 @@ class KeyForm(TenantForm):
         return end
 
 
-class RotationForm(Confirmation):
+class RotationForm(ConfirmationForm):
     """When the old key ends."""
 
     overlap = forms.ChoiceField(
@@ -62,7 +62,7 @@ class ApiKeyAdmin(TenantAdmin):
     area = Area.CONNECTIONS
     form = KeyForm
     list_display = ("name", "public_part", "state", "scopes", "last_used_at", "expires_at", "created_by", "created_at")
-    joins = ("created_by",)
+    select_related = ("created_by",)
     search_fields = ("name", "key_id")
     actions_detail = ("rotate", "revoke")
     fields = ("name", "scopes", "expires_at")

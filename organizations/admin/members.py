@@ -18,7 +18,9 @@ from organizations.models import Membership, User
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, invite_member
 
-LINK = "Give this link to the member: it lets them choose a password, once, within three days. It is shown this once."
+LINK_EXPLANATION = (
+    "Give this link to the member: it lets them choose a password, once, within three days. It is shown this once."
+)
 
 
 class MemberForm(TenantForm):
@@ -57,7 +59,7 @@ def password_link(request: HttpRequest, user: User) -> str:
     return request.build_absolute_uri(path)
 
 
-def is_ours_alone(member: Membership) -> bool:
+def may_get_password_link(member: Membership) -> bool:
     """Whether nobody else is responsible for the person: a password opens all organizations they are in."""
     elsewhere = Membership.unscoped.filter(user=member.user).exclude(organization=member.organization_id)
     with bypass_rls():
@@ -71,7 +73,7 @@ class MembershipAdmin(TenantAdmin):
     area = Area.TEAM
     form = MemberForm
     list_display = ("name", "email", "role", "is_active", "wants_mail", "created_at")
-    joins = ("user",)
+    select_related = ("user",)
     list_filter = ("role", "is_active")
     search_fields = ("user__email", "user__first_name", "user__last_name")
     search_help_text = "Name or e-mail"
@@ -95,7 +97,7 @@ class MembershipAdmin(TenantAdmin):
             return ()
         return (
             self.readonly_fields
-            if self.has_lead_permission(request, obj)
+            if self.has_manage_permission(request, obj)
             else (*self.readonly_fields, "role", "is_active")
         )
 
@@ -103,10 +105,10 @@ class MembershipAdmin(TenantAdmin):
         """The team, for who leads it; and everybody's own row."""
         own = Membership.unscoped.filter(
             user=current_user(request), organization__in=roles_by_organization(request)
-        ).select_related("organization", *self.joins)
+        ).select_related("organization", *self.select_related)
         return super().get_queryset(request) | own
 
-    def has_lead_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+    def has_manage_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """By role; and nobody changes a member above them."""
         may_lead = super().has_change_permission(request, obj)
         return may_lead and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
@@ -117,7 +119,7 @@ class MembershipAdmin(TenantAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """The same; on their own row everybody chooses their mails."""
-        return self.has_lead_permission(request, obj) or (obj is not None and obj.user_id == current_user(request).pk)
+        return self.has_manage_permission(request, obj) or (obj is not None and obj.user_id == current_user(request).pk)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """The menu has the team for who leads it."""
@@ -155,7 +157,7 @@ class MembershipAdmin(TenantAdmin):
 
     def response_add(self, request: HttpRequest, obj: Membership, post_url_continue: Any = None) -> HttpResponse:
         """A new person's link, once; who has an account needs none."""
-        if obj.user.has_usable_password() or not is_ours_alone(obj):
+        if obj.user.has_usable_password() or not may_get_password_link(obj):
             return super().response_add(request, obj, post_url_continue)
         return self.show_link(request, obj)
 
@@ -163,8 +165,8 @@ class MembershipAdmin(TenantAdmin):
         "Make a password link",
         icon="key",
         question="Make a link by which the member can choose a new password?",
-        when=is_ours_alone,
-        permission="lead",
+        when=may_get_password_link,
+        permission="manage",
     )
     def make_password_link(self, request: HttpRequest, member: Membership, form: Any) -> HttpResponse:
         """For who has none yet, or has forgotten it."""
@@ -177,6 +179,6 @@ class MembershipAdmin(TenantAdmin):
             request,
             member,
             title="A link to choose a password",
-            explanation=LINK,
+            explanation=LINK_EXPLANATION,
             secret=password_link(request, member.user),
         )

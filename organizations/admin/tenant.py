@@ -26,7 +26,7 @@ class TenantForm(ServiceForm):
 
     organization: ClassVar[Organization]
     # What to say when a constraint of the database would be broken: its name, the field, the sentence.
-    sentences: ClassVar[dict[str, tuple[str, str]]] = {}
+    constraint_messages: ClassVar[dict[str, tuple[str, str]]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -38,9 +38,9 @@ class TenantForm(ServiceForm):
                 and field.queryset is not None
                 and field.queryset.model is Membership
             ):
-                self.offer_active(name, field)
+                self.limit_to_active(name, field)
 
-    def offer_active(self, name: str, field: Any) -> None:
+    def limit_to_active(self, name: str, field: Any) -> None:
         """Active members, and the one who is there now."""
         active = Q(is_active=True, user__is_active=True)
         field.queryset = field.queryset.filter(active | Q(pk=getattr(self.instance, f"{name}_id", None)))
@@ -54,21 +54,21 @@ class TenantForm(ServiceForm):
         exclude = self._get_validation_exclusions() - {"organization"}  # type: ignore[attr-defined]
         for constraint in self.instance._meta.constraints:
             try:
-                if constraint.name in self.sentences:
+                if constraint.name in self.constraint_messages:
                     constraint.validate(type(self.instance), self.instance, exclude=exclude)
             except ValidationError:
-                self.add_error(*self.sentences[constraint.name])
+                self.add_error(*self.constraint_messages[constraint.name])
 
 
 class OptimisticLockForm(TenantForm):
     """A form that refuses to overwrite what somebody else has saved since it was opened."""
 
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.instance._state.adding:
-            self.initial["seen"] = isoformat_z(self.instance.updated_at)
+            self.initial["version"] = isoformat_z(self.instance.updated_at)
 
     def clean(self) -> dict[str, Any]:
         """Compare with the row as it is now, locked until this save ends."""
@@ -76,14 +76,14 @@ class OptimisticLockForm(TenantForm):
         if self.instance._state.adding:
             return cleaned
         rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
-        if isoformat_z(rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)) != cleaned.get("seen"):
+        if isoformat_z(rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)) != cleaned.get("version"):
             raise ValidationError(
                 "Somebody else has changed this since you opened it. Nothing is saved: open it again, look, and enter your changes anew."
             )
         return cleaned
 
 
-class OrganizationChoice(forms.Form):
+class ChooseOrganizationForm(forms.Form):
     """Where a new row goes."""
 
     organization = forms.ModelChoiceField(
@@ -96,13 +96,13 @@ class OrganizationChoice(forms.Form):
         field.queryset = choices
 
 
-class OwnRelatedFilter(RelatedDropdownFilter):
+class TenantRelatedFilter(RelatedDropdownFilter):
     """A filter by a related row that offers the person's own rows only."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Ids and labels; with the organization's name for who works in several."""
-        rows = model_admin.own_rows(request, field.remote_field.model)
-        if field.remote_field.model is Organization or not works_in_several(request):
+        rows = model_admin.visible_rows(request, field.remote_field.model)
+        if field.remote_field.model is Organization or not has_several_organizations(request):
             return [(str(row.pk), str(row)) for row in rows]
         return [(str(row.pk), f"{row} ({row.organization})") for row in rows]
 
@@ -115,14 +115,14 @@ class TenantAdmin(ServiceAdmin):
     can_delete = False
     form = TenantForm
     # What a row's name, columns and buttons need beside the row. (Django's list_select_related would be for lists only.)
-    joins: ClassVar[tuple[str, ...]] = ()
+    select_related: ClassVar[tuple[str, ...]] = ()
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """The rows that the person may see: what every view of Django's admin starts from."""
         rows = filter_by_role(request, PERMISSIONS[self.area].view, super().get_queryset(request))
-        return rows.select_related("organization", *self.joins)
+        return rows.select_related("organization", *self.select_related)
 
-    def own_rows(self, request: HttpRequest, model: type[Any]) -> QuerySet[Any]:
+    def visible_rows(self, request: HttpRequest, model: type[Any]) -> QuerySet[Any]:
         """Rows of another model that may be shown on this page."""
         if model is Organization:
             return organizations_with_role(request, PERMISSIONS[self.area].view)
@@ -170,7 +170,7 @@ class TenantAdmin(ServiceAdmin):
 
     def ask_for_organization(self, request: HttpRequest) -> HttpResponse:
         """A select of the person's own organizations."""
-        form = OrganizationChoice(organizations_with_role(request, PERMISSIONS[self.area].write))
+        form = ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].write))
         kept = [(name, value) for name, value in request.GET.items() if name != "organization"]
         context = {"title": f"Add {self.opts.verbose_name}", "opts": self.opts, "form": form, "kept": kept}
         return TemplateResponse(
@@ -183,41 +183,43 @@ class TenantAdmin(ServiceAdmin):
         if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
             return groups
         (title, options), *others = groups
-        return [(title, {**options, "fields": [*options["fields"], "seen"]}), *others]
+        return [(title, {**options, "fields": [*options["fields"], "version"]}), *others]
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """A choice among the organization's rows; an id of another one is no valid choice."""
-        kwargs["queryset"] = self.choices_of(db_field, request)
+        kwargs["queryset"] = self.related_choices(db_field, request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """The same for several."""
-        kwargs["queryset"] = self.choices_of(db_field, request)
+        kwargs["queryset"] = self.related_choices(db_field, request)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def choices_of(self, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
+    def related_choices(self, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
         """The rows of the form's organization that the field can point at."""
-        return self.own_rows(request, db_field.remote_field.model).filter(organization=vars(request)["organization"])
+        return self.visible_rows(request, db_field.remote_field.model).filter(
+            organization=vars(request)["organization"]
+        )
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """The columns, with the organization's name for who works in several."""
         shown = list(super().get_list_display(request))
-        return [*shown, "organization"] if works_in_several(request) else shown
+        return [*shown, "organization"] if has_several_organizations(request) else shown
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """The filters; every one by a related row offers own rows only."""
-        named = [*super().get_list_filter(request), *(["organization"] if works_in_several(request) else [])]
+        named = [*super().get_list_filter(request), *(["organization"] if has_several_organizations(request) else [])]
         return [self.filter_by(name) if isinstance(name, str) else name for name in named]
 
     def filter_by(self, name: str) -> Any:
         """The filter that fits the field."""
         field = self.opts.get_field(name)
         if field.is_relation:
-            return name, OwnRelatedFilter
+            return name, TenantRelatedFilter
         return name, ChoicesDropdownFilter if getattr(field, "choices", None) else BooleanRadioFilter
 
 
-def works_in_several(request: HttpRequest) -> bool:
+def has_several_organizations(request: HttpRequest) -> bool:
     """Whether rows of several organizations stand side by side for this person."""
     known = vars(request)
     if "works_in_several" not in known:

@@ -10,7 +10,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import object_action, secret_page
 from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
-from organizations.admin.members import LINK, password_link
+from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
 from organizations.services import save_user
@@ -90,7 +90,7 @@ class UserAdmin(ServiceAdmin):
         access = ("is_active", "is_staff", "is_superuser") if obj == request.user else ()
         return (*facts, *access) if is_operator(request) else ("email",)
 
-    def has_operate_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+    def has_operator_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Operators only."""
         return is_operator(request)
 
@@ -103,7 +103,7 @@ class UserAdmin(ServiceAdmin):
         icon="key",
         question="Make a link by which this person can choose a new password?",
         when=is_active,
-        permission="operate",
+        permission="operator",
     )
     def make_password_link(self, request: HttpRequest, user: User, form: Any) -> HttpResponse:
         """For anybody, by operators."""
@@ -112,6 +112,6 @@ class UserAdmin(ServiceAdmin):
             request,
             user,
             title="A link to choose a password",
-            explanation=LINK,
+            explanation=LINK_EXPLANATION,
             secret=password_link(request, user),
         )

@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from leads.phones import is_country_code
-from organizations.admin.actions import Confirmation, object_action, secret_page
+from organizations.admin.actions import ConfirmationForm, object_action, secret_page
 from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
-from organizations.admin.members import LINK, password_link
+from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, Area, has_role, is_operator, organizations_with_role
 from organizations.services import change_organization
@@ -47,7 +47,7 @@ class OpeningForm(ServiceForm):
         fields = ()
 
 
-class SlackForm(Confirmation):
+class SlackForm(ConfirmationForm):
     """An incoming webhook of Slack; it is a secret, and never shown again."""
 
     url = WebAddressField(label="Incoming webhook's URL", help_text="Empty: calls are not told to Slack.")
@@ -130,7 +130,7 @@ class OrganizationAdmin(ServiceAdmin):
             request,
             obj,
             title=f"A link for {opened.owner}",
-            explanation=LINK,
+            explanation=LINK_EXPLANATION,
             secret=password_link(request, opened.owner.user),
         )
 

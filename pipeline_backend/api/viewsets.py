@@ -36,7 +36,7 @@ class ApiView(APIView):
     def check_permissions(self, request: Request) -> None:
         """The rate limit first: a key without the scope is counted too."""
         access: Any = request.auth
-        self.usage = access.charge(request._request)
+        self.usage = access.count_request(request._request)
         self.usage.refuse_if_over()
         super().check_permissions(request)
 

@@ -5,26 +5,27 @@ from django.test import Client
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization, Role, User
-from tests.admin.worlds import furnish, signed_in
+from tests.admin.pages import logged_in_client
+from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, owner_of
 
 
 @pytest.fixture
 def ours(organization: Organization) -> Appointment:
     """A call of Acme, which has one of everything."""
-    return furnish(organization, "ours")
+    return create_sample_data(organization, "ours")
 
 
 @pytest.fixture
 def theirs(stranger: Organization) -> Appointment:
     """A call of Globex, which has one of everything."""
-    return furnish(stranger, "zyxwv")
+    return create_sample_data(stranger, "zyxwv")
 
 
 @pytest.fixture
 def owner(organization: Organization) -> Client:
     """Acme's owner."""
-    return signed_in(owner_of(organization))
+    return logged_in_client(owner_of(organization))
 
 
 @pytest.fixture
@@ -36,13 +37,13 @@ def manager_member(organization: Organization) -> Membership:
 @pytest.fixture
 def manager(manager_member: Membership) -> Client:
     """Acme's manager."""
-    return signed_in(manager_member)
+    return logged_in_client(manager_member)
 
 
 @pytest.fixture
 def closer(host: Membership) -> Client:
     """Acme's closer, Hana."""
-    return signed_in(host)
+    return logged_in_client(host)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from leads.models import CustomField, Lead
 from organizations.models import Membership, Organization
 from pipeline_backend.db.timestamps import isoformat_z
 from statuses.models import Status
-from tests.admin.page import form_data
-from tests.admin.worlds import errors_of, url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors
 from tests.factories import events_of, everything, mails_of, make_custom_field, make_event_type
 
 TIME = {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00:00"}
@@ -26,10 +26,10 @@ def kind(organization: Organization) -> EventType:
 def booked(client: Client, kind: EventType, **fields: object) -> Appointment:
     """A call for Ada, booked in the admin."""
     data = form_data(
-        client, url(Appointment, "add"), lead_email="ada@example.com", event_type=kind.pk, **TIME, **fields
+        client, admin_url(Appointment, "add"), lead_email="ada@example.com", event_type=kind.pk, **TIME, **fields
     )
-    answer = client.post(url(Appointment, "add"), data)
-    assert answer.status_code == 302, errors_of(answer)
+    answer = client.post(admin_url(Appointment, "add"), data)
+    assert answer.status_code == 302, form_errors(answer)
     return Appointment.objects.of(kind.organization).get()
 
 
@@ -59,11 +59,11 @@ def test_a_booking_makes_lead_history_event_notification_and_note(closer: Client
 
 
 def test_a_known_lead_is_booked_by_choosing_it(closer: Client, kind: EventType, ours: Appointment):
-    data = form_data(closer, url(Appointment, "add"), lead=ours.lead_id, event_type=kind.pk, **TIME)
+    data = form_data(closer, admin_url(Appointment, "add"), lead=ours.lead_id, event_type=kind.pk, **TIME)
 
-    answer = closer.post(url(Appointment, "add"), data)
+    answer = closer.post(admin_url(Appointment, "add"), data)
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     assert Appointment.objects.of(kind.organization).filter(lead=ours.lead, event_type=kind).count() == 1
 
 
@@ -80,10 +80,11 @@ def test_a_bad_booking_is_refused_with_a_sentence(changes: dict, sentence: str, 
     before = everything(kind.organization)
 
     answer = closer.post(
-        url(Appointment, "add"), form_data(closer, url(Appointment, "add"), event_type=kind.pk, **{**TIME, **changes})
+        admin_url(Appointment, "add"),
+        form_data(closer, admin_url(Appointment, "add"), event_type=kind.pk, **{**TIME, **changes}),
     )
 
-    assert sentence in errors_of(answer)
+    assert sentence in form_errors(answer)
     assert everything(kind.organization) == before
 
 
@@ -95,31 +96,31 @@ def test_a_booking_with_a_foreign_row_is_refused(
     own = {"lead": ours.lead_id, "event_type": kind.pk, field: foreign}
     before = everything(kind.organization)
 
-    answer = owner.post(url(Appointment, "add"), form_data(owner, url(Appointment, "add"), **TIME, **own))
+    answer = owner.post(admin_url(Appointment, "add"), form_data(owner, admin_url(Appointment, "add"), **TIME, **own))
 
-    assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
+    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
     assert everything(kind.organization) == before
 
 
 @pytest.mark.parametrize("field", ["event_type", "host", "setter", "triager", "outcome"])
 def test_a_change_to_a_foreign_row_is_refused(field: str, owner: Client, ours: Appointment, theirs: Appointment):
     foreign = {"event_type": theirs.event_type_id, "outcome": theirs.outcome_id}.get(field, theirs.host_id)
-    address = url(Appointment, "change", ours.pk)
+    address = admin_url(Appointment, "change", ours.pk)
     before = everything(ours.organization)
 
     answer = owner.post(address, form_data(owner, address, **{field: foreign}))
 
-    assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
+    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
     assert everything(ours.organization) == before
 
 
 def test_a_new_time_moves_the_call_and_tells_its_people(closer: Client, kind: EventType, host: Membership):
     call = booked(closer, kind, host=host.pk)
-    address = url(Appointment, "change", call.pk)
+    address = admin_url(Appointment, "change", call.pk)
 
     answer = closer.post(address, form_data(closer, address, schedule_time_1="11:30:00"))
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     call.refresh_from_db()
     assert isoformat_z(call.schedule_time) == "2027-01-05T11:30:00.000Z"
     assert "appointment.rescheduled" in events_of(kind.organization)
@@ -129,7 +130,7 @@ def test_a_new_time_moves_the_call_and_tells_its_people(closer: Client, kind: Ev
 def test_an_outcome_is_changed_with_history_and_event(closer: Client, kind: EventType):
     call = booked(closer, kind)
     won = Status.objects.of(kind.organization).get(role="WON")
-    address = url(Appointment, "change", call.pk)
+    address = admin_url(Appointment, "change", call.pk)
 
     closer.post(address, form_data(closer, address, outcome=won.pk))
 
@@ -141,17 +142,17 @@ def test_an_outcome_is_changed_with_history_and_event(closer: Client, kind: Even
 
 def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment):
     before = everything(ours.organization)
-    address = url(Appointment, "change", ours.pk)
+    address = admin_url(Appointment, "change", ours.pk)
 
     answer = closer.post(address, form_data(closer, address))
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     assert everything(ours.organization) == before
 
 
 def test_the_button_cancels_after_a_confirmation(closer: Client, kind: EventType):
     call = booked(closer, kind, meeting_url="https://meet.example/1")
-    address = url(Appointment, "cancel", call.pk)
+    address = admin_url(Appointment, "cancel", call.pk)
 
     asked = closer.get(address)
     answer = closer.post(address, {"notes": "Ill"})
@@ -167,9 +168,9 @@ def test_selected_calls_are_canceled_after_a_confirmation(closer: Client, kind: 
     call = booked(closer, kind)
     chosen = {"action": "cancel_selected", "_selected_action": str(call.pk)}
 
-    asked = closer.post(url(Appointment, "changelist"), chosen)
+    asked = closer.post(admin_url(Appointment, "changelist"), chosen)
     before = Appointment.objects.of(kind.organization).get().outcome.role
-    closer.post(url(Appointment, "changelist"), {**chosen, "confirmed": "yes"})
+    closer.post(admin_url(Appointment, "changelist"), {**chosen, "confirmed": "yes"})
 
     assert (asked.status_code, before) == (200, "APPOINTMENT_BOOKED")
     assert Appointment.objects.of(kind.organization).get().outcome.role == "CANCELED"
@@ -179,7 +180,7 @@ def test_foreign_calls_cannot_be_selected(owner: Client, ours: Appointment, thei
     before = everything(theirs.organization)
 
     owner.post(
-        url(Appointment, "changelist"),
+        admin_url(Appointment, "changelist"),
         {"action": "cancel_selected", "_selected_action": str(theirs.pk), "confirmed": "yes"},
     )
 
@@ -187,24 +188,24 @@ def test_foreign_calls_cannot_be_selected(owner: Client, ours: Appointment, thei
 
 
 def test_a_note_mentions_members(closer: Client, ours: Appointment, host: Membership):
-    answer = closer.post(url(Appointment, "add_note", ours.pk), {"note": "Look here", "mentions": [str(host.pk)]})
+    answer = closer.post(admin_url(Appointment, "add_note", ours.pk), {"note": "Look here", "mentions": [str(host.pk)]})
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     note = Note.objects.of(ours.organization).get(note="Look here")
     assert (list(note.mention_users.all()), note.actor_name) == ([host], "Hana Host")
 
 
 def test_a_foreign_member_cannot_be_mentioned(closer: Client, ours: Appointment, theirs: Appointment):
     answer = closer.post(
-        url(Appointment, "add_note", ours.pk), {"note": "Look here", "mentions": [str(theirs.host_id)]}
+        admin_url(Appointment, "add_note", ours.pk), {"note": "Look here", "mentions": [str(theirs.host_id)]}
     )
 
-    assert any("is not one of the available choices" in sentence for sentence in errors_of(answer))
+    assert any("is not one of the available choices" in sentence for sentence in form_errors(answer))
     assert not Note.objects.of(ours.organization).filter(note="Look here").exists()
 
 
 def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours: Appointment):
-    address = url(Appointment, "change", ours.pk)
+    address = admin_url(Appointment, "change", ours.pk)
     first, second = (
         form_data(owner, address, recording_url="https://rec.example/1"),
         form_data(closer, address, recording_url="https://rec.example/2"),
@@ -213,7 +214,7 @@ def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours:
     saved, refused = owner.post(address, first), closer.post(address, second)
 
     assert saved.status_code == 302
-    assert any("Somebody else has changed this" in sentence for sentence in errors_of(refused))
+    assert any("Somebody else has changed this" in sentence for sentence in form_errors(refused))
     assert Appointment.objects.of(ours.organization).get(pk=ours.pk).recording_url == "https://rec.example/1"
 
 
@@ -224,7 +225,7 @@ def test_times_are_in_the_persons_time_zone(closer: Client, kind: EventType, hos
     call = booked(closer, kind)
 
     assert call.schedule_time == datetime(2027, 1, 5, 1, 0, tzinfo=UTC)
-    assert b"10:00" in closer.get(url(Appointment, "change", call.pk)).content
+    assert b"10:00" in closer.get(admin_url(Appointment, "change", call.pk)).content
 
 
 def test_custom_values_are_kept_by_their_type(closer: Client, kind: EventType):
@@ -237,13 +238,13 @@ def test_custom_values_are_kept_by_their_type(closer: Client, kind: EventType):
         for type in types
     }
     call = booked(closer, kind)
-    address = url(Appointment, "change", call.pk)
+    address = admin_url(Appointment, "change", call.pk)
 
     answer = closer.post(
         address, form_data(closer, address, **{f"custom_{fields[type].pk.hex}": value for type, value in types.items()})
     )
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     call.refresh_from_db()
     kept = {type: call.custom_values[str(field.pk)] for type, field in fields.items()}
     assert kept == {"TEXT": "a note", "NUMBER": 12, "BOOLEAN": True, "DATE": "2027-02-03", "SELECT": "Gold"}
@@ -252,15 +253,15 @@ def test_custom_values_are_kept_by_their_type(closer: Client, kind: EventType):
 
 def test_an_unknown_choice_is_refused(closer: Client, ours: Appointment):
     field = make_custom_field(ours.organization, "APPOINTMENT", "plan", type=CustomField.Type.SELECT, options=["Gold"])
-    address = url(Appointment, "change", ours.pk)
+    address = admin_url(Appointment, "change", ours.pk)
 
     answer = closer.post(address, form_data(closer, address, **{f"custom_{field.pk.hex}": "Tin"}))
 
-    assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
+    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
 
 
 def test_a_leads_page_shows_its_calls_and_opt_ins(closer: Client, ours: Appointment):
-    page = closer.get(url(Lead, "change", ours.lead_id)).content.decode()
+    page = closer.get(admin_url(Lead, "change", ours.lead_id)).content.decode()
 
     assert "ours call" in page
     assert "ours campaign" in page

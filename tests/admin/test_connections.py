@@ -10,8 +10,8 @@ from django.test import Client
 from appointments.models import Appointment
 from organizations.models import ApiKey, Organization
 from pipeline_backend.outbox.models import State
-from tests.admin.page import form_data
-from tests.admin.worlds import errors_of, messages_of, url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.client import Api
 from tests.factories import everything
 from webhooks.models import Delivery, Endpoint, Event
@@ -21,7 +21,7 @@ SECRET = re.compile(r"whsec_[0-9A-Za-z+/=_-]+")
 
 
 def issued(client: Client, **fields: object) -> str:
-    answer = client.post(url(ApiKey, "add"), form_data(client, url(ApiKey, "add"), name="Zapier", **fields))
+    answer = client.post(admin_url(ApiKey, "add"), form_data(client, admin_url(ApiKey, "add"), name="Zapier", **fields))
     assert "no-store" in answer.headers["Cache-Control"]
     return KEY.search(answer.content.decode())[0]
 
@@ -38,7 +38,11 @@ def test_a_key_is_shown_once_and_works(owner: Client, organization: Organization
     key = ApiKey.objects.of(organization).get()
     later = [
         owner.get(address).content.decode()
-        for address in (url(ApiKey, "changelist"), url(ApiKey, "change", key.pk), url(ApiKey, "history", key.pk))
+        for address in (
+            admin_url(ApiKey, "changelist"),
+            admin_url(ApiKey, "change", key.pk),
+            admin_url(ApiKey, "history", key.pk),
+        )
     ]
     assert Api(text).get("/api/external/statuses").status_code == 200
     assert (key.name, sorted(key.scopes), key.created_by.email) == ("Zapier", ["read", "write"], "owner@acme.example")
@@ -56,7 +60,7 @@ def test_a_rotated_key_ends_after_the_overlap(overlap: str, old_works: bool, own
     old = issued(owner)
     key = ApiKey.objects.of(organization).get()
 
-    answer = owner.post(url(ApiKey, "rotate", key.pk), {"overlap": overlap})
+    answer = owner.post(admin_url(ApiKey, "rotate", key.pk), {"overlap": overlap})
 
     new = KEY.search(answer.content.decode())[0]
     assert new != old
@@ -70,25 +74,27 @@ def test_a_revoked_key_is_refused_at_once(owner: Client, organization: Organizat
     text = issued(owner)
     key = ApiKey.objects.of(organization).get()
 
-    asked = owner.get(url(ApiKey, "revoke", key.pk))
+    asked = owner.get(admin_url(ApiKey, "revoke", key.pk))
     worked = Api(text).get("/api/external/statuses").status_code
-    owner.post(url(ApiKey, "revoke", key.pk))
+    owner.post(admin_url(ApiKey, "revoke", key.pk))
 
     assert (asked.status_code, worked, Api(text).get("/api/external/statuses").status_code) == (200, 200, 401)
-    assert messages_of(owner.post(url(ApiKey, "rotate", key.pk), {"overlap": "now"})) != []
+    assert shown_messages(owner.post(admin_url(ApiKey, "rotate", key.pk), {"overlap": "now"})) != []
     assert ApiKey.objects.of(organization).count() == 1
 
 
 def test_an_endpoints_secret_is_shown_once(owner: Client, organization: Organization):
-    data = form_data(owner, url(Endpoint, "add"), url="https://hooks.example.com/in", event_types=["lead.created"])
+    data = form_data(
+        owner, admin_url(Endpoint, "add"), url="https://hooks.example.com/in", event_types=["lead.created"]
+    )
 
-    answer = owner.post(url(Endpoint, "add"), data)
+    answer = owner.post(admin_url(Endpoint, "add"), data)
 
     endpoint = Endpoint.objects.of(organization).get()
     assert SECRET.search(answer.content.decode())[0] == endpoint.secret
     assert ("no-store" in answer.headers["Cache-Control"], endpoint.event_types) == (True, ["lead.created"])
     pages = [
-        owner.get(url(Endpoint, view, *ids)).content.decode()
+        owner.get(admin_url(Endpoint, view, *ids)).content.decode()
         for view, ids in (("changelist", []), ("change", [endpoint.pk]), ("history", [endpoint.pk]))
     ]
     assert [page for page in [*pages, written()] if endpoint.secret in page or "whsec_" in page] == []
@@ -99,15 +105,15 @@ def test_an_endpoints_secret_is_shown_once(owner: Client, organization: Organiza
     ["http://hooks.example.com/", "https://127.0.0.1/", "https://localhost/", "javascript:alert(1)", "https://a b/"],
 )
 def test_an_endpoint_that_is_not_public_is_refused(address: str, owner: Client, organization: Organization):
-    answer = owner.post(url(Endpoint, "add"), form_data(owner, url(Endpoint, "add"), url=address))
+    answer = owner.post(admin_url(Endpoint, "add"), form_data(owner, admin_url(Endpoint, "add"), url=address))
 
-    assert errors_of(answer) == ["Must be a public https address"]
+    assert form_errors(answer) == ["Must be a public https address"]
     assert not Endpoint.objects.of(organization).exists()
 
 
 def test_an_endpoint_is_disabled_and_enabled(owner: Client, ours: Appointment):
     endpoint = Endpoint.objects.of(ours.organization).get()
-    address = url(Endpoint, "change", endpoint.pk)
+    address = admin_url(Endpoint, "change", endpoint.pk)
 
     data = form_data(owner, address)
     owner.post(address, {name: value for name, value in data.items() if name != "is_active"})
@@ -121,7 +127,7 @@ def test_an_endpoint_is_disabled_and_enabled(owner: Client, ours: Appointment):
 def test_a_rotated_secret_is_shown_once_and_the_old_one_overlaps(owner: Client, ours: Appointment):
     endpoint = Endpoint.objects.of(ours.organization).get()
 
-    answer = owner.post(url(Endpoint, "rotate_secret", endpoint.pk))
+    answer = owner.post(admin_url(Endpoint, "rotate_secret", endpoint.pk))
 
     rotated = Endpoint.objects.of(ours.organization).get()
     assert SECRET.search(answer.content.decode())[0] == rotated.secret
@@ -131,7 +137,7 @@ def test_a_rotated_secret_is_shown_once_and_the_old_one_overlaps(owner: Client, 
 def test_a_test_event_goes_to_the_endpoint(owner: Client, ours: Appointment):
     endpoint = Endpoint.objects.of(ours.organization).get()
 
-    owner.post(url(Endpoint, "send_test", endpoint.pk))
+    owner.post(admin_url(Endpoint, "send_test", endpoint.pk))
 
     event = Event.objects.of(ours.organization).get(type="webhook.test")
     assert [delivery.endpoint for delivery in event.deliveries.all()] == [endpoint]
@@ -145,10 +151,10 @@ def test_a_dead_delivery_is_replayed(way: str, owner: Client, ours: Appointment)
     )
 
     if way == "button":
-        owner.post(url(Delivery, "replay", delivery.pk))
+        owner.post(admin_url(Delivery, "replay", delivery.pk))
     else:
         owner.post(
-            url(Delivery, "changelist"),
+            admin_url(Delivery, "changelist"),
             {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
         )
 
@@ -161,31 +167,32 @@ def test_what_an_endpoint_has_missed_is_sent(owner: Client, ours: Appointment):
     Delivery.objects.of(ours.organization).update(state=State.DEAD)
 
     answer = owner.post(
-        url(Endpoint, "replay_missed", endpoint.pk),
+        admin_url(Endpoint, "replay_missed", endpoint.pk),
         {"since_0": "2020-01-01", "since_1": "00:00", "until_0": "", "until_1": ""},
     )
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     assert set(Delivery.objects.of(ours.organization).values_list("state", flat=True)) == {State.PENDING}
 
 
 def test_a_delivery_under_way_is_not_replayed(owner: Client, ours: Appointment):
     delivery, before = Delivery.objects.of(ours.organization).first(), everything(ours.organization)
 
-    button = owner.post(url(Delivery, "replay", delivery.pk))
+    button = owner.post(admin_url(Delivery, "replay", delivery.pk))
     chosen = owner.post(
-        url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"}
+        admin_url(Delivery, "changelist"),
+        {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
     )
 
-    assert messages_of(button) == ["Replay is not possible now."]
-    assert any("on their way just now" in sentence for sentence in messages_of(chosen))
+    assert shown_messages(button) == ["Replay is not possible now."]
+    assert any("on their way just now" in sentence for sentence in shown_messages(chosen))
     assert everything(ours.organization) == before
 
 
 def test_an_events_body_is_shown_with_its_deliveries(owner: Client, ours: Appointment):
     event = Event.objects.of(ours.organization).filter(type="appointment.created").get()
 
-    page = owner.get(url(Event, "change", event.pk)).content.decode()
+    page = owner.get(admin_url(Event, "change", event.pk)).content.decode()
 
     assert "ours@leads.example" in page
     assert "ours receiver" in page

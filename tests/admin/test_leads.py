@@ -8,8 +8,8 @@ from appointments.models import Appointment, EventType
 from leads.models import CustomField, Lead
 from organizations.models import Organization
 from statuses.models import Status
-from tests.admin.page import form_data
-from tests.admin.worlds import errors_of, messages_of, url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.factories import events_of, everything, make_custom_field, make_event_type, make_status
 
 
@@ -18,11 +18,13 @@ def status(organization: Organization, role: str) -> Status:
 
 
 def test_an_added_lead_has_status_history_source_and_event(closer: Client, organization: Organization):
-    data = form_data(closer, url(Lead, "add"), email=" ada@example.com ", first_name="Ada", phone_e164="(415) 555-2671")
+    data = form_data(
+        closer, admin_url(Lead, "add"), email=" ada@example.com ", first_name="Ada", phone_e164="(415) 555-2671"
+    )
 
-    answer = closer.post(url(Lead, "add"), data)
+    answer = closer.post(admin_url(Lead, "add"), data)
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     lead = Lead.objects.of(organization).get()
     assert (lead.email, lead.first_name, lead.phone_e164, lead.phone_country) == (
         "ada@example.com",
@@ -36,11 +38,11 @@ def test_an_added_lead_has_status_history_source_and_event(closer: Client, organ
 
 
 def test_a_changed_lead_moves_with_history_and_event(closer: Client, ours: Appointment):
-    address, won = url(Lead, "change", ours.lead_id), status(ours.organization, "WON")
+    address, won = admin_url(Lead, "change", ours.lead_id), status(ours.organization, "WON")
 
     answer = closer.post(address, form_data(closer, address, status=won.pk, last_name="Lovelace"))
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     lead = Lead.objects.of(ours.organization).get()
     assert (lead.status, lead.last_name, lead.status_changes.first().actor_name) == (won, "Lovelace", "Hana Host")
     assert "lead.status_changed" in events_of(ours.organization)
@@ -48,39 +50,39 @@ def test_a_changed_lead_moves_with_history_and_event(closer: Client, ours: Appoi
 
 def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment):
     before = everything(ours.organization)
-    address = url(Lead, "change", ours.lead_id)
+    address = admin_url(Lead, "change", ours.lead_id)
 
     answer = closer.post(address, form_data(closer, address))
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     assert everything(ours.organization) == before
 
 
 @pytest.mark.parametrize("field", ["status", "setter"])
 def test_a_foreign_row_is_no_choice(field: str, owner: Client, ours: Appointment, theirs: Appointment):
-    address, before = url(Lead, "change", ours.lead_id), everything(ours.organization)
+    address, before = admin_url(Lead, "change", ours.lead_id), everything(ours.organization)
 
     answer = owner.post(
         address, form_data(owner, address, **{field: {"status": theirs.outcome_id, "setter": theirs.host_id}[field]})
     )
 
-    assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
+    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
     assert everything(ours.organization) == before
 
 
 def test_a_status_of_the_other_board_is_no_choice(owner: Client, ours: Appointment):
     elsewhere = make_status(ours.organization, "Only calls", type="APPOINTMENT")
-    address = url(Lead, "change", ours.lead_id)
+    address = admin_url(Lead, "change", ours.lead_id)
 
     answer = owner.post(address, form_data(owner, address, status=elsewhere.pk))
 
-    assert any("Select a valid choice" in sentence for sentence in errors_of(answer))
+    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
 
 
 def test_an_e_mail_that_another_lead_has_is_refused(closer: Client, ours: Appointment):
-    answer = closer.post(url(Lead, "add"), form_data(closer, url(Lead, "add"), email="OURS@leads.example"))
+    answer = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="OURS@leads.example"))
 
-    assert errors_of(answer) == ["This e-mail belongs to another lead."]
+    assert form_errors(answer) == ["This e-mail belongs to another lead."]
 
 
 def test_two_who_add_the_same_at_the_same_moment_are_told(
@@ -91,31 +93,36 @@ def test_two_who_add_the_same_at_the_same_moment_are_told(
 
     monkeypatch.setattr("leads.admin.leads.add_lead", lose_the_race)
 
-    answer = closer.post(url(Lead, "add"), form_data(closer, url(Lead, "add"), email="ada@example.com"))
+    answer = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="ada@example.com"))
 
-    assert errors_of(answer) == ["Somebody else has just saved the same; look at the list before you try again"]
+    assert form_errors(answer) == ["Somebody else has just saved the same; look at the list before you try again"]
 
 
 def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours: Appointment):
-    address = url(Lead, "change", ours.lead_id)
+    address = admin_url(Lead, "change", ours.lead_id)
     first, second = form_data(owner, address, last_name="First"), form_data(closer, address, last_name="Second")
 
     owner.post(address, first)
     refused = closer.post(address, second)
 
-    assert any("Somebody else has changed this" in sentence for sentence in errors_of(refused))
+    assert any("Somebody else has changed this" in sentence for sentence in form_errors(refused))
     assert Lead.objects.of(ours.organization).get().last_name == "First"
 
 
 def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organization: Organization):
     old = status(organization, "CANCELED")
     data = form_data(
-        owner, url(Status, "add"), name="Called off", role="CANCELED", is_lead_default="on", is_appointment_default="on"
+        owner,
+        admin_url(Status, "add"),
+        name="Called off",
+        role="CANCELED",
+        is_lead_default="on",
+        is_appointment_default="on",
     )
 
-    answer = owner.post(url(Status, "add"), data)
+    answer = owner.post(admin_url(Status, "add"), data)
 
-    assert answer.status_code == 302, errors_of(answer)
+    assert answer.status_code == 302, form_errors(answer)
     old.refresh_from_db()
     assert (old.is_lead_default, Status.objects.of(organization).get(name="Called off").is_lead_default) == (
         False,
@@ -125,50 +132,50 @@ def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organizatio
 
 def test_a_status_that_automatic_moves_need_is_kept(owner: Client, organization: Organization):
     needed = status(organization, "NEW_LEAD")
-    address, before = url(Status, "change", needed.pk), everything(organization)
+    address, before = admin_url(Status, "change", needed.pk), everything(organization)
 
     changed = owner.post(address, form_data(owner, address, type="APPOINTMENT", is_lead_default=""))
-    deleted = owner.post(url(Status, "delete", needed.pk), {"post": "yes"})
+    deleted = owner.post(admin_url(Status, "delete", needed.pk), {"post": "yes"})
 
-    assert any("make another status the default first" in sentence for sentence in errors_of(changed))
-    assert any("make another status the default first" in sentence for sentence in messages_of(deleted))
+    assert any("make another status the default first" in sentence for sentence in form_errors(changed))
+    assert any("make another status the default first" in sentence for sentence in shown_messages(deleted))
     assert everything(organization) == before
 
 
 def test_a_status_in_use_is_kept_and_an_unused_one_goes(owner: Client, ours: Appointment):
     used, unused = status(ours.organization, "FOLLOW_UP"), Status.objects.of(ours.organization).get(name="ours status")
-    address = url(Lead, "change", ours.lead_id)
+    address = admin_url(Lead, "change", ours.lead_id)
     owner.post(address, form_data(owner, address, status=used.pk))
 
-    kept = owner.post(url(Status, "delete", used.pk), {"post": "yes"})
-    owner.post(url(Status, "delete", unused.pk), {"post": "yes"})
+    kept = owner.post(admin_url(Status, "delete", used.pk), {"post": "yes"})
+    owner.post(admin_url(Status, "delete", unused.pk), {"post": "yes"})
 
-    assert any("is in use or was" in sentence for sentence in messages_of(kept))
+    assert any("is in use or was" in sentence for sentence in shown_messages(kept))
     assert set(Status.objects.of(ours.organization).filter(pk__in=[used.pk, unused.pk])) == {used}
 
 
 def test_an_event_type_is_made_and_its_name_is_taken_once(owner: Client, organization: Organization):
     make_event_type(organization, "Strategy call")
 
-    taken = owner.post(url(EventType, "add"), form_data(owner, url(EventType, "add"), name="STRATEGY CALL"))
-    made = owner.post(url(EventType, "add"), form_data(owner, url(EventType, "add"), name="Demo"))
+    taken = owner.post(admin_url(EventType, "add"), form_data(owner, admin_url(EventType, "add"), name="STRATEGY CALL"))
+    made = owner.post(admin_url(EventType, "add"), form_data(owner, admin_url(EventType, "add"), name="Demo"))
 
-    assert errors_of(taken) == ["Another event type has this name."]
+    assert form_errors(taken) == ["Another event type has this name."]
     assert made.status_code == 302
     assert EventType.objects.of(organization).get(name="Demo").provider is None
 
 
 def test_an_event_type_with_calls_is_kept(owner: Client, ours: Appointment):
-    answer = owner.post(url(EventType, "delete", ours.event_type_id), {"post": "yes"})
+    answer = owner.post(admin_url(EventType, "delete", ours.event_type_id), {"post": "yes"})
 
-    assert messages_of(answer) == ["Calls are booked as ours call, so it stays"]
+    assert shown_messages(answer) == ["Calls are booked as ours call, so it stays"]
     assert EventType.objects.of(ours.organization).filter(pk=ours.event_type_id).exists()
 
 
 def test_a_custom_field_is_made_and_its_kind_stays(owner: Client, organization: Organization):
     data = form_data(
         owner,
-        url(CustomField, "add"),
+        admin_url(CustomField, "add"),
         entity="LEAD",
         type="SELECT",
         key="plan",
@@ -176,12 +183,12 @@ def test_a_custom_field_is_made_and_its_kind_stays(owner: Client, organization: 
         options="Gold\nSilver\nGold\n",
     )
 
-    made = owner.post(url(CustomField, "add"), data)
+    made = owner.post(admin_url(CustomField, "add"), data)
     field = CustomField.objects.of(organization).get()
-    address = url(CustomField, "change", field.pk)
+    address = admin_url(CustomField, "change", field.pk)
     owner.post(address, form_data(owner, address, type="TEXT", key="other", label="Tariff"))
 
-    assert made.status_code == 302, errors_of(made)
+    assert made.status_code == 302, form_errors(made)
     field.refresh_from_db()
     assert (field.options, field.type, field.key, field.label) == (["Gold", "Silver"], "SELECT", "plan", "Tariff")
 
@@ -199,9 +206,9 @@ def test_a_bad_custom_field_is_refused(changes: dict, sentence: str, owner: Clie
 
     wanted = {"entity": "LEAD", "key": "plan", "label": "Plan", **changes}
 
-    answer = owner.post(url(CustomField, "add"), form_data(owner, url(CustomField, "add"), **wanted))
+    answer = owner.post(admin_url(CustomField, "add"), form_data(owner, admin_url(CustomField, "add"), **wanted))
 
-    assert errors_of(answer) == [sentence]
+    assert form_errors(answer) == [sentence]
 
 
 def test_what_integrators_send_is_shown_escaped(owner: Client, ours: Appointment):
@@ -211,10 +218,10 @@ def test_what_integrators_send_is_shown_escaped(owner: Client, ours: Appointment
     Lead.objects.of(ours.organization).update(first_name=evil)
 
     addresses = [
-        url(Lead, "changelist"),
-        url(Lead, "change", ours.lead_id),
-        url(Status, "changelist"),
-        url(Appointment, "changelist"),
+        admin_url(Lead, "changelist"),
+        admin_url(Lead, "change", ours.lead_id),
+        admin_url(Status, "changelist"),
+        admin_url(Appointment, "changelist"),
         "/admin/",
     ]
     pages = [owner.get(address).content.decode() for address in addresses]

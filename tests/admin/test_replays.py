@@ -13,7 +13,7 @@ from organizations.models import Membership, Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox.group_runner import run_group
 from pipeline_backend.outbox.models import State
-from tests.admin.worlds import errors_of, messages_of, url
+from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.receiver import Receiver
 from webhooks.models import Delivery, Endpoint, Replay
 from webhooks.queue import DELIVERIES
@@ -39,14 +39,14 @@ def endpoint(ours: Appointment, receiver: Receiver) -> Endpoint:
 
 def part(client: Client, endpoint: Endpoint) -> str:
     """The words of the part of the page that moves."""
-    page = client.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
-    assert page in client.get(url(Endpoint, "change", endpoint.pk)).content.decode()
+    page = client.get(admin_url(Endpoint, "replays", endpoint.pk)).content.decode()
+    assert page in client.get(admin_url(Endpoint, "change", endpoint.pk)).content.decode()
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
 def is_moving(client: Client, endpoint: Endpoint) -> bool:
     """Whether the page looks again by itself."""
-    return "data-moving" in client.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
+    return "data-moving" in client.get(admin_url(Endpoint, "replays", endpoint.pk)).content.decode()
 
 
 def count(endpoint: Endpoint) -> int:
@@ -64,7 +64,7 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(
 ) -> None:
     whole = count(endpoint)
 
-    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
+    owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), EVER)
     asked, was_moving = part(owner, endpoint), is_moving(owner, endpoint)
     receiver.codes = [204, 500, 204]
     run_group(DELIVERIES, endpoint.pk)
@@ -86,7 +86,7 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(
 
 
 def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) -> None:
-    owner.post(url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "types": ["lead.created"]})
+    owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "types": ["lead.created"]})
 
     assert ": lead.created Asked by " in part(owner, endpoint)
     assert part(owner, endpoint).endswith(" 1 delivery: 0 delivered, 1 still to send, 0 failed. 0 of 1")
@@ -96,7 +96,7 @@ def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) ->
 
 
 def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpoint: Endpoint) -> None:
-    owner.post(url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "until_0": "2020-01-02", "until_1": "00:00"})
+    owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "until_0": "2020-01-02", "until_1": "00:00"})
 
     assert " to 2 Jan 2020, 00:00 Asked by " in part(owner, endpoint)
     assert part(owner, endpoint).endswith(" Nothing was missing.")
@@ -104,10 +104,10 @@ def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpo
 
 def test_what_a_later_replay_takes_over_is_told(owner: Client, endpoint: Endpoint) -> None:
     whole = count(endpoint)
-    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
+    owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), EVER)
     Delivery.objects.of(endpoint.organization).update(state=State.DEAD, next_attempt_at=None)
 
-    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
+    owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), EVER)
 
     assert part(owner, endpoint).endswith(
         f" {whole} deliveries: 0 delivered, 0 still to send, 0 failed, {whole} taken over by a later replay. Done."
@@ -119,9 +119,9 @@ def test_all_that_a_filter_finds_is_replayed_and_followed(owner: Client, endpoin
     data = {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0", "select_across": "1"}
     whole = count(endpoint)
 
-    answer = owner.post(url(Delivery, "changelist") + "?state__exact=DEAD", data)
+    answer = owner.post(admin_url(Delivery, "changelist") + "?state__exact=DEAD", data)
 
-    assert messages_of(answer) == [
+    assert shown_messages(answer) == [
         f"{whole} deliveries are on their way; their endpoints' pages tell how far they are."
     ]
     assert part(owner, endpoint).startswith("Chosen in the list Asked by owner@acme.example on ")
@@ -136,8 +136,8 @@ def test_whoever_may_not_change_connections_replays_nothing(
     chosen = Delivery.objects.of(endpoint.organization).first()
     data = {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"}
 
-    assert closer.get(url(Endpoint, "replays", endpoint.pk)).status_code in {302, 403, 404}
-    closer.post(url(Delivery, "changelist"), data)
+    assert closer.get(admin_url(Endpoint, "replays", endpoint.pk)).status_code in {302, 403, 404}
+    closer.post(admin_url(Delivery, "changelist"), data)
 
     assert not Replay.objects.of(endpoint.organization).exists()
 
@@ -147,9 +147,10 @@ def test_nobody_sees_or_replays_a_strangers(owner: Client, endpoint: Endpoint, t
     Delivery.objects.of(theirs.organization).update(state=State.DEAD, next_attempt_at=None)
     chosen = Delivery.objects.of(theirs.organization).first()
 
-    answer = owner.get(url(Endpoint, "replays", theirs_endpoint.pk))
+    answer = owner.get(admin_url(Endpoint, "replays", theirs_endpoint.pk))
     owner.post(
-        url(Delivery, "changelist"), {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"}
+        admin_url(Delivery, "changelist"),
+        {"action": "replay_selected", "_selected_action": str(chosen.pk), "index": "0"},
     )
 
     assert answer.status_code == 404
@@ -169,14 +170,14 @@ def test_a_disabled_endpoint_is_named_as_the_reason(way: str, owner: Client, end
     delivery = Delivery.objects.of(endpoint.organization).first()
 
     if way == "button":
-        answer = owner.post(url(Delivery, "replay", delivery.pk))
+        answer = owner.post(admin_url(Delivery, "replay", delivery.pk))
     else:
         answer = owner.post(
-            url(Delivery, "changelist"),
+            admin_url(Delivery, "changelist"),
             {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
         )
 
-    said = errors_of(answer) if way == "button" else messages_of(answer)
+    said = form_errors(answer) if way == "button" else shown_messages(answer)
     assert said == [REASONS[way]]
     assert not Replay.objects.of(endpoint.organization).exists()
 
@@ -186,9 +187,9 @@ def test_a_long_name_is_cut_and_escaped(owner: Client, endpoint: Endpoint, organ
     person.first_name, person.last_name = "<b>" + "Ada" * 40, "Lovelace" * 15
     person.save()
 
-    owner.post(url(Endpoint, "replay_missed", endpoint.pk), EVER)
+    owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), EVER)
 
-    page = owner.get(url(Endpoint, "replays", endpoint.pk)).content.decode()
+    page = owner.get(admin_url(Endpoint, "replays", endpoint.pk)).content.decode()
     assert "by &lt;b&gt;AdaAda" in page
     assert "<b>" not in page
     assert "Lovelace" * 15 not in page

@@ -11,8 +11,9 @@ from optins.models import OptIn
 from organizations.models import ApiKey, Membership, Organization, Role
 from organizations.services import add_member
 from statuses.models import Status
-from tests.admin.page import form_data
-from tests.admin.worlds import PAGES, errors_of, furnish, signed_in, url
+from tests.admin.forms import form_data
+from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, logged_in_client
+from tests.admin.sample_data import create_sample_data
 from tests.factories import everything, make_member, owner_of
 from webhooks.models import Delivery, Endpoint, Event
 
@@ -43,7 +44,7 @@ RIGHTS = {
 
 
 def test_the_table_names_every_page():
-    assert {page.model for page in PAGES} - set(RIGHTS) == {Membership._meta.get_field("user").related_model}
+    assert {page.model for page in MODEL_ADMINS} - set(RIGHTS) == {Membership._meta.get_field("user").related_model}
 
 
 @pytest.mark.parametrize("role", list(Role))
@@ -51,13 +52,13 @@ def test_the_table_names_every_page():
 def test_a_role_sees_adds_and_changes_what_the_table_says(model: type, role: Role, ours: Appointment):
     organization = ours.organization
     row = organization if model is Organization else model.objects.of(organization).order_by("pk").last()
-    client = signed_in(make_member(organization, "someone@acme.example", role=role))
+    client = logged_in_client(make_member(organization, "someone@acme.example", role=role))
     sees, adds, changes = RIGHTS[model]
 
     seen, added, changed = (
-        client.get(url(model, "changelist")),
-        client.get(url(model, "add")),
-        client.post(url(model, "change", row.pk)),
+        client.get(admin_url(model, "changelist")),
+        client.get(admin_url(model, "add")),
+        client.post(admin_url(model, "change", row.pk)),
     )
 
     assert seen.status_code == (200 if role in sees else 403)
@@ -79,7 +80,7 @@ def test_a_member_who_leaves_loses_access_at_once(closer: Client, host: Membersh
 
     Membership.objects.of(host.organization).filter(pk=host.pk).update(is_active=False)
 
-    assert (before, closer.get("/admin/").status_code, closer.get(url(Lead, "changelist")).status_code) == (
+    assert (before, closer.get("/admin/").status_code, closer.get(admin_url(Lead, "changelist")).status_code) == (
         200,
         302,
         302,
@@ -89,11 +90,11 @@ def test_a_member_who_leaves_loses_access_at_once(closer: Client, host: Membersh
 def test_members_of_an_inactive_organization_lose_access_at_once(owner: Client, organization: Organization):
     Organization.objects.filter(pk=organization.pk).update(is_active=False)
 
-    assert owner.get(url(Lead, "changelist")).status_code == 302
+    assert owner.get(admin_url(Lead, "changelist")).status_code == 302
 
 
 def test_a_superuser_sees_every_organization(operator: Client, ours: Appointment, theirs: Appointment):
-    rows = operator.get(url(Lead, "changelist")).context["cl"].result_list
+    rows = operator.get(admin_url(Lead, "changelist")).context["cl"].result_list
 
     assert {row.organization_id for row in rows} == {ours.organization_id, theirs.organization_id}
 
@@ -101,10 +102,10 @@ def test_a_superuser_sees_every_organization(operator: Client, ours: Appointment
 def test_who_is_in_two_organizations_has_each_ones_role_there(ours: Appointment, theirs: Appointment):
     member = make_member(ours.organization, "two@example.com", role=Role.OWNER)
     add_member(organization=theirs.organization, user=member.user, role=Role.SETTER)
-    client = signed_in(member)
+    client = logged_in_client(member)
 
-    keys, leads = client.get(url(ApiKey, "changelist")), client.get(url(Lead, "changelist"))
-    foreign = client.get(url(ApiKey, "change", ApiKey.objects.of(theirs.organization).first().pk))
+    keys, leads = client.get(admin_url(ApiKey, "changelist")), client.get(admin_url(Lead, "changelist"))
+    foreign = client.get(admin_url(ApiKey, "change", ApiKey.objects.of(theirs.organization).first().pk))
 
     assert {key.organization for key in keys.context["cl"].result_list} == {ours.organization}
     assert {lead.organization for lead in leads.context["cl"].result_list} == {ours.organization, theirs.organization}
@@ -114,20 +115,20 @@ def test_who_is_in_two_organizations_has_each_ones_role_there(ours: Appointment,
 def test_who_is_in_two_organizations_chooses_one_before_adding(ours: Appointment, theirs: Appointment):
     member = make_member(ours.organization, "two@example.com", role=Role.OWNER)
     add_member(organization=theirs.organization, user=member.user, role=Role.OWNER)
-    client, address = signed_in(member), f"{url(Lead, 'add')}?organization={theirs.organization_id}"
+    client, address = logged_in_client(member), f"{admin_url(Lead, 'add')}?organization={theirs.organization_id}"
 
-    asked = client.get(url(Lead, "add")).content.decode()
+    asked = client.get(admin_url(Lead, "add")).content.decode()
     mixed = client.post(address, form_data(client, address, email="new@example.com", setter=ours.host_id))
     made = client.post(address, form_data(client, address, email="new@example.com"))
 
     assert "For which organization?" in asked
-    assert any("Select a valid choice" in sentence for sentence in errors_of(mixed))
+    assert any("Select a valid choice" in sentence for sentence in form_errors(mixed))
     assert made.status_code == 302
     assert Lead.objects.of(theirs.organization).filter(email="new@example.com").exists()
 
 
 def test_a_foreign_organization_cannot_be_chosen(owner: Client, ours: Appointment, theirs: Appointment):
-    address, before = f"{url(Lead, 'add')}?organization={theirs.organization_id}", everything(theirs.organization)
+    address, before = f"{admin_url(Lead, 'add')}?organization={theirs.organization_id}", everything(theirs.organization)
 
     owner.post(address, form_data(owner, address, email="new@example.com", organization=str(theirs.organization_id)))
 
@@ -136,9 +137,9 @@ def test_a_foreign_organization_cannot_be_chosen(owner: Client, ours: Appointmen
 
 
 def test_what_is_done_is_in_the_log_of_the_row(owner: Client, organization: Organization):
-    call = furnish(organization, "ours")
+    call = create_sample_data(organization, "ours")
 
-    owner.post(url(Appointment, "cancel", call.pk), {"notes": "a private reason"})
+    owner.post(admin_url(Appointment, "cancel", call.pk), {"notes": "a private reason"})
 
     entry = LogEntry.objects.get()
     assert (entry.object_id, entry.user, entry.get_change_message()) == (
@@ -146,4 +147,4 @@ def test_what_is_done_is_in_the_log_of_the_row(owner: Client, organization: Orga
         owner_of(organization).user,
         "Cancel the call.",
     )
-    assert b"Cancel the call." in owner.get(url(Appointment, "history", call.pk)).content
+    assert b"Cancel the call." in owner.get(admin_url(Appointment, "history", call.pk)).content

@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization, User
-from tests.admin.worlds import TENANT_PAGES, furnish, url
+from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url
+from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member
 
 PASSWORD = "secret-of-tests"
@@ -62,22 +63,22 @@ def test_a_next_page_elsewhere_is_not_followed(host: Membership):
     assert answer.url == "/admin/"
 
 
-@pytest.mark.parametrize("page", TENANT_PAGES, ids=lambda page: page.opts.label)
+@pytest.mark.parametrize("page", TENANT_MODEL_ADMINS, ids=lambda page: page.opts.label)
 def test_a_list_costs_the_same_with_one_row_and_with_many(page, owner: Client, organization: Organization):
     counts = []
     for word in ("one", "two", "three"):
-        furnish(organization, word)
-        owner.get(url(page.model, "changelist"))
+        create_sample_data(organization, word)
+        owner.get(admin_url(page.model, "changelist"))
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            owner.get(url(page.model, "changelist"))
+            owner.get(admin_url(page.model, "changelist"))
         counts.append(len(queries))
 
     assert counts == [counts[0]] * 3
 
 
-@pytest.mark.parametrize("page", TENANT_PAGES, ids=lambda page: page.opts.label)
+@pytest.mark.parametrize("page", TENANT_MODEL_ADMINS, ids=lambda page: page.opts.label)
 def test_only_services_write(page):
     own = type(page).__dict__
     base = [
@@ -98,7 +99,7 @@ def test_the_first_page_shows_the_next_calls(owner: Client, ours: Appointment, t
 def test_no_page_names_another_host(owner: Client, ours: Appointment):
     pages = [
         owner.get(address).content.decode()
-        for address in ("/admin/", url(Appointment, "changelist"), url(Appointment, "change", ours.pk))
+        for address in ("/admin/", admin_url(Appointment, "changelist"), admin_url(Appointment, "change", ours.pk))
     ]
 
     assert [page for page in pages if 'src="http' in page or 'href="http' in page or "//fonts." in page] == []

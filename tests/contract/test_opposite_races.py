@@ -7,8 +7,8 @@ import pytest
 
 from appointments.models import Appointment, OutcomeChange
 from organizations.models import Membership, Organization
-from tests.admin.page import form_data
-from tests.admin.worlds import errors_of, signed_in, url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import Api
 from tests.contract.test_races import at_once, codes
 from tests.factories import owner_of
@@ -69,8 +69,8 @@ def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_ch
     api: Api, organization: Organization, host: Membership
 ) -> None:
     call = api.book().json()["data"]["id"]
-    address = url(Appointment, "change", call)
-    people = [signed_in(owner_of(organization)), signed_in(host)]
+    address = admin_url(Appointment, "change", call)
+    people = [logged_in_client(owner_of(organization)), logged_in_client(host)]
     roles = ["WON", "LOST", "FOLLOW_UP", "UNQUALIFIED"]
     for round_number in range(ROUNDS):
         wanted = [api.status(roles[(2 * round_number + place) % 4])["id"] for place in (0, 1)]
@@ -86,7 +86,7 @@ def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_ch
 
         assert codes(answers) == {302: 1, 200: 1}
         saved, refused = sorted(answers, key=lambda answer: -answer.status_code)
-        assert any("Somebody else has changed this" in sentence for sentence in errors_of(refused))
+        assert any("Somebody else has changed this" in sentence for sentence in form_errors(refused))
         assert api.appointment(call)["outcome"]["id"] == wanted[answers.index(saved)]
     (events,) = histories(api)
     assert_legal(events, organization)
@@ -96,12 +96,12 @@ def test_of_two_staff_members_who_save_at_the_same_moment_one_is_told_and_one_ch
 def test_a_call_that_an_integrator_cancels_while_staff_move_it_ends_canceled(
     api: Api, organization: Organization
 ) -> None:
-    staff = signed_in(owner_of(organization))
+    staff = logged_in_client(owner_of(organization))
     won = api.status("WON")["id"]
     for number in range(ROUNDS):
         reference = f"ref-{number}"
         call = api.book(external_reference=reference, lead_email=f"{reference}@example.com").json()["data"]["id"]
-        address = url(Appointment, "change", call)
+        address = admin_url(Appointment, "change", call)
         form = form_data(staff, address, outcome=won)
 
         answers = at_once(

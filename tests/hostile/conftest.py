@@ -7,7 +7,8 @@ import pytest
 
 from notifications.models import MailPreference
 from organizations.models import Membership, Organization
-from tests.admin.worlds import furnish, furnish_replays, signed_in
+from tests.admin.pages import logged_in_client
+from tests.admin.sample_data import create_replays, create_sample_data
 from tests.client import Api
 from tests.factories import owner_of
 from tests.hostile import forgetful
@@ -19,8 +20,8 @@ Ask = Callable[[Callable[[], Any]], Any]
 def worlds(organization: Organization, stranger: Organization) -> tuple[Organization, Organization]:
     """Both, with a row in every table."""
     for whose, word in ((organization, "ours"), (stranger, "zyxwv")):
-        furnish(whose, word)
-        furnish_replays(whose)
+        create_sample_data(whose, word)
+        create_replays(whose)
         MailPreference.objects.create(organization=whose, member=Membership.objects.of(whose).first())
     return organization, stranger
 
@@ -35,7 +36,7 @@ def forget(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
 @pytest.fixture(params=["api", "admin"])
 def ask(request: Any, forget: Any, worlds: Any, api: Api, organization: Organization) -> Ask:
     """Do something while Acme's integrator is served, or its owner: the answer's data."""
-    owner = signed_in(owner_of(organization))
+    owner = logged_in_client(owner_of(organization))
 
     def asked(act: Callable[[], Any]) -> Any:
         forget(act)

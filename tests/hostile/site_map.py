@@ -17,7 +17,7 @@ from psycopg import sql
 
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import ApiKey, Membership, Organization, User
-from tests.admin.worlds import PAGES
+from tests.admin.pages import MODEL_ADMINS
 
 TENANT_MODELS: list[Any] = [model for model in apps.get_models() if issubclass(model, TenantModel)]
 
@@ -42,7 +42,8 @@ class Route:
     def page(self) -> Any:
         """The admin page that it belongs to, if any."""
         return next(
-            (page for page in PAGES if f"admin/{page.opts.app_label}/{page.opts.model_name}/" in self.pattern), None
+            (page for page in MODEL_ADMINS if f"admin/{page.opts.app_label}/{page.opts.model_name}/" in self.pattern),
+            None,
         )
 
 

@@ -13,8 +13,8 @@ from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from organizations.services import LastOwner, add_member
 from pipeline_backend.api.exceptions import ValidationFailed
-from tests.admin.page import form_data
-from tests.admin.worlds import errors_of, signed_in, url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import everything, make_member, make_organization, owner_of
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -49,7 +49,7 @@ def rival(first: Membership, second: Membership) -> Iterator[None]:
 def test_a_save_that_the_database_gives_up_is_made_anew():
     organization = make_organization()
     first, second = owner_of(organization), make_member(organization, "olga@acme.example", role=Role.OWNER)
-    client, address = signed_in(first), url(Membership, "change", second.pk)
+    client, address = logged_in_client(first), admin_url(Membership, "change", second.pk)
     data = form_data(client, address, role="SETTER")
 
     with rival(second, first):
@@ -63,7 +63,7 @@ def test_a_save_that_the_database_gives_up_is_made_anew():
 def test_a_row_that_stays_locked_is_told_in_words_and_nothing_is_saved(settings):
     organization = make_organization()
     lead = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com")
-    client, address = signed_in(owner_of(organization)), url(Lead, "change", lead.pk)
+    client, address = logged_in_client(owner_of(organization)), admin_url(Lead, "change", lead.pk)
     client.raise_request_exception = False
     data, before = form_data(client, address, first_name="Ada"), everything(organization)
 
@@ -164,8 +164,8 @@ def test_adding_the_last_owner_again_does_not_demote_them(organization: Organiza
 def test_an_owner_who_cannot_sign_in_is_no_other_owner(organization: Organization):
     owner = owner_of(organization)
     make_member(organization, "gone@acme.example", role=Role.OWNER, is_active=False)
-    client, address = signed_in(owner), url(Membership, "change", owner.pk)
+    client, address = logged_in_client(owner), admin_url(Membership, "change", owner.pk)
 
     answer = client.post(address, form_data(client, address, role="SETTER"))
 
-    assert errors_of(answer) == [f"{owner} is the last active owner; make someone else an owner first"]
+    assert form_errors(answer) == [f"{owner} is the last active owner; make someone else an owner first"]

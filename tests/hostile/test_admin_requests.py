@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization
-from tests.admin.worlds import PAGES, furnish, furnish_replays
+from tests.admin.pages import MODEL_ADMINS
+from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import owner_of
 from tests.hostile.site_map import ADMIN_ROUTES, OTHER_ROUTES, Stranger, enter
 
@@ -26,8 +27,8 @@ OPEN = {
 @pytest.fixture
 def own(organization: Organization) -> Stranger:
     """Acme with one of everything, as something to fill addresses with."""
-    furnish(organization, "ours")
-    furnish_replays(organization)
+    create_sample_data(organization, "ours")
+    create_replays(organization)
     return Stranger(organization)
 
 
@@ -157,8 +158,8 @@ def test_other_addresses_lead_somewhere(db: None):
 def test_a_page_for_every_model_or_a_place_on_one(own: Stranger):
     request = enter(owner_of(own.organization)).get("/admin/").wsgi_request
     call = Appointment.objects.of(own.organization).first()
-    shown = {page.model for page in PAGES} | {
-        inline.model for page in PAGES for inline in [*page.inlines, *page.get_inlines(request, call)]
+    shown = {page.model for page in MODEL_ADMINS} | {
+        inline.model for page in MODEL_ADMINS for inline in [*page.inlines, *page.get_inlines(request, call)]
     }
 
     without = {model.__name__ for model in own.rows if model not in shown}

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 
 from organizations.models import ApiKey, Membership, Organization, Role, User
-from tests.admin.page import form_data
-from tests.admin.worlds import url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url
 from tests.factories import make_member, owner_of
 from tests.hostile.site_map import enter
 
@@ -31,7 +31,7 @@ MORE = {
 
 def sent(client: Any, member: Membership, **fields: str) -> None:
     """The member's own pages, saved by hand with whatever could raise them."""
-    for address in (url(Membership, "change", member.pk), url(User, "change", member.user_id)):
+    for address in (admin_url(Membership, "change", member.pk), admin_url(User, "change", member.user_id)):
         opened = client.get(address)
         known = form_data(client, address) if opened.status_code == 200 else {}
         client.post(address, {**known, **MORE, **fields})
@@ -71,10 +71,10 @@ def test_nobody_gives_a_role_above_their_own(role: Role, organization: Organizat
 
     for wanted in RANKS[RANKS.index(role) + 1 :]:
         client.post(
-            url(Membership, "add"),
+            admin_url(Membership, "add"),
             {"email": f"{wanted}@acme.example", "first_name": "", "last_name": "", "role": wanted},
         )
-        client.post(url(Membership, "change", other.pk), {"role": wanted, "is_active": "on"})
+        client.post(admin_url(Membership, "change", other.pk), {"role": wanted, "is_active": "on"})
 
     above = RANKS[RANKS.index(role) + 1 :]
     held = set(Membership.objects.of(organization).exclude(pk=first.pk).values_list("role", flat=True))
@@ -84,25 +84,30 @@ def test_nobody_gives_a_role_above_their_own(role: Role, organization: Organizat
 def test_who_is_made_inactive_is_out_with_the_next_request(organization: Organization):
     member = make_member(organization, "leaver@acme.example", role=Role.MANAGER)
     client, owner = enter(member), enter(owner_of(organization))
-    address = url(Membership, "change", member.pk)
+    address = admin_url(Membership, "change", member.pk)
     before = client.get("/admin/").status_code
 
     owner.post(address, {name: value for name, value in form_data(owner, address).items() if name != "is_active"})
 
-    assert (before, client.get("/admin/").status_code, client.get(url(ApiKey, "add")).status_code) == (200, 302, 302)
+    assert (before, client.get("/admin/").status_code, client.get(admin_url(ApiKey, "add")).status_code) == (
+        200,
+        302,
+        302,
+    )
 
 
 def test_each_privileged_act_leaves_a_line_that_says_who(organization: Organization):
     owner, member = enter(owner_of(organization)), make_member(organization, "mia@acme.example")
-    owner.post(url(ApiKey, "add"), form_data(owner, url(ApiKey, "add"), name="Zapier"))
+    owner.post(admin_url(ApiKey, "add"), form_data(owner, admin_url(ApiKey, "add"), name="Zapier"))
     key = ApiKey.objects.of(organization).get()
-    owner.post(url(ApiKey, "rotate", key.pk), {"overlap": "1h"})
-    owner.post(url(ApiKey, "revoke", key.pk))
+    owner.post(admin_url(ApiKey, "rotate", key.pk), {"overlap": "1h"})
+    owner.post(admin_url(ApiKey, "revoke", key.pk))
     owner.post(
-        url(Membership, "change", member.pk), form_data(owner, url(Membership, "change", member.pk), role="MANAGER")
+        admin_url(Membership, "change", member.pk),
+        form_data(owner, admin_url(Membership, "change", member.pk), role="MANAGER"),
     )
-    owner.post(url(Membership, "make_password_link", member.pk))
-    owner.post(url(Organization, "connect_slack", organization.pk), {"url": ""})
+    owner.post(admin_url(Membership, "make_password_link", member.pk))
+    owner.post(admin_url(Organization, "connect_slack", organization.pk), {"url": ""})
 
     lines = LogEntry.objects.order_by("id").values_list("content_type__model", "change_message", "user__email")
     assert {who for _, _, who in lines} == {"owner@acme.example"}

@@ -13,7 +13,7 @@ from organizations.admin.users import UserAdmin
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization, User
 from pipeline_backend.admin.organizations import OrganizationAdmin
-from tests.admin.worlds import PAGES, TENANT_PAGES, signed_in, url
+from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, logged_in_client
 from tests.factories import everything, owner_of
 
 by_name: Any = {"ids": lambda page: page.opts.label}
@@ -27,19 +27,23 @@ def owner(worlds: Any, monkeypatch: Any) -> Client:
     monkeypatch.setattr(tenant, "organizations_with_role", lambda request, roles: Organization.objects.all())
     monkeypatch.setattr(tenant, "has_role", lambda *_: True)
     monkeypatch.setattr(
-        tenant.TenantAdmin, "choices_of", lambda self, field, request: field.remote_field.model._default_manager.all()
+        tenant.TenantAdmin,
+        "related_choices",
+        lambda self, field, request: field.remote_field.model._default_manager.all(),
     )
-    monkeypatch.setattr(TenantForm, "offer_active", lambda *_: None)
+    monkeypatch.setattr(TenantForm, "limit_to_active", lambda *_: None)
     for page, model in ((OrganizationAdmin, Organization), (UserAdmin, User)):
         monkeypatch.setattr(page, "get_queryset", lambda self, request, model=model: model.objects.all())
         for right in ("view", "change"):
             monkeypatch.setattr(page, f"has_{right}_permission", lambda *_, **__: True)
-    return signed_in(owner_of(worlds[0]))
+    return logged_in_client(owner_of(worlds[0]))
 
 
 def related_fields() -> list[tuple[str, str, str]]:
     """Every field that points at rows, as autocompletion can be asked about it."""
-    fields = [(page.opts.app_label, page.opts.model_name, field) for page in PAGES for field in page.opts.get_fields()]
+    fields = [
+        (page.opts.app_label, page.opts.model_name, field) for page in MODEL_ADMINS for field in page.opts.get_fields()
+    ]
     return [
         (app, model, field.name)
         for app, model, field in fields
@@ -53,29 +57,29 @@ def shows_nothing_of_theirs(answer: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, **by_name)
+@pytest.mark.parametrize("page", MODEL_ADMINS, **by_name)
 def test_lists_and_searches(page: Any, owner: Client, worlds: Any):
-    answer = owner.get(url(page.model, "changelist"))
+    answer = owner.get(admin_url(page.model, "changelist"))
 
     assert answer.status_code == 200
     assert shows_nothing_of_theirs(answer)
-    if page in TENANT_PAGES:
+    if page in TENANT_MODEL_ADMINS:
         assert {row.organization_id for row in answer.context["cl"].result_list} == {worlds[0].pk}
     if page.search_fields:
-        assert len(owner.get(url(page.model, "changelist"), {"q": "zyxwv"}).context["cl"].result_list) == 0
+        assert len(owner.get(admin_url(page.model, "changelist"), {"q": "zyxwv"}).context["cl"].result_list) == 0
 
 
-@pytest.mark.parametrize("page", TENANT_PAGES, **by_name)
+@pytest.mark.parametrize("page", TENANT_MODEL_ADMINS, **by_name)
 def test_forms_and_what_they_offer(page: Any, owner: Client, worlds: Any):
     model: type[TenantModel] = page.model
     own, theirs = (model.objects.of(whose).first() for whose in worlds)
     before = everything(worlds[1])
 
     answers = [
-        owner.get(url(model, view, *args))
+        owner.get(admin_url(model, view, *args))
         for view, args in (("change", [own.pk]), ("add", []), ("change", [theirs.pk]), ("history", [theirs.pk]))
     ]
-    answers.append(owner.post(url(model, "change", theirs.pk), {"name": "Taken over"}))
+    answers.append(owner.post(admin_url(model, "change", theirs.pk), {"name": "Taken over"}))
 
     assert all(shows_nothing_of_theirs(answer) for answer in answers)
     assert everything(worlds[1]) == before
@@ -96,7 +100,7 @@ def test_the_first_page(owner: Client):
 
 
 def test_a_row_of_another_organization_is_not_done_away_with(owner: Client, worlds: Any):
-    page = next(page for page in TENANT_PAGES if page.opts.model_name == "status")
+    page = next(page for page in TENANT_MODEL_ADMINS if page.opts.model_name == "status")
     theirs = page.model.objects.of(worlds[1]).get(name="zyxwv status")
 
     answer = owner.post(reverse("admin:statuses_status_delete", args=[quote(theirs.pk)]), {"post": "yes"})

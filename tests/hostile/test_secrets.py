@@ -21,8 +21,8 @@ from notifications.models import Notification
 from organizations.models import ApiKey, Organization
 from organizations.services import change_organization
 from pipeline_backend.local.embedded import wheel
-from tests.admin.page import form_data
-from tests.admin.worlds import url
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url
 from tests.client import TIME
 from tests.factories import make_organization, owner_of
 from tests.faults import stack as parts
@@ -70,16 +70,20 @@ class Planted:
             self.keep_key(
                 name,
                 self.owner.post(
-                    url(ApiKey, "add"), form_data(self.owner, url(ApiKey, "add"), name=name, scopes=scopes)
+                    admin_url(ApiKey, "add"), form_data(self.owner, admin_url(ApiKey, "add"), name=name, scopes=scopes)
                 ),
             )
         keys = {key.name: key for key in ApiKey.objects.of(self.organization)}
-        self.keep_key("rotated key", self.owner.post(url(ApiKey, "rotate", keys["first key"].pk), {"overlap": "1h"}))
-        self.owner.post(url(ApiKey, "revoke", keys["key to be revoked"].pk))
-        self.owner.post(url(Endpoint, "add"), form_data(self.owner, url(Endpoint, "add"), url=self.receiver.url))
+        self.keep_key(
+            "rotated key", self.owner.post(admin_url(ApiKey, "rotate", keys["first key"].pk), {"overlap": "1h"})
+        )
+        self.owner.post(admin_url(ApiKey, "revoke", keys["key to be revoked"].pk))
+        self.owner.post(
+            admin_url(Endpoint, "add"), form_data(self.owner, admin_url(Endpoint, "add"), url=self.receiver.url)
+        )
         endpoint = Endpoint.objects.of(self.organization).get()
         self.secrets["webhook secret before its rotation"] = endpoint.secret
-        self.owner.post(url(Endpoint, "rotate_secret", endpoint.pk))
+        self.owner.post(admin_url(Endpoint, "rotate_secret", endpoint.pk))
         self.secrets["webhook secret"] = Endpoint.objects.of(self.organization).get().secret
         change_organization(organization=self.organization, slack_url=f"{self.receiver.url}/{SLACK}")
         self.choose_password()

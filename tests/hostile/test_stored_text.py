@@ -16,7 +16,7 @@ from icalendar import Calendar
 from appointments.models import Appointment
 from notifications.tasks import drain
 from organizations.models import Membership, Organization
-from tests.admin.worlds import TENANT_PAGES, signed_in, url
+from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
 from tests.client import Api
 from tests.factories import make_custom_field, make_member, owner_of
 from tests.hostile.tally import tried
@@ -201,11 +201,11 @@ def test_a_leads_address_fills_in_nothing_but_the_address(
 
 def pages_of(viewer: Client, organization: Organization) -> Iterator[tuple[str, str]]:
     """Every list, row and history that the organization's owner can open."""
-    for page in TENANT_PAGES:
+    for page in TENANT_MODEL_ADMINS:
         model = page.model
-        addresses = [url(model, "changelist")]
+        addresses = [admin_url(model, "changelist")]
         for row in model._base_manager.filter(organization=organization):
-            addresses += [url(model, "change", row.pk), url(model, "history", row.pk)]
+            addresses += [admin_url(model, "change", row.pk), admin_url(model, "history", row.pk)]
         for address in addresses:
             answer = viewer.get(address)
             assert answer.status_code == 200, (address, answer.status_code)
@@ -226,7 +226,7 @@ def test_no_admin_page_runs_it(
         meeting_url="javascript:alert(1)", recording_url="javascript:alert(1)"
     )
 
-    pages = list(pages_of(signed_in(owner_of(organization)), organization))
+    pages = list(pages_of(logged_in_client(owner_of(organization)), organization))
 
     assert len(pages) > 20
     assert [(address, found) for address, page in pages if (found := raw_markup(page))] == []
@@ -234,10 +234,10 @@ def test_no_admin_page_runs_it(
 
 
 def test_the_search_of_the_admin_takes_any_text(api: Api, organization: Organization) -> None:
-    owner = signed_in(owner_of(organization))
-    searched = [page for page in admin.site._registry.values() if page.search_fields and page in TENANT_PAGES]
+    owner = logged_in_client(owner_of(organization))
+    searched = [page for page in admin.site._registry.values() if page.search_fields and page in TENANT_MODEL_ADMINS]
 
     for page in searched:
         for text in [TEXTS["attribute"], TEXTS["sql"], "\x00", "%_\\", "a" * 3_000]:
-            answer = owner.get(url(page.model, "changelist"), {"q": text})
+            answer = owner.get(admin_url(page.model, "changelist"), {"q": text})
             assert (answer.status_code, raw_markup(answer.content.decode())) == (200, []), (page, text)

@@ -13,8 +13,9 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from organizations.models import Organization, Role, User
-from tests.admin.page import FormReader
-from tests.admin.worlds import PAGES, furnish, furnish_replays, url
+from tests.admin.forms import FormParser
+from tests.admin.pages import MODEL_ADMINS, admin_url
+from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import everything, make_member, owner_of
 from tests.hostile.site_map import ADMIN_ROUTES, TENANT_MODELS, Route, Stranger, crossings, enter, undone
 
@@ -66,17 +67,17 @@ class Walk:
 @pytest.fixture
 def ours(organization: Organization) -> Appointment:
     """A call of Acme, which has one of everything."""
-    call = furnish(organization, "ours")
-    furnish_replays(organization)
+    call = create_sample_data(organization, "ours")
+    create_replays(organization)
     return call
 
 
 @pytest.fixture
 def theirs(stranger: Organization) -> Stranger:
     """Globex, which has one of everything, and a log of what its owner did."""
-    call = furnish(stranger, "zyxwv")
-    furnish_replays(stranger)
-    enter(owner_of(stranger)).post(url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"})
+    call = create_sample_data(stranger, "zyxwv")
+    create_replays(stranger)
+    enter(owner_of(stranger)).post(admin_url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"})
     return Stranger(stranger)
 
 
@@ -90,7 +91,7 @@ def walk(request: pytest.FixtureRequest, ours: Appointment, theirs: Stranger) ->
 
 def form_of(answer: Any) -> dict[str, Any]:
     """What a browser would send back from the page's form."""
-    reader = FormReader()
+    reader = FormParser()
     reader.feed(answer.content.decode())
     return {name: value for name, value in reader.data.items() if name != "csrfmiddlewaretoken"}
 
@@ -114,7 +115,7 @@ def asks_for_row(route: Route) -> bool:
 
 def test_the_stranger_has_a_row_of_everything(theirs: Stranger):
     assert [model.__name__ for model, rows in theirs.rows.items() if not rows] == []
-    assert [page.opts.label for page in PAGES if page.model not in theirs.rows] == []
+    assert [page.opts.label for page in MODEL_ADMINS if page.model not in theirs.rows] == []
 
 
 def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
@@ -134,10 +135,10 @@ def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
         if opened and opened.status_code == 200:
             send_by_hand(walk, route.page, opened.wsgi_request.path, opened)
         walk.client.force_login(walk.member.user)  # one of the addresses signs out
-    for page in PAGES:
-        opened = walk.get(url(page.model, "add"))
+    for page in MODEL_ADMINS:
+        opened = walk.get(admin_url(page.model, "add"))
         if opened.status_code == 200:
-            send_by_hand(walk, page, url(page.model, "add"), opened)
+            send_by_hand(walk, page, admin_url(page.model, "add"), opened)
 
 
 def send_by_hand(walk: Walk, page: Any, address: str, opened: Any) -> None:
@@ -159,7 +160,7 @@ def send_by_hand(walk: Walk, page: Any, address: str, opened: Any) -> None:
 
 
 def test_no_list_shows_the_stranger_however_it_is_asked(walk: Walk):
-    for page in PAGES:
+    for page in MODEL_ADMINS:
         related = {
             field.name: walk.stranger.id_of(field.related_model)
             for field in page.opts.fields
@@ -168,18 +169,18 @@ def test_no_list_shows_the_stranger_however_it_is_asked(walk: Walk):
         queries: list[dict[str, str]] = [{}, {"q": "zyxwv"}, {"q": walk.stranger.id_of(page.model)}]
         queries += [{f"{name}__id__exact": id} for name, id in related.items()]
         for query in queries:
-            answer = walk.get(url(page.model, "changelist"), query)
+            answer = walk.get(admin_url(page.model, "changelist"), query)
             if answer.status_code == 403:
                 break
             rows = answer.context["cl"].result_list if answer.context and "cl" in answer.context else []
             if any(str(row.pk) in walk.stranger.ids for row in rows):
                 walk.findings.append(f"{page.opts.label} lists a row of the stranger for {query}")
-        walk.get(url(page.model, "add"), {**related, "organization": walk.stranger.id_of(Organization)})
+        walk.get(admin_url(page.model, "add"), {**related, "organization": walk.stranger.id_of(Organization)})
 
 
 def test_no_action_on_a_selection_reaches_the_stranger(walk: Walk):
-    for page in PAGES:
-        address = url(page.model, "changelist")
+    for page in MODEL_ADMINS:
+        address = admin_url(page.model, "changelist")
         answer = walk.get(address)
         names = page.get_actions(answer.wsgi_request) if answer.status_code == 200 else {}
         for name in names:
@@ -207,5 +208,5 @@ def test_ids_are_escaped_as_the_admin_does(theirs: Stranger):
 
     assert [
         route.with_ids({"object_id": id}) for route in ADMIN_ROUTES if route.name == "organizations_user_change"
-    ] == [url(User, "change", id)]
-    assert quote(id) in url(User, "change", id)
+    ] == [admin_url(User, "change", id)]
+    assert quote(id) in admin_url(User, "change", id)

@@ -12,7 +12,7 @@ import pytest
 
 from organizations.models import Membership, Organization
 from pipeline_backend.web.openapi_views import rendered_schema
-from tests.admin.worlds import furnish, furnish_replays
+from tests.admin.sample_data import create_replays, create_sample_data
 from tests.client import TIME, Api
 from tests.factories import everything, make_api, make_member
 from tests.hostile.site_map import API_ROUTES, Route, Stranger, crossings, undone
@@ -37,8 +37,8 @@ OWN = {
 @pytest.fixture
 def theirs(stranger: Organization) -> Stranger:
     """Globex, which has one of everything."""
-    furnish(stranger, "zyxwv")
-    furnish_replays(stranger)
+    create_sample_data(stranger, "zyxwv")
+    create_replays(stranger)
     make_member(stranger, "sol@zyxwv.example")
     return Stranger(stranger)
 
@@ -46,7 +46,7 @@ def theirs(stranger: Organization) -> Stranger:
 @pytest.fixture
 def ours(organization: Organization) -> Api:
     """Acme's integrator, who has one of everything, and no limit in the way."""
-    furnish(organization, "ours")
+    create_sample_data(organization, "ours")
     organization.rate_limit_per_minute = 1_000_000
     organization.save()
     return make_api(organization)

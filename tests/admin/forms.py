@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 
-class FormReader(HTMLParser):
+class FormParser(HTMLParser):
     """The controls of the page's main form: the one whose id ends in `_form`, or whose method is post."""
 
     def __init__(self) -> None:
@@ -53,6 +53,6 @@ def form_data(client: Client, address: str, **changes: Any) -> dict[str, Any]:
     """What a browser would send back from the form at the address, with changes."""
     answer = client.get(address)
     assert answer.status_code == 200, (answer.status_code, answer.headers)
-    reader = FormReader()
+    reader = FormParser()
     reader.feed(answer.content.decode())
     return {name: value for name, value in reader.data.items() if name != "csrfmiddlewaretoken"} | changes
