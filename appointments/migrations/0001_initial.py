@@ -10,500 +10,197 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("leads", "0001_initial"),
-        ("organizations", "0001_initial"),
-        ("statuses", "0001_initial"),
+        ('leads', '0001_initial'),
+        ('organizations', '0001_initial'),
+        ('statuses', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="EventType",
+            name='EventType',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("name", models.CharField(max_length=255)),
-                (
-                    "call_category",
-                    models.CharField(
-                        choices=[
-                            ("SALES_CALL", "Sales call"),
-                            ("COACHING_CALL", "Coaching call"),
-                            ("TRIAGE_CALL", "Triage call"),
-                        ],
-                        default="SALES_CALL",
-                        max_length=20,
-                    ),
-                ),
-                (
-                    "provider",
-                    models.CharField(
-                        blank=True,
-                        choices=[
-                            ("SCHEDULER_A", "Scheduler A"),
-                            ("SCHEDULER_B", "Scheduler B"),
-                            ("SCHEDULER_C", "Scheduler C"),
-                        ],
-                        max_length=20,
-                        null=True,
-                    ),
-                ),
-                (
-                    "owner_name",
-                    models.CharField(blank=True, max_length=255, null=True, verbose_name="owner at the provider"),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=255)),
+                ('call_category', models.CharField(choices=[('SALES_CALL', 'Sales call'), ('COACHING_CALL', 'Coaching call'), ('TRIAGE_CALL', 'Triage call')], default='SALES_CALL', max_length=20)),
+                ('provider', models.CharField(blank=True, choices=[('SCHEDULER_A', 'Scheduler A'), ('SCHEDULER_B', 'Scheduler B'), ('SCHEDULER_C', 'Scheduler C')], max_length=20, null=True)),
+                ('owner_name', models.CharField(blank=True, max_length=255, null=True, verbose_name='owner at the provider')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["name"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['name'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Appointment",
+            name='Appointment',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                ("utm_source", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_medium", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_campaign", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_content", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_term", models.CharField(blank=True, max_length=255, null=True)),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("schedule_time", pipeline_backend.db.timestamps.MillisecondDateTimeField()),
-                (
-                    "call_category",
-                    models.CharField(
-                        choices=[
-                            ("SALES_CALL", "Sales call"),
-                            ("COACHING_CALL", "Coaching call"),
-                            ("TRIAGE_CALL", "Triage call"),
-                        ],
-                        default="SALES_CALL",
-                        max_length=20,
-                    ),
-                ),
-                ("meeting_url", models.CharField(blank=True, max_length=2048, null=True, verbose_name="meeting URL")),
-                (
-                    "recording_url",
-                    models.CharField(blank=True, max_length=2048, null=True, verbose_name="recording URL"),
-                ),
-                ("no_show", models.BooleanField(default=False, editable=False, verbose_name="no-show")),
-                (
-                    "source",
-                    models.CharField(
-                        choices=[
-                            ("SCHEDULER_A", "Scheduler A"),
-                            ("SCHEDULER_B", "Scheduler B"),
-                            ("SCHEDULER_C", "Scheduler C"),
-                            ("MANUAL", "Manual"),
-                        ],
-                        default="MANUAL",
-                        editable=False,
-                        max_length=20,
-                    ),
-                ),
-                ("external_reference", models.CharField(blank=True, editable=False, max_length=255, null=True)),
-                ("custom_values", models.JSONField(blank=True, default=dict, editable=False)),
-                ("invitation_sequence", models.PositiveIntegerField(default=0, editable=False)),
-                (
-                    "updated_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "first_source",
-                    models.ForeignKey(
-                        db_index=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="leads.source",
-                    ),
-                ),
-                (
-                    "host",
-                    models.ForeignKey(
-                        blank=True,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.membership",
-                    ),
-                ),
-                (
-                    "last_source",
-                    models.ForeignKey(
-                        db_index=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="leads.source",
-                    ),
-                ),
-                (
-                    "lead",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="appointments",
-                        to="leads.lead",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "outcome",
-                    models.ForeignKey(
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="statuses.status",
-                    ),
-                ),
-                (
-                    "setter",
-                    models.ForeignKey(
-                        blank=True,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.membership",
-                    ),
-                ),
-                (
-                    "triager",
-                    models.ForeignKey(
-                        blank=True,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.membership",
-                    ),
-                ),
-                (
-                    "event_type",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="appointments.eventtype",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('utm_source', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_medium', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_campaign', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_content', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_term', models.CharField(blank=True, max_length=255, null=True)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('schedule_time', pipeline_backend.db.timestamps.MillisecondDateTimeField()),
+                ('call_category', models.CharField(choices=[('SALES_CALL', 'Sales call'), ('COACHING_CALL', 'Coaching call'), ('TRIAGE_CALL', 'Triage call')], default='SALES_CALL', max_length=20)),
+                ('meeting_url', models.CharField(blank=True, max_length=2048, null=True, verbose_name='meeting URL')),
+                ('recording_url', models.CharField(blank=True, max_length=2048, null=True, verbose_name='recording URL')),
+                ('no_show', models.BooleanField(default=False, editable=False, verbose_name='no-show')),
+                ('source', models.CharField(choices=[('SCHEDULER_A', 'Scheduler A'), ('SCHEDULER_B', 'Scheduler B'), ('SCHEDULER_C', 'Scheduler C'), ('MANUAL', 'Manual')], default='MANUAL', editable=False, max_length=20)),
+                ('external_reference', models.CharField(blank=True, editable=False, max_length=255, null=True)),
+                ('custom_values', models.JSONField(blank=True, default=dict, editable=False)),
+                ('invitation_sequence', models.PositiveIntegerField(default=0, editable=False)),
+                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('first_source', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leads.source')),
+                ('host', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.membership')),
+                ('last_source', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leads.source')),
+                ('lead', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='appointments', to='leads.lead')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('outcome', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
+                ('setter', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.membership')),
+                ('triager', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.membership')),
+                ('event_type', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='appointments.eventtype')),
             ],
             options={
-                "ordering": ["-schedule_time", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['-schedule_time', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Note",
+            name='Note',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "actor_kind",
-                    models.CharField(
-                        choices=[("STAFF", "Staff member"), ("API_KEY", "API key"), ("SYSTEM", "System")],
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("actor_id", models.CharField(blank=True, editable=False, max_length=64)),
-                ("actor_name", models.CharField(blank=True, editable=False, max_length=600, verbose_name="by")),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("note", models.TextField(max_length=10000)),
-                (
-                    "appointment",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="notes",
-                        to="appointments.appointment",
-                    ),
-                ),
-                (
-                    "mention_users",
-                    models.ManyToManyField(
-                        blank=True, related_name="mentioned_in", to="organizations.membership", verbose_name="mentions"
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
+                ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
+                ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('note', models.TextField(max_length=10000)),
+                ('appointment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='notes', to='appointments.appointment')),
+                ('mention_users', models.ManyToManyField(blank=True, related_name='mentioned_in', to='organizations.membership', verbose_name='mentions')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="OutcomeChange",
+            name='OutcomeChange',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "actor_kind",
-                    models.CharField(
-                        choices=[("STAFF", "Staff member"), ("API_KEY", "API key"), ("SYSTEM", "System")],
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("actor_id", models.CharField(blank=True, editable=False, max_length=64)),
-                ("actor_name", models.CharField(blank=True, editable=False, max_length=600, verbose_name="by")),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "appointment",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="outcome_changes",
-                        to="appointments.appointment",
-                    ),
-                ),
-                (
-                    "from_status",
-                    models.ForeignKey(
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="statuses.status",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "to_status",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="statuses.status",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
+                ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
+                ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('appointment', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='outcome_changes', to='appointments.appointment')),
+                ('from_status', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('to_status', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="CallAnalysis",
+            name='CallAnalysis',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("call_analysis_call_id", models.CharField(max_length=255, verbose_name="call ID")),
-                ("ai_generated_title", models.CharField(max_length=255, verbose_name="title")),
-                ("ai_rationale", models.TextField(max_length=10000, verbose_name="rationale")),
-                ("ai_suggested_outcome", models.CharField(max_length=255, verbose_name="suggested outcome")),
-                (
-                    "ai_confidence_score",
-                    models.FloatField(
-                        validators=[
-                            django.core.validators.MinValueValidator(0),
-                            django.core.validators.MaxValueValidator(1),
-                        ],
-                        verbose_name="confidence",
-                    ),
-                ),
-                (
-                    "appointment",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="call_analysis",
-                        to="appointments.appointment",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('call_analysis_call_id', models.CharField(max_length=255, verbose_name='call ID')),
+                ('ai_generated_title', models.CharField(max_length=255, verbose_name='title')),
+                ('ai_rationale', models.TextField(max_length=10000, verbose_name='rationale')),
+                ('ai_suggested_outcome', models.CharField(max_length=255, verbose_name='suggested outcome')),
+                ('ai_confidence_score', models.FloatField(validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='confidence')),
+                ('appointment', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='call_analysis', to='appointments.appointment')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "verbose_name_plural": "call analyses",
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("ai_confidence_score__gte", 0), ("ai_confidence_score__lte", 1)),
-                        name="confidence_is_from_0_to_1",
-                    )
-                ],
+                'verbose_name_plural': 'call analyses',
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'constraints': [models.CheckConstraint(condition=models.Q(('ai_confidence_score__gte', 0), ('ai_confidence_score__lte', 1)), name='confidence_is_from_0_to_1')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.AddConstraint(
-            model_name="eventtype",
-            constraint=models.UniqueConstraint(
-                models.F("organization"), django.db.models.functions.text.Lower("name"), name="one_event_type_per_name"
-            ),
+            model_name='eventtype',
+            constraint=models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('name'), name='one_event_type_per_name'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "-created_at", "-id"], name="appointment_newest"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='appointment_newest'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "-updated_at", "-id"], name="appointment_updated"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', '-updated_at', '-id'], name='appointment_updated'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "-schedule_time", "-id"], name="appointment_scheduled"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', '-schedule_time', '-id'], name='appointment_scheduled'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["lead", "-schedule_time"], name="appointment_of_lead"),
+            model_name='appointment',
+            index=models.Index(fields=['lead', '-schedule_time'], name='appointment_of_lead'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "host", "-created_at", "-id"], name="appointment_host"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', 'host', '-created_at', '-id'], name='appointment_host'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "setter", "-created_at", "-id"], name="appointment_setter"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', 'setter', '-created_at', '-id'], name='appointment_setter'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "triager", "-created_at", "-id"], name="appointment_triager"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', 'triager', '-created_at', '-id'], name='appointment_triager'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(fields=["organization", "outcome", "-created_at", "-id"], name="appointment_outcome"),
+            model_name='appointment',
+            index=models.Index(fields=['organization', 'outcome', '-created_at', '-id'], name='appointment_outcome'),
         ),
         migrations.AddIndex(
-            model_name="appointment",
-            index=models.Index(
-                fields=["organization", "call_category", "-created_at", "-id"], name="appointment_category"
-            ),
+            model_name='appointment',
+            index=models.Index(fields=['organization', 'call_category', '-created_at', '-id'], name='appointment_category'),
         ),
         migrations.AddConstraint(
-            model_name="appointment",
-            constraint=models.UniqueConstraint(
-                models.F("organization"),
-                models.F("source"),
-                models.F("external_reference"),
-                name="one_appointment_per_reference_and_source",
-            ),
+            model_name='appointment',
+            constraint=models.UniqueConstraint(models.F('organization'), models.F('source'), models.F('external_reference'), name='one_appointment_per_reference_and_source'),
         ),
         migrations.AddIndex(
-            model_name="note",
-            index=models.Index(fields=["appointment", "-created_at", "-id"], name="note_newest"),
+            model_name='note',
+            index=models.Index(fields=['appointment', '-created_at', '-id'], name='note_newest'),
         ),
         migrations.AddIndex(
-            model_name="outcomechange",
-            index=models.Index(fields=["appointment", "-created_at"], name="appointment_history"),
+            model_name='outcomechange',
+            index=models.Index(fields=['appointment', '-created_at'], name='appointment_history'),
         ),
     ]

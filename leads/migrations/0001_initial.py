@@ -11,341 +11,134 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("organizations", "0001_initial"),
-        ("statuses", "0001_initial"),
+        ('organizations', '0001_initial'),
+        ('statuses', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Source",
+            name='Source',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("name", models.CharField(max_length=255)),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=255)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["name"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['name'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Lead",
+            name='Lead',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("email", models.EmailField(max_length=254)),
-                ("first_name", models.CharField(blank=True, max_length=255)),
-                ("last_name", models.CharField(blank=True, max_length=255)),
-                ("phone_e164", models.CharField(blank=True, max_length=16, null=True, verbose_name="phone")),
-                ("phone_country", models.CharField(blank=True, editable=False, max_length=2, null=True)),
-                ("next_touch_point_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
-                (
-                    "next_touch_point_type",
-                    models.CharField(
-                        blank=True,
-                        choices=[
-                            ("APPOINTMENT", "Appointment"),
-                            ("CALL", "Call"),
-                            ("EMAIL", "E-mail"),
-                            ("SMS", "SMS"),
-                            ("FOLLOW_UP", "Follow-up"),
-                            ("OTHER", "Other"),
-                        ],
-                        max_length=12,
-                        null=True,
-                    ),
-                ),
-                ("custom_values", models.JSONField(blank=True, default=dict, editable=False)),
-                (
-                    "updated_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "setter",
-                    models.ForeignKey(
-                        blank=True,
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.membership",
-                    ),
-                ),
-                (
-                    "status",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="statuses.status",
-                    ),
-                ),
-                (
-                    "first_source",
-                    models.ForeignKey(
-                        db_index=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="leads.source",
-                    ),
-                ),
-                (
-                    "last_source",
-                    models.ForeignKey(
-                        db_index=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="leads.source",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('email', models.EmailField(max_length=254)),
+                ('first_name', models.CharField(blank=True, max_length=255)),
+                ('last_name', models.CharField(blank=True, max_length=255)),
+                ('phone_e164', models.CharField(blank=True, max_length=16, null=True, verbose_name='phone')),
+                ('phone_country', models.CharField(blank=True, editable=False, max_length=2, null=True)),
+                ('next_touch_point_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
+                ('next_touch_point_type', models.CharField(blank=True, choices=[('APPOINTMENT', 'Appointment'), ('CALL', 'Call'), ('EMAIL', 'E-mail'), ('SMS', 'SMS'), ('FOLLOW_UP', 'Follow-up'), ('OTHER', 'Other')], max_length=12, null=True)),
+                ('custom_values', models.JSONField(blank=True, default=dict, editable=False)),
+                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('setter', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.membership')),
+                ('status', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
+                ('first_source', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leads.source')),
+                ('last_source', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leads.source')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="CustomField",
+            name='CustomField',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "entity",
-                    models.CharField(
-                        choices=[("LEAD", "Leads"), ("APPOINTMENT", "Appointments")],
-                        max_length=12,
-                        verbose_name="belongs to",
-                    ),
-                ),
-                (
-                    "key",
-                    models.CharField(
-                        help_text="How integrations know it.",
-                        max_length=64,
-                        validators=[
-                            django.core.validators.RegexValidator(
-                                "^[a-z][a-z0-9_]*\\Z", "must be lower-case letters, digits and _"
-                            )
-                        ],
-                    ),
-                ),
-                ("label", models.CharField(help_text="How people know it.", max_length=255)),
-                (
-                    "type",
-                    models.CharField(
-                        choices=[
-                            ("TEXT", "Text"),
-                            ("NUMBER", "Number"),
-                            ("BOOLEAN", "Yes or no"),
-                            ("DATE", "Date"),
-                            ("SELECT", "Choice"),
-                        ],
-                        default="TEXT",
-                        max_length=8,
-                    ),
-                ),
-                (
-                    "options",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(max_length=255),
-                        blank=True,
-                        default=list,
-                        help_text="For a choice: its options, comma-separated.",
-                        size=None,
-                    ),
-                ),
-                ("position", models.PositiveIntegerField(default=0)),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('entity', models.CharField(choices=[('LEAD', 'Leads'), ('APPOINTMENT', 'Appointments')], max_length=12, verbose_name='belongs to')),
+                ('key', models.CharField(help_text='How integrations know it.', max_length=64, validators=[django.core.validators.RegexValidator('^[a-z][a-z0-9_]*\\Z', 'must be lower-case letters, digits and _')])),
+                ('label', models.CharField(help_text='How people know it.', max_length=255)),
+                ('type', models.CharField(choices=[('TEXT', 'Text'), ('NUMBER', 'Number'), ('BOOLEAN', 'Yes or no'), ('DATE', 'Date'), ('SELECT', 'Choice')], default='TEXT', max_length=8)),
+                ('options', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=255), blank=True, default=list, help_text='For a choice: its options, comma-separated.', size=None)),
+                ('position', models.PositiveIntegerField(default=0)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["entity", "position", "key"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "constraints": [
-                    models.UniqueConstraint(
-                        models.F("organization"), models.F("entity"), models.F("key"), name="one_custom_field_per_key"
-                    )
-                ],
+                'ordering': ['entity', 'position', 'key'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'constraints': [models.UniqueConstraint(models.F('organization'), models.F('entity'), models.F('key'), name='one_custom_field_per_key')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="LeadStatusChange",
+            name='LeadStatusChange',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "actor_kind",
-                    models.CharField(
-                        choices=[("STAFF", "Staff member"), ("API_KEY", "API key"), ("SYSTEM", "System")],
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("actor_id", models.CharField(blank=True, editable=False, max_length=64)),
-                ("actor_name", models.CharField(blank=True, editable=False, max_length=600, verbose_name="by")),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "from_status",
-                    models.ForeignKey(
-                        db_index=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="statuses.status",
-                    ),
-                ),
-                (
-                    "lead",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="status_changes",
-                        to="leads.lead",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "to_status",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="statuses.status",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
+                ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
+                ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('from_status', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
+                ('lead', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='status_changes', to='leads.lead')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('to_status', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
             ],
             options={
-                "verbose_name": "status change",
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "indexes": [models.Index(fields=["lead", "-created_at"], name="lead_history")],
+                'verbose_name': 'status change',
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'indexes': [models.Index(fields=['lead', '-created_at'], name='lead_history')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.AddConstraint(
-            model_name="source",
-            constraint=models.UniqueConstraint(
-                models.F("organization"), django.db.models.functions.text.Lower("name"), name="one_source_per_name"
-            ),
+            model_name='source',
+            constraint=models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('name'), name='one_source_per_name'),
         ),
         migrations.AddIndex(
-            model_name="lead",
-            index=models.Index(fields=["organization", "-created_at", "-id"], name="lead_newest"),
+            model_name='lead',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='lead_newest'),
         ),
         migrations.AddIndex(
-            model_name="lead",
-            index=models.Index(fields=["organization", "-updated_at", "-id"], name="lead_updated"),
+            model_name='lead',
+            index=models.Index(fields=['organization', '-updated_at', '-id'], name='lead_updated'),
         ),
         migrations.AddIndex(
-            model_name="lead",
-            index=models.Index(fields=["organization", "status", "-created_at", "-id"], name="lead_status"),
+            model_name='lead',
+            index=models.Index(fields=['organization', 'status', '-created_at', '-id'], name='lead_status'),
         ),
         migrations.AddIndex(
-            model_name="lead",
-            index=models.Index(fields=["organization", "setter", "-created_at", "-id"], name="lead_setter"),
+            model_name='lead',
+            index=models.Index(fields=['organization', 'setter', '-created_at', '-id'], name='lead_setter'),
         ),
         migrations.AddConstraint(
-            model_name="lead",
-            constraint=models.UniqueConstraint(
-                models.F("organization"), django.db.models.functions.text.Lower("email"), name="one_lead_per_email"
-            ),
+            model_name='lead',
+            constraint=models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('email'), name='one_lead_per_email'),
         ),
     ]

@@ -10,166 +10,59 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("organizations", "0001_initial"),
+        ('organizations', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="MailPreference",
+            name='MailPreference',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "member",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        primary_key=True,
-                        related_name="mail_preference",
-                        serialize=False,
-                        to="organizations.membership",
-                    ),
-                ),
-                (
-                    "muted",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(
-                            choices=[
-                                ("CALL_BOOKED", "Call Booked"),
-                                ("CALL_RESCHEDULED", "Call Rescheduled"),
-                                ("CALL_CANCELED", "Call Canceled"),
-                                ("ENDPOINTS_FAILING", "Webhook endpoints need you"),
-                            ],
-                            max_length=20,
-                        ),
-                        blank=True,
-                        default=list,
-                        size=None,
-                        verbose_name="no mails about",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('member', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='mail_preference', serialize=False, to='organizations.membership')),
+                ('muted', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('CALL_BOOKED', 'Call Booked'), ('CALL_RESCHEDULED', 'Call Rescheduled'), ('CALL_CANCELED', 'Call Canceled'), ('ENDPOINTS_FAILING', 'Webhook endpoints need you')], max_length=20), blank=True, default=list, size=None, verbose_name='no mails about')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Notification",
+            name='Notification',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("PENDING", "Pending"),
-                            ("DONE", "Delivered"),
-                            ("DEAD", "Dead"),
-                            ("CANCELED", "Canceled"),
-                        ],
-                        default="PENDING",
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("attempts", models.PositiveIntegerField(default=0, editable=False)),
-                ("claims", models.PositiveIntegerField(default=0, editable=False)),
-                (
-                    "next_attempt_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False, null=True
-                    ),
-                ),
-                ("lease_token", models.UUIDField(editable=False, null=True)),
-                ("last_error", models.CharField(blank=True, editable=False, max_length=40)),
-                ("finished_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ("is_replay", models.BooleanField(default=False, editable=False)),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[
-                            ("CALL_BOOKED", "Call Booked"),
-                            ("CALL_RESCHEDULED", "Call Rescheduled"),
-                            ("CALL_CANCELED", "Call Canceled"),
-                            ("ENDPOINTS_FAILING", "Webhook endpoints need you"),
-                        ],
-                        editable=False,
-                        max_length=20,
-                    ),
-                ),
-                (
-                    "medium",
-                    models.CharField(
-                        choices=[("EMAIL", "E-mail"), ("SLACK", "Slack")], default="EMAIL", editable=False, max_length=8
-                    ),
-                ),
-                ("facts", models.JSONField(editable=False)),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "recipient",
-                    models.ForeignKey(
-                        editable=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="organizations.membership",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
+                ('claims', models.PositiveIntegerField(default=0, editable=False)),
+                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('lease_token', models.UUIDField(editable=False, null=True)),
+                ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
+                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('is_replay', models.BooleanField(default=False, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('kind', models.CharField(choices=[('CALL_BOOKED', 'Call Booked'), ('CALL_RESCHEDULED', 'Call Rescheduled'), ('CALL_CANCELED', 'Call Canceled'), ('ENDPOINTS_FAILING', 'Webhook endpoints need you')], editable=False, max_length=20)),
+                ('medium', models.CharField(choices=[('EMAIL', 'E-mail'), ('SLACK', 'Slack')], default='EMAIL', editable=False, max_length=8)),
+                ('facts', models.JSONField(editable=False)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('recipient', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='organizations.membership')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "indexes": [
-                    models.Index(
-                        condition=models.Q(("state", "PENDING")),
-                        fields=["organization", "medium", "next_attempt_at"],
-                        name="notification_due",
-                    ),
-                    models.Index(fields=["organization", "-created_at", "-id"], name="notification_newest"),
-                ],
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'indexes': [models.Index(condition=models.Q(('state', 'PENDING')), fields=['organization', 'medium', 'next_attempt_at'], name='notification_due'), models.Index(fields=['organization', '-created_at', '-id'], name='notification_newest')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
     ]

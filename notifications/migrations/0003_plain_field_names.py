@@ -4,39 +4,40 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("notifications", "0002_second_wall"),
+        ('notifications', '0002_second_wall'),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name="notification",
-            name="attempts",
-            field=models.PositiveIntegerField(db_column="attempts", default=0, editable=False, verbose_name="attempts"),
+            model_name='notification',
+            name='attempts',
+            field=models.PositiveIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts'),
         ),
         migrations.RenameField(
-            model_name="notification",
-            old_name="attempts",
-            new_name="attempt_count",
+            model_name='notification',
+            old_name='attempts',
+            new_name='attempt_count',
         ),
         migrations.AlterField(
-            model_name="notification",
-            name="claims",
-            field=models.PositiveIntegerField(db_column="claims", default=0, editable=False, verbose_name="claims"),
+            model_name='notification',
+            name='claims',
+            field=models.PositiveIntegerField(db_column='claims', default=0, editable=False, verbose_name='claims'),
         ),
         migrations.RenameField(
-            model_name="notification",
-            old_name="claims",
-            new_name="claim_count",
+            model_name='notification',
+            old_name='claims',
+            new_name='claim_count',
         ),
         migrations.AlterField(
-            model_name="notification",
-            name="facts",
-            field=models.JSONField(db_column="facts", editable=False),
+            model_name='notification',
+            name='facts',
+            field=models.JSONField(db_column='facts', editable=False),
         ),
         migrations.RenameField(
-            model_name="notification",
-            old_name="facts",
-            new_name="context",
+            model_name='notification',
+            old_name='facts',
+            new_name='context',
         ),
     ]

@@ -8,158 +8,84 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("leads", "0001_initial"),
-        ("organizations", "0001_initial"),
+        ('leads', '0001_initial'),
+        ('organizations', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="OptIn",
+            name='OptIn',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                ("utm_source", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_medium", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_campaign", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_content", models.CharField(blank=True, max_length=255, null=True)),
-                ("utm_term", models.CharField(blank=True, max_length=255, null=True)),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "source",
-                    models.CharField(
-                        choices=[
-                            ("SCHEDULER_A", "Scheduler A"),
-                            ("SCHEDULER_B", "Scheduler B"),
-                            ("SCHEDULER_C", "Scheduler C"),
-                            ("MANUAL", "Manual"),
-                            ("FORMBUILDER_A", "Form builder A"),
-                            ("WEBINAR", "Webinar"),
-                            ("NEWSLETTER", "Newsletter"),
-                            ("LANDING_PAGE", "Landing page"),
-                            ("OTHER", "Other"),
-                        ],
-                        max_length=20,
-                    ),
-                ),
-                ("provider_form_id", models.CharField(blank=True, max_length=255, null=True)),
-                ("provider_form_name", models.CharField(blank=True, max_length=255, null=True)),
-                ("external_reference", models.CharField(blank=True, max_length=255, null=True)),
-                ("referrer", models.CharField(blank=True, max_length=2048, null=True)),
-                ("landing_page", models.CharField(blank=True, max_length=2048, null=True)),
-                (
-                    "lead",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="opt_ins",
-                        to="leads.lead",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('utm_source', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_medium', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_campaign', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_content', models.CharField(blank=True, max_length=255, null=True)),
+                ('utm_term', models.CharField(blank=True, max_length=255, null=True)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('source', models.CharField(choices=[('SCHEDULER_A', 'Scheduler A'), ('SCHEDULER_B', 'Scheduler B'), ('SCHEDULER_C', 'Scheduler C'), ('MANUAL', 'Manual'), ('FORMBUILDER_A', 'Form builder A'), ('WEBINAR', 'Webinar'), ('NEWSLETTER', 'Newsletter'), ('LANDING_PAGE', 'Landing page'), ('OTHER', 'Other')], max_length=20)),
+                ('provider_form_id', models.CharField(blank=True, max_length=255, null=True)),
+                ('provider_form_name', models.CharField(blank=True, max_length=255, null=True)),
+                ('external_reference', models.CharField(blank=True, max_length=255, null=True)),
+                ('referrer', models.CharField(blank=True, max_length=2048, null=True)),
+                ('landing_page', models.CharField(blank=True, max_length=2048, null=True)),
+                ('lead', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='opt_ins', to='leads.lead')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "verbose_name": "opt-in",
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'verbose_name': 'opt-in',
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="QuestionAnswer",
+            name='QuestionAnswer',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("question", models.TextField(max_length=10000)),
-                ("answer", models.TextField(blank=True, max_length=10000, null=True)),
-                ("position", models.PositiveIntegerField()),
-                (
-                    "opt_in",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="question_answers",
-                        to="optins.optin",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('question', models.TextField(max_length=10000)),
+                ('answer', models.TextField(blank=True, max_length=10000, null=True)),
+                ('position', models.PositiveIntegerField()),
+                ('opt_in', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='question_answers', to='optins.optin')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["position"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['position'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.AddIndex(
-            model_name="optin",
-            index=models.Index(fields=["organization", "-created_at", "-id"], name="opt_in_newest"),
+            model_name='optin',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='opt_in_newest'),
         ),
         migrations.AddIndex(
-            model_name="optin",
-            index=models.Index(fields=["organization", "source", "-created_at", "-id"], name="opt_in_source"),
+            model_name='optin',
+            index=models.Index(fields=['organization', 'source', '-created_at', '-id'], name='opt_in_source'),
         ),
         migrations.AddIndex(
-            model_name="optin",
-            index=models.Index(fields=["lead", "-created_at", "-id"], name="opt_in_of_lead"),
+            model_name='optin',
+            index=models.Index(fields=['lead', '-created_at', '-id'], name='opt_in_of_lead'),
         ),
         migrations.AddConstraint(
-            model_name="optin",
-            constraint=models.UniqueConstraint(
-                models.F("organization"),
-                models.F("source"),
-                models.F("external_reference"),
-                name="one_opt_in_per_reference_and_source",
-            ),
+            model_name='optin',
+            constraint=models.UniqueConstraint(models.F('organization'), models.F('source'), models.F('external_reference'), name='one_opt_in_per_reference_and_source'),
         ),
         migrations.AddConstraint(
-            model_name="questionanswer",
-            constraint=models.UniqueConstraint(
-                models.F("opt_in"), models.F("position"), name="one_answer_per_position"
-            ),
+            model_name='questionanswer',
+            constraint=models.UniqueConstraint(models.F('opt_in'), models.F('position'), name='one_answer_per_position'),
         ),
     ]

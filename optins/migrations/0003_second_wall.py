@@ -4,17 +4,18 @@ from organizations.migrations._row_level_security import composite_foreign_keys,
 
 
 class Migration(migrations.Migration):
+
     atomic = False  # indexes are built beside those who write, and each step is one of its own
 
     dependencies = [
-        ("optins", "0002_counted"),
-        ("leads", "0004_second_wall"),
+        ('optins', '0002_counted'),
+        ('leads', '0004_second_wall'),
     ]
 
     operations = [
-        *enable_rls("optins_optin"),
-        *enable_rls("optins_questionanswer"),
-        unique_with_organization("optins_optin"),
-        *composite_foreign_keys("optins_optin", lead_id="leads_lead"),
-        *composite_foreign_keys("optins_questionanswer", opt_in_id="optins_optin"),
+        *enable_rls('optins_optin'),
+        *enable_rls('optins_questionanswer'),
+        unique_with_organization('optins_optin'),
+        *composite_foreign_keys('optins_optin', lead_id='leads_lead'),
+        *composite_foreign_keys('optins_questionanswer', opt_in_id='optins_optin'),
     ]

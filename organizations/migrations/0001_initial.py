@@ -14,273 +14,108 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("auth", "0012_alter_user_first_name_max_length"),
+        ('auth', '0012_alter_user_first_name_max_length'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Organization",
+            name='Organization',
             fields=[
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("name", models.CharField(max_length=255)),
-                (
-                    "is_active",
-                    models.BooleanField(
-                        default=True, help_text="Keys and members of an inactive organization are refused."
-                    ),
-                ),
-                (
-                    "default_country",
-                    models.CharField(
-                        default="US", help_text="ISO country in which phone numbers without + are read.", max_length=2
-                    ),
-                ),
-                (
-                    "rate_limit_per_minute",
-                    models.PositiveIntegerField(
-                        blank=True,
-                        help_text="Requests a minute over all its keys; empty for the server's default.",
-                        null=True,
-                        validators=[django.core.validators.MinValueValidator(1)],
-                    ),
-                ),
-                (
-                    "slack_url",
-                    pipeline_backend.db.encryption.EncryptedField(
-                        blank=True,
-                        default="",
-                        help_text="Incoming webhook; calls are told there too.",
-                        verbose_name="Slack webhook URL",
-                    ),
-                ),
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=255)),
+                ('is_active', models.BooleanField(default=True, help_text='Keys and members of an inactive organization are refused.')),
+                ('default_country', models.CharField(default='US', help_text='ISO country in which phone numbers without + are read.', max_length=2)),
+                ('rate_limit_per_minute', models.PositiveIntegerField(blank=True, help_text="Requests a minute over all its keys; empty for the server's default.", null=True, validators=[django.core.validators.MinValueValidator(1)])),
+                ('slack_url', pipeline_backend.db.encryption.EncryptedField(blank=True, default='', help_text='Incoming webhook; calls are told there too.', verbose_name='Slack webhook URL')),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
             ],
             options={
-                "ordering": ["name"],
+                'ordering': ['name'],
             },
         ),
         migrations.CreateModel(
-            name="User",
+            name='User',
             fields=[
-                ("password", models.CharField(max_length=128, verbose_name="password")),
-                ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
-                (
-                    "is_superuser",
-                    models.BooleanField(
-                        default=False,
-                        help_text="Designates that this user has all permissions without explicitly assigning them.",
-                        verbose_name="superuser status",
-                    ),
-                ),
-                (
-                    "id",
-                    models.CharField(
-                        default=organizations.defaults.new_user_id,
-                        editable=False,
-                        max_length=64,
-                        primary_key=True,
-                        serialize=False,
-                    ),
-                ),
-                ("email", models.EmailField(max_length=254, unique=True)),
-                ("first_name", models.CharField(blank=True, max_length=255)),
-                ("last_name", models.CharField(blank=True, max_length=255)),
-                ("profile_image_url", models.URLField(blank=True, max_length=2048, null=True)),
-                (
-                    "time_zone",
-                    models.CharField(
-                        default="UTC", help_text="IANA name; times in mails are shown in it.", max_length=64
-                    ),
-                ),
-                ("is_staff", models.BooleanField(default=False, help_text="May sign in to this admin.")),
-                ("is_active", models.BooleanField(default=True)),
-                (
-                    "date_joined",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "groups",
-                    models.ManyToManyField(
-                        blank=True,
-                        help_text="The groups this user belongs to. A user will get all permissions granted to each of their groups.",
-                        related_name="user_set",
-                        related_query_name="user",
-                        to="auth.group",
-                        verbose_name="groups",
-                    ),
-                ),
-                (
-                    "user_permissions",
-                    models.ManyToManyField(
-                        blank=True,
-                        help_text="Specific permissions for this user.",
-                        related_name="user_set",
-                        related_query_name="user",
-                        to="auth.permission",
-                        verbose_name="user permissions",
-                    ),
-                ),
+                ('password', models.CharField(max_length=128, verbose_name='password')),
+                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
+                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
+                ('id', models.CharField(default=organizations.defaults.new_user_id, editable=False, max_length=64, primary_key=True, serialize=False)),
+                ('email', models.EmailField(max_length=254, unique=True)),
+                ('first_name', models.CharField(blank=True, max_length=255)),
+                ('last_name', models.CharField(blank=True, max_length=255)),
+                ('profile_image_url', models.URLField(blank=True, max_length=2048, null=True)),
+                ('time_zone', models.CharField(default='UTC', help_text='IANA name; times in mails are shown in it.', max_length=64)),
+                ('is_staff', models.BooleanField(default=False, help_text='May sign in to this admin.')),
+                ('is_active', models.BooleanField(default=True)),
+                ('date_joined', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
+                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
             options={
-                "ordering": ["email"],
+                'ordering': ['email'],
             },
         ),
         migrations.CreateModel(
-            name="Membership",
+            name='Membership',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "role",
-                    models.CharField(
-                        choices=[
-                            ("OWNER", "Owner"),
-                            ("MANAGER", "Manager"),
-                            ("SALES_OPS", "Sales-ops"),
-                            ("CLOSER", "Closer"),
-                            ("SETTER", "Setter"),
-                        ],
-                        default="CLOSER",
-                        max_length=20,
-                    ),
-                ),
-                ("is_active", models.BooleanField(default=True)),
-                (
-                    "wants_mail",
-                    models.BooleanField(
-                        default=True,
-                        help_text="E-mails about booked, moved and canceled calls.",
-                        verbose_name="wants notifications",
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="memberships",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('role', models.CharField(choices=[('OWNER', 'Owner'), ('MANAGER', 'Manager'), ('SALES_OPS', 'Sales-ops'), ('CLOSER', 'Closer'), ('SETTER', 'Setter')], default='CLOSER', max_length=20)),
+                ('is_active', models.BooleanField(default=True)),
+                ('wants_mail', models.BooleanField(default=True, help_text='E-mails about booked, moved and canceled calls.', verbose_name='wants notifications')),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to=settings.AUTH_USER_MODEL)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["user__first_name", "user__last_name", "id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['user__first_name', 'user__last_name', 'id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="ApiKey",
+            name='ApiKey',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("key_id", models.CharField(editable=False, max_length=12, unique=True)),
-                ("secret_hash", models.BinaryField(max_length=32)),
-                ("name", models.CharField(max_length=255)),
-                (
-                    "scopes",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(choices=[("read", "Read"), ("write", "Write")], max_length=10),
-                        default=organizations.defaults.both_scopes,
-                        size=None,
-                    ),
-                ),
-                ("expires_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
-                ("revoked_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ("last_used_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        blank=True,
-                        editable=False,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('key_id', models.CharField(editable=False, max_length=12, unique=True)),
+                ('secret_hash', models.BinaryField(max_length=32)),
+                ('name', models.CharField(max_length=255)),
+                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read'), ('write', 'Write')], max_length=10), default=organizations.defaults.both_scopes, size=None)),
+                ('expires_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
+                ('revoked_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('last_used_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('created_by', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "verbose_name": "API key",
-                "ordering": ["-created_at"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'verbose_name': 'API key',
+                'ordering': ['-created_at'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.AddConstraint(
-            model_name="user",
-            constraint=models.UniqueConstraint(
-                django.db.models.functions.text.Lower("email"), name="one_user_per_email"
-            ),
+            model_name='user',
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='one_user_per_email'),
         ),
         migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                models.F("organization"), models.F("user"), name="one_membership_per_user"
-            ),
+            model_name='membership',
+            constraint=models.UniqueConstraint(models.F('organization'), models.F('user'), name='one_membership_per_user'),
         ),
         migrations.AddIndex(
-            model_name="apikey",
-            index=models.Index(fields=["organization", "-created_at"], name="key_newest"),
+            model_name='apikey',
+            index=models.Index(fields=['organization', '-created_at'], name='key_newest'),
         ),
     ]

@@ -9,49 +9,30 @@ from organizations.migrations._row_counts import CREATE_FUNCTION, DROP_FUNCTION,
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("organizations", "0001_initial"),
+        ('organizations', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="RowCount",
+            name='RowCount',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                ("counted", models.CharField(editable=False, max_length=63, verbose_name="table")),
-                ("part", models.PositiveSmallIntegerField(editable=False)),
-                ("rows", models.BigIntegerField(editable=False)),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('counted', models.CharField(editable=False, max_length=63, verbose_name='table')),
+                ('part', models.PositiveSmallIntegerField(editable=False)),
+                ('rows', models.BigIntegerField(editable=False)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='organizations.organization')),
             ],
             options={
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "constraints": [
-                    models.UniqueConstraint(
-                        models.F("organization"),
-                        models.F("counted"),
-                        models.F("part"),
-                        name="one_count_per_table_and_part",
-                    )
-                ],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'constraints': [models.UniqueConstraint(models.F('organization'), models.F('counted'), models.F('part'), name='one_count_per_table_and_part')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.RunSQL([SET_STORAGE_PARAMETERS], migrations.RunSQL.noop),

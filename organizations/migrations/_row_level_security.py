@@ -120,9 +120,7 @@ def enable_rls(
             execute(editor, f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
             for role, name in role_names(editor).items():
                 for command, text in policies.items():
-                    policy = (
-                        f"CREATE POLICY {role}_{command.lower()} ON {table} FOR {command} TO {editor.quote_name(name)} "
-                    )
+                    policy = f"CREATE POLICY {role}_{command.lower()} ON {table} FOR {command} TO {editor.quote_name(name)} "
                     execute(editor, policy + text.format(scope=SCOPES[role]))
 
     def backward(_apps: object, editor: BaseDatabaseSchemaEditor) -> None:

@@ -9,152 +9,41 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("organizations", "0001_initial"),
+        ('organizations', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Status",
+            name='Status',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("name", models.CharField(max_length=255)),
-                (
-                    "role",
-                    models.CharField(
-                        choices=[
-                            ("NEW_LEAD", "New lead"),
-                            ("APPOINTMENT_BOOKED", "Appointment booked"),
-                            ("NO_SHOW", "No-show"),
-                            ("RESCHEDULED", "Rescheduled"),
-                            ("CANCELED", "Canceled"),
-                            ("PARTIAL_PAYMENT", "Partial payment"),
-                            ("WON", "Won"),
-                            ("UNQUALIFIED", "Unqualified"),
-                            ("FOLLOW_UP", "Follow-up"),
-                            ("LOST", "Lost"),
-                        ],
-                        max_length=20,
-                    ),
-                ),
-                (
-                    "type",
-                    models.CharField(
-                        choices=[("LEAD", "Lead board"), ("APPOINTMENT", "Appointment board"), ("BOTH", "Both boards")],
-                        default="BOTH",
-                        max_length=12,
-                        verbose_name="board",
-                    ),
-                ),
-                ("description", models.TextField(blank=True, max_length=10000)),
-                (
-                    "text_color",
-                    models.CharField(
-                        default="#111827",
-                        max_length=7,
-                        validators=[
-                            django.core.validators.RegexValidator(
-                                "^#[0-9a-fA-F]{6}\\Z", "must be a color such as #1d4ed8"
-                            )
-                        ],
-                    ),
-                ),
-                (
-                    "bg_color",
-                    models.CharField(
-                        default="#e5e7eb",
-                        max_length=7,
-                        validators=[
-                            django.core.validators.RegexValidator(
-                                "^#[0-9a-fA-F]{6}\\Z", "must be a color such as #1d4ed8"
-                            )
-                        ],
-                        verbose_name="background color",
-                    ),
-                ),
-                (
-                    "is_lead_default",
-                    models.BooleanField(
-                        default=False,
-                        help_text="What automatic moves of leads to this role use.",
-                        verbose_name="default for leads",
-                    ),
-                ),
-                (
-                    "is_appointment_default",
-                    models.BooleanField(
-                        default=False,
-                        help_text="What automatic moves of appointments to this role use.",
-                        verbose_name="default for appointments",
-                    ),
-                ),
-                (
-                    "updated_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=255)),
+                ('role', models.CharField(choices=[('NEW_LEAD', 'New lead'), ('APPOINTMENT_BOOKED', 'Appointment booked'), ('NO_SHOW', 'No-show'), ('RESCHEDULED', 'Rescheduled'), ('CANCELED', 'Canceled'), ('PARTIAL_PAYMENT', 'Partial payment'), ('WON', 'Won'), ('UNQUALIFIED', 'Unqualified'), ('FOLLOW_UP', 'Follow-up'), ('LOST', 'Lost')], max_length=20)),
+                ('type', models.CharField(choices=[('LEAD', 'Lead board'), ('APPOINTMENT', 'Appointment board'), ('BOTH', 'Both boards')], default='BOTH', max_length=12, verbose_name='board')),
+                ('description', models.TextField(blank=True, max_length=10000)),
+                ('text_color', models.CharField(default='#111827', max_length=7, validators=[django.core.validators.RegexValidator('^#[0-9a-fA-F]{6}\\Z', 'must be a color such as #1d4ed8')])),
+                ('bg_color', models.CharField(default='#e5e7eb', max_length=7, validators=[django.core.validators.RegexValidator('^#[0-9a-fA-F]{6}\\Z', 'must be a color such as #1d4ed8')], verbose_name='background color')),
+                ('is_lead_default', models.BooleanField(default=False, help_text='What automatic moves of leads to this role use.', verbose_name='default for leads')),
+                ('is_appointment_default', models.BooleanField(default=False, help_text='What automatic moves of appointments to this role use.', verbose_name='default for appointments')),
+                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "verbose_name_plural": "statuses",
-                "ordering": ["name", "id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "indexes": [models.Index(fields=["organization", "role"], name="status_role")],
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(("is_lead_default", True)),
-                        fields=("organization", "role"),
-                        name="one_lead_default_per_role",
-                    ),
-                    models.UniqueConstraint(
-                        condition=models.Q(("is_appointment_default", True)),
-                        fields=("organization", "role"),
-                        name="one_appointment_default_per_role",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("is_lead_default", False),
-                            models.Q(("type", "APPOINTMENT"), _negated=True),
-                            _connector="OR",
-                        ),
-                        name="lead_default_is_on_the_lead_board",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("is_appointment_default", False),
-                            models.Q(("type", "LEAD"), _negated=True),
-                            _connector="OR",
-                        ),
-                        name="appointment_default_is_on_its_board",
-                    ),
-                ],
+                'verbose_name_plural': 'statuses',
+                'ordering': ['name', 'id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'indexes': [models.Index(fields=['organization', 'role'], name='status_role')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('is_lead_default', True)), fields=('organization', 'role'), name='one_lead_default_per_role'), models.UniqueConstraint(condition=models.Q(('is_appointment_default', True)), fields=('organization', 'role'), name='one_appointment_default_per_role'), models.CheckConstraint(condition=models.Q(('is_lead_default', False), models.Q(('type', 'APPOINTMENT'), _negated=True), _connector='OR'), name='lead_default_is_on_the_lead_board'), models.CheckConstraint(condition=models.Q(('is_appointment_default', False), models.Q(('type', 'LEAD'), _negated=True), _connector='OR'), name='appointment_default_is_on_its_board')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
     ]

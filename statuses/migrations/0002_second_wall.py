@@ -4,14 +4,15 @@ from organizations.migrations._row_level_security import enable_rls, unique_with
 
 
 class Migration(migrations.Migration):
+
     atomic = False  # indexes are built beside those who write, and each step is one of its own
 
     dependencies = [
-        ("statuses", "0001_initial"),
-        ("organizations", "0003_second_wall"),
+        ('statuses', '0001_initial'),
+        ('organizations', '0003_second_wall'),
     ]
 
     operations = [
-        *enable_rls("statuses_status"),
-        unique_with_organization("statuses_status"),
+        *enable_rls('statuses_status'),
+        unique_with_organization('statuses_status'),
     ]

@@ -12,312 +12,153 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("organizations", "0001_initial"),
+        ('organizations', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Endpoint",
+            name='Endpoint',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("url", models.CharField(max_length=2048, verbose_name="URL")),
-                ("description", models.CharField(blank=True, max_length=255)),
-                (
-                    "event_types",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(max_length=60),
-                        blank=True,
-                        default=list,
-                        help_text="None chosen: all of them.",
-                        size=None,
-                    ),
-                ),
-                ("is_active", models.BooleanField(default=True)),
-                ("disabled_reason", models.CharField(blank=True, editable=False, max_length=255)),
-                ("secret", pipeline_backend.db.encryption.EncryptedField(editable=False)),
-                ("previous_secret", pipeline_backend.db.encryption.EncryptedField(editable=False, null=True)),
-                (
-                    "previous_secret_until",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True),
-                ),
-                ("failing_since", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ("failures", models.PositiveIntegerField(default=0, editable=False, verbose_name="failures in a row")),
-                ("timeouts", models.PositiveIntegerField(default=0, editable=False, verbose_name="timeouts in a row")),
-                ("last_success_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ("disabled_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                (
-                    "told_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        editable=False,
-                        help_text="When the owners were last told that it fails or is disabled.",
-                        null=True,
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('url', models.CharField(max_length=2048, verbose_name='URL')),
+                ('description', models.CharField(blank=True, max_length=255)),
+                ('event_types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, help_text='None chosen: all of them.', size=None)),
+                ('is_active', models.BooleanField(default=True)),
+                ('disabled_reason', models.CharField(blank=True, editable=False, max_length=255)),
+                ('secret', pipeline_backend.db.encryption.EncryptedField(editable=False)),
+                ('previous_secret', pipeline_backend.db.encryption.EncryptedField(editable=False, null=True)),
+                ('previous_secret_until', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('failing_since', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('failures', models.PositiveIntegerField(default=0, editable=False, verbose_name='failures in a row')),
+                ('timeouts', models.PositiveIntegerField(default=0, editable=False, verbose_name='timeouts in a row')),
+                ('last_success_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('disabled_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('told_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, help_text='When the owners were last told that it fails or is disabled.', null=True)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["created_at", "id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['created_at', 'id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Event",
+            name='Event',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "actor_kind",
-                    models.CharField(
-                        choices=[("STAFF", "Staff member"), ("API_KEY", "API key"), ("SYSTEM", "System")],
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("actor_id", models.CharField(blank=True, editable=False, max_length=64)),
-                ("actor_name", models.CharField(blank=True, editable=False, max_length=600, verbose_name="by")),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("type", models.CharField(editable=False, max_length=60)),
-                ("subject_id", models.UUIDField(editable=False, null=True)),
-                ("body", models.TextField(editable=False)),
-                ("request_id", models.CharField(editable=False, max_length=128)),
-                (
-                    "transaction",
-                    models.BigIntegerField(db_default=pipeline_backend.db.expressions.CurrentXactId(), editable=False),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
+                ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
+                ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('type', models.CharField(editable=False, max_length=60)),
+                ('subject_id', models.UUIDField(editable=False, null=True)),
+                ('body', models.TextField(editable=False)),
+                ('request_id', models.CharField(editable=False, max_length=128)),
+                ('transaction', models.BigIntegerField(db_default=pipeline_backend.db.expressions.CurrentXactId(), editable=False)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Delivery",
+            name='Delivery',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("PENDING", "Pending"),
-                            ("DONE", "Delivered"),
-                            ("DEAD", "Dead"),
-                            ("CANCELED", "Canceled"),
-                        ],
-                        default="PENDING",
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("attempts", models.PositiveIntegerField(default=0, editable=False)),
-                ("claims", models.PositiveIntegerField(default=0, editable=False)),
-                (
-                    "next_attempt_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False, null=True
-                    ),
-                ),
-                ("lease_token", models.UUIDField(editable=False, null=True)),
-                ("last_error", models.CharField(blank=True, editable=False, max_length=40)),
-                ("finished_at", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ("is_replay", models.BooleanField(default=False, editable=False)),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="deliveries",
-                        to="webhooks.endpoint",
-                    ),
-                ),
-                (
-                    "event",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="deliveries",
-                        to="webhooks.event",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
+                ('attempts', models.PositiveIntegerField(default=0, editable=False)),
+                ('claims', models.PositiveIntegerField(default=0, editable=False)),
+                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('lease_token', models.UUIDField(editable=False, null=True)),
+                ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
+                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('is_replay', models.BooleanField(default=False, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='webhooks.endpoint')),
+                ('event', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='webhooks.event')),
             ],
             options={
-                "verbose_name_plural": "deliveries",
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'verbose_name_plural': 'deliveries',
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.CreateModel(
-            name="Attempt",
+            name='Attempt',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("duration_ms", models.PositiveIntegerField(verbose_name="duration (ms)")),
-                ("status_code", models.PositiveIntegerField(null=True)),
-                ("error", models.CharField(blank=True, max_length=40)),
-                (
-                    "request_head",
-                    models.TextField(blank=True, help_text="The request as it was sent, without its body."),
-                ),
-                ("response", models.TextField(blank=True, help_text="The first 4 KiB of the answer.")),
-                (
-                    "is_stale",
-                    models.BooleanField(
-                        default=False, help_text="Another worker had taken over; this result changed nothing."
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
-                (
-                    "delivery",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="tries",
-                        to="webhooks.delivery",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('duration_ms', models.PositiveIntegerField(verbose_name='duration (ms)')),
+                ('status_code', models.PositiveIntegerField(null=True)),
+                ('error', models.CharField(blank=True, max_length=40)),
+                ('request_head', models.TextField(blank=True, help_text='The request as it was sent, without its body.')),
+                ('response', models.TextField(blank=True, help_text='The first 4 KiB of the answer.')),
+                ('is_stale', models.BooleanField(default=False, help_text='Another worker had taken over; this result changed nothing.')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
+                ('delivery', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='tries', to='webhooks.delivery')),
             ],
             options={
-                "ordering": ["created_at", "id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
-                "indexes": [
-                    models.Index(fields=["delivery", "created_at"], name="attempt_of_delivery"),
-                    models.Index(fields=["organization", "-created_at"], name="attempt_newest"),
-                ],
+                'ordering': ['created_at', 'id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
+                'indexes': [models.Index(fields=['delivery', 'created_at'], name='attempt_of_delivery'), models.Index(fields=['organization', '-created_at'], name='attempt_newest')],
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         migrations.AddIndex(
-            model_name="endpoint",
-            index=models.Index(fields=["organization", "created_at"], name="endpoint_of_organization"),
+            model_name='endpoint',
+            index=models.Index(fields=['organization', 'created_at'], name='endpoint_of_organization'),
         ),
         migrations.AddIndex(
-            model_name="event",
-            index=models.Index(fields=["organization", "transaction", "id"], name="event_feed"),
+            model_name='event',
+            index=models.Index(fields=['organization', 'transaction', 'id'], name='event_feed'),
         ),
         migrations.AddIndex(
-            model_name="event",
-            index=models.Index(fields=["organization", "subject_id"], name="event_subject"),
+            model_name='event',
+            index=models.Index(fields=['organization', 'subject_id'], name='event_subject'),
         ),
         migrations.AddIndex(
-            model_name="event",
-            index=models.Index(fields=["organization", "-created_at", "-id"], name="event_newest"),
+            model_name='event',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='event_newest'),
         ),
         migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(
-                condition=models.Q(("state", "PENDING")),
-                fields=["endpoint", "is_replay", "next_attempt_at"],
-                name="delivery_due",
-            ),
+            model_name='delivery',
+            index=models.Index(condition=models.Q(('state', 'PENDING')), fields=['endpoint', 'is_replay', 'next_attempt_at'], name='delivery_due'),
         ),
         migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
+            model_name='delivery',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='delivery_newest'),
         ),
         migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_of_endpoint"),
+            model_name='delivery',
+            index=models.Index(fields=['endpoint', '-created_at', '-id'], name='delivery_of_endpoint'),
         ),
         migrations.AddConstraint(
-            model_name="delivery",
-            constraint=models.UniqueConstraint(
-                models.F("event"), models.F("endpoint"), name="one_delivery_per_event_and_endpoint"
-            ),
+            model_name='delivery',
+            constraint=models.UniqueConstraint(models.F('event'), models.F('endpoint'), name='one_delivery_per_event_and_endpoint'),
         ),
     ]

@@ -9,94 +9,46 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("organizations", "0002_count_rows"),
-        ("webhooks", "0001_initial"),
+        ('organizations', '0002_count_rows'),
+        ('webhooks', '0001_initial'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Replay",
+            name='Replay',
             fields=[
-                (
-                    "created_at",
-                    pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                        default=pipeline_backend.db.timestamps.now, editable=False
-                    ),
-                ),
-                (
-                    "actor_kind",
-                    models.CharField(
-                        choices=[("STAFF", "Staff member"), ("API_KEY", "API key"), ("SYSTEM", "System")],
-                        editable=False,
-                        max_length=10,
-                    ),
-                ),
-                ("actor_id", models.CharField(blank=True, editable=False, max_length=64)),
-                ("actor_name", models.CharField(blank=True, editable=False, max_length=600, verbose_name="by")),
-                (
-                    "id",
-                    models.UUIDField(
-                        default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False
-                    ),
-                ),
-                ("since", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ("until", pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                (
-                    "event_types",
-                    django.contrib.postgres.fields.ArrayField(
-                        base_field=models.CharField(max_length=60), blank=True, default=list, editable=False, size=None
-                    ),
-                ),
-                (
-                    "count",
-                    models.PositiveIntegerField(default=0, editable=False, help_text="How many deliveries it was."),
-                ),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        db_index=False,
-                        editable=False,
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="replays",
-                        to="webhooks.endpoint",
-                    ),
-                ),
-                (
-                    "organization",
-                    models.ForeignKey(
-                        db_index=False,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="organizations.organization",
-                    ),
-                ),
+                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
+                ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
+                ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
+                ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('since', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('until', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('event_types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, editable=False, size=None)),
+                ('count', models.PositiveIntegerField(default=0, editable=False, help_text='How many deliveries it was.')),
+                ('endpoint', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='replays', to='webhooks.endpoint')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
-                "ordering": ["-created_at", "-id"],
-                "abstract": False,
-                "base_manager_name": "unscoped",
-                "default_manager_name": "unscoped",
+                'ordering': ['-created_at', '-id'],
+                'abstract': False,
+                'base_manager_name': 'unscoped',
+                'default_manager_name': 'unscoped',
             },
             managers=[
-                ("unscoped", django.db.models.manager.Manager()),
+                ('unscoped', django.db.models.manager.Manager()),
             ],
         ),
         # A new column without a default, with its reference: PostgreSQL reads no row for it.
         migrations.AddField(
-            model_name="delivery",
-            name="replay",
-            field=models.ForeignKey(
-                db_index=False,
-                editable=False,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="deliveries",
-                to="webhooks.replay",
-            ),
+            model_name='delivery',
+            name='replay',
+            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='deliveries', to='webhooks.replay'),
         ),
         migrations.AddIndex(
-            model_name="replay",
-            index=models.Index(fields=["endpoint", "-created_at", "-id"], name="replay_of_endpoint"),
+            model_name='replay',
+            index=models.Index(fields=['endpoint', '-created_at', '-id'], name='replay_of_endpoint'),
         ),
     ]

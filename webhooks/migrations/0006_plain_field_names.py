@@ -6,54 +6,45 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("webhooks", "0005_next_deliveries"),
+        ('webhooks', '0005_next_deliveries'),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name="delivery",
-            name="attempts",
-            field=models.PositiveIntegerField(db_column="attempts", default=0, editable=False, verbose_name="attempts"),
+            model_name='delivery',
+            name='attempts',
+            field=models.PositiveIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts'),
         ),
         migrations.RenameField(
-            model_name="delivery",
-            old_name="attempts",
-            new_name="attempt_count",
+            model_name='delivery',
+            old_name='attempts',
+            new_name='attempt_count',
         ),
         migrations.AlterField(
-            model_name="delivery",
-            name="claims",
-            field=models.PositiveIntegerField(db_column="claims", default=0, editable=False, verbose_name="claims"),
+            model_name='delivery',
+            name='claims',
+            field=models.PositiveIntegerField(db_column='claims', default=0, editable=False, verbose_name='claims'),
         ),
         migrations.RenameField(
-            model_name="delivery",
-            old_name="claims",
-            new_name="claim_count",
+            model_name='delivery',
+            old_name='claims',
+            new_name='claim_count',
         ),
         migrations.AlterField(
-            model_name="endpoint",
-            name="told_at",
-            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(
-                db_column="told_at",
-                editable=False,
-                help_text="When the owners were last told that it fails or is disabled.",
-                null=True,
-            ),
+            model_name='endpoint',
+            name='told_at',
+            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(db_column='told_at', editable=False, help_text='When the owners were last told that it fails or is disabled.', null=True),
         ),
         migrations.RenameField(
-            model_name="endpoint",
-            old_name="told_at",
-            new_name="owners_notified_at",
+            model_name='endpoint',
+            old_name='told_at',
+            new_name='owners_notified_at',
         ),
         migrations.AlterField(
-            model_name="attempt",
-            name="delivery",
-            field=models.ForeignKey(
-                db_index=False,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="attempts",
-                to="webhooks.delivery",
-            ),
+            model_name='attempt',
+            name='delivery',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='webhooks.delivery'),
         ),
     ]
