@@ -24,7 +24,7 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 
 from benchmarks import pgbench  # noqa: E402
 from pipeline_backend.db.compiled import CombinedQuery  # noqa: E402
-from tests.client import Api  # noqa: E402
+from tests.client import ApiClient  # noqa: E402
 from webhooks.models import Event  # noqa: E402
 
 STATEMENTS = 12
@@ -65,7 +65,7 @@ def book(key: str, host: str) -> None:
         "host_email": host,
         "notes": "Wants to know the price",
     }
-    answer = Api(key).book(**wanted)
+    answer = ApiClient(key).book(**wanted)
     assert answer.status_code == 201, answer.content
 
 

@@ -1,87 +1,82 @@
-"""The integrator of the tests: it speaks JSON with a key, and shortens the common calls."""
+"""An API client for tests: it authenticates with one key, sends JSON, and has a method for each common request."""
 
 import json
 from typing import Any
 
 from django.test import Client
 
-TIME = "2027-01-05T10:00:00.000Z"
+SCHEDULE_TIME = "2027-01-05T10:00:00.000Z"
 
 
-class Api:
-    """One key's view of the interface. Answers are Django's test responses: `status_code`, `headers`, `json()`."""
+class ApiClient:
+    """A client with one API key. Requests return Django's test response: `status_code`, `headers`, `json()`."""
 
     def __init__(self, key: str | None) -> None:
         self.key = key
+        # Tests check the 500 that a client would get, so exceptions must not propagate into them.
         self.client = Client(raise_request_exception=False)
 
     def get(self, path: str, query: dict[str, Any] | None = None, **headers: str) -> Any:
-        """Read."""
-        return self.client.get(path, query or {}, headers=self.headers(headers))
+        return self.client.get(path, query or {}, headers=self._headers(headers))
 
     def post(self, path: str, body: Any, **headers: str) -> Any:
-        """Send JSON."""
-        return self.raw("POST", path, json.dumps(body), **headers)
+        return self.request("POST", path, json.dumps(body), **headers)
 
     def patch(self, path: str, body: Any, **headers: str) -> Any:
-        """Change with JSON."""
-        return self.raw("PATCH", path, json.dumps(body), **headers)
+        return self.request("PATCH", path, json.dumps(body), **headers)
 
-    def raw(
+    def request(
         self, method: str, path: str, body: str | bytes = b"", content_type: str = "application/json", **headers: str
     ) -> Any:
-        """Send any bytes."""
-        return self.client.generic(method, path, body, content_type, headers=self.headers(headers))
+        """Send the body exactly as given, valid JSON or not."""
+        return self.client.generic(method, path, body, content_type, headers=self._headers(headers))
 
-    def headers(self, more: dict[str, str]) -> dict[str, str]:
-        """The key's header, and others (`x_request_id` for x-request-id)."""
-        own = {"x-api-key": self.key} if self.key is not None else {}
-        return own | {name.replace("_", "-"): value for name, value in more.items()}
+    def _headers(self, extra: dict[str, str]) -> dict[str, str]:
+        """Return the key's header and the extra ones; keyword `x_request_id` means the header `x-request-id`."""
+        headers = {"x-api-key": self.key} if self.key is not None else {}
+        return headers | {name.replace("_", "-"): value for name, value in extra.items()}
 
     def book(self, **fields: Any) -> Any:
-        """Create an appointment."""
-        return self.post("/api/external/appointments", booking(**fields))
+        """Create an appointment from `booking_payload(**fields)`."""
+        return self.post("/api/external/appointments", booking_payload(**fields))
 
     def cancel(self, **fields: Any) -> Any:
-        """Cancel one."""
+        """Cancel the appointment with the reference ref-1, unless another one is named."""
         return self.post("/api/external/appointments/cancel", {"external_reference": "ref-1", **fields})
 
     def submit(self, **fields: Any) -> Any:
-        """Submit an opt-in."""
-        return self.post("/api/opt-in/submit", submission(**fields))
+        """Submit an opt-in from `opt_in_payload(**fields)`."""
+        return self.post("/api/opt-in/submit", opt_in_payload(**fields))
 
-    def appointment(self, id: str) -> dict[str, Any]:
-        """An appointment's detail."""
-        return self.data(f"/api/external/appointments/{id}")
+    def get_data(self, path: str, query: dict[str, Any] | None = None) -> Any:
+        """Read a path, assert that the response is 200, and return its `data`."""
+        response = self.get(path, query)
+        assert response.status_code == 200, response.content
+        return response.json()["data"]
 
-    def opt_in(self, id: str) -> dict[str, Any]:
-        """An opt-in's detail."""
-        return self.data(f"/api/external/opt-ins/{id}")
+    def get_appointment(self, id: str) -> dict[str, Any]:
+        return self.get_data(f"/api/external/appointments/{id}")
 
-    def lead(self, id: str) -> dict[str, Any]:
-        """A lead's detail."""
-        return self.data(f"/api/external/leads/{id}")
+    def get_opt_in(self, id: str) -> dict[str, Any]:
+        return self.get_data(f"/api/external/opt-ins/{id}")
 
-    def data(self, path: str, query: dict[str, Any] | None = None) -> Any:
-        """What a read answers."""
-        answer = self.get(path, query)
-        assert answer.status_code == 200, answer.content
-        return answer.json()["data"]
+    def get_lead(self, id: str) -> dict[str, Any]:
+        return self.get_data(f"/api/external/leads/{id}")
 
-    def status(self, role: str) -> dict[str, Any]:
-        """The organization's status of this role."""
-        return next(status for status in self.data("/api/external/statuses") if status["role"] == role)
+    def get_status(self, role: str) -> dict[str, Any]:
+        """Return the organization's first status with this role."""
+        return next(status for status in self.get_data("/api/external/statuses") if status["role"] == role)
 
-    def events(self, **query: Any) -> list[dict[str, Any]]:
-        """The events feed. Needs `@pytest.mark.django_db(transaction=True)`: it shows what is committed."""
-        return self.data("/api/external/events", query)
+    def list_events(self, **query: Any) -> list[dict[str, Any]]:
+        """Return a page of the events list. Needs `django_db(transaction=True)`: it contains committed events only."""
+        return self.get_data("/api/external/events", query)
 
 
-def booking(**fields: Any) -> dict[str, Any]:
-    """A good booking's body, with changes; a field given as `...` is left out."""
+def booking_payload(**fields: Any) -> dict[str, Any]:
+    """Return a valid body for creating an appointment, with changed fields; `...` leaves a field out."""
     body = {
         "external_reference": "ref-1",
-        "schedule_time": TIME,
+        "schedule_time": SCHEDULE_TIME,
         "lead_email": "ada@example.com",
         "event_type_name": "Strategy call",
         **fields,
@@ -89,7 +84,7 @@ def booking(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not ...}
 
 
-def submission(**fields: Any) -> dict[str, Any]:
-    """A good opt-in's body, with changes; a field given as `...` is left out."""
+def opt_in_payload(**fields: Any) -> dict[str, Any]:
+    """Return a valid body for submitting an opt-in, with changed fields; `...` leaves a field out."""
     body = {"email": "ada@example.com", "first_name": "Ada", "source": "LANDING_PAGE", **fields}
     return {name: value for name, value in body.items() if value is not ...}

@@ -8,10 +8,10 @@ from django.core.cache import caches
 
 from organizations.models import Membership, Organization, Role
 from pipeline_backend.outbox.wakeup import WakeUp
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 
-FOUND: dict[str, str] = {}
+MEASUREMENTS: dict[str, str] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -31,21 +31,21 @@ def organization(db: None) -> Organization:
 
 
 @pytest.fixture
-def stranger(db: None) -> Organization:
+def other_organization(db: None) -> Organization:
     """Another organization, which must never be seen."""
     return make_organization("Globex")
 
 
 @pytest.fixture
-def api(organization: Organization) -> Api:
+def api(organization: Organization) -> ApiClient:
     """Acme's integrator."""
     return make_api(organization)
 
 
 @pytest.fixture
-def stranger_api(stranger: Organization) -> Api:
+def other_api(other_organization: Organization) -> ApiClient:
     """The other organization's integrator."""
-    return make_api(stranger)
+    return make_api(other_organization)
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def host(organization: Organization) -> Membership:
 
 
 @pytest.fixture
-def figures() -> dict[str, str]:
+def measurements() -> dict[str, str]:
     """Write a figure here, and it stands at the end of the run."""
-    return FOUND
+    return MEASUREMENTS
 
 
 # The last lines of a run: what the figures come to.
-CLOSING = {
+SUMMARY_LINES = {
     "load held": "soak, load held",
     "faults survived": "soak, faults survived",
     "bad inputs tried": "hostile inputs tried",
@@ -71,12 +71,12 @@ CLOSING = {
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Show what was measured, and what it comes to."""
-    if FOUND:
+    if MEASUREMENTS:
         terminalreporter.section("figures")
-    for name, value in FOUND.items():
+    for name, value in MEASUREMENTS.items():
         terminalreporter.write_line(f"{name}: {value}")
-    if FOUND.keys() & set(CLOSING.values()):
+    if MEASUREMENTS.keys() & set(SUMMARY_LINES.values()):
         terminalreporter.section("what held")
-    for title, name in CLOSING.items():
-        if name in FOUND:
-            terminalreporter.write_line(f"{title:<18}{FOUND[name]}")
+    for title, name in SUMMARY_LINES.items():
+        if name in MEASUREMENTS:
+            terminalreporter.write_line(f"{title:<18}{MEASUREMENTS[name]}")

@@ -1,4 +1,4 @@
-"""A webhook receiver on a real socket of this machine."""
+"""A webhook receiver that listens on a real socket on this machine."""
 
 import json
 import threading
@@ -11,36 +11,37 @@ from standardwebhooks.webhooks import Webhook
 
 
 @dataclass
-class Received:
-    """One request as it came."""
+class ReceivedRequest:
+    """A request that the receiver got, with lower-case header names."""
 
     headers: dict[str, str]
     body: bytes
 
-    def verified(self, secret: str) -> dict[str, Any]:
-        """The event, checked by the official client; raises if the signature is wrong."""
+    def verify(self, secret: str) -> dict[str, Any]:
+        """Return the event. Raises WebhookVerificationError if the official client finds the signature wrong."""
         event: dict[str, Any] = Webhook(secret).verify(self.body, self.headers)
         return event
 
 
 @dataclass
 class Receiver:
-    """Answers with `codes` in turn (the last one from then on) and keeps what came; `extra` are headers to answer with.
+    """An HTTP server that stores each request and responds with `status_codes` in turn, the last one from then on.
 
-    `meanwhile` is called before each answer, with the number of the request.
+    `on_request` is called before each response, with the number of the request (the first is 1).
     """
 
-    codes: list[int] = field(default_factory=lambda: [204])
-    extra: dict[str, str] = field(default_factory=dict)
-    received: list[Received] = field(default_factory=list)
-    meanwhile: Callable[[int], object] = field(default=lambda number: None)
+    status_codes: list[int] = field(default_factory=lambda: [204])
+    response_headers: dict[str, str] = field(default_factory=dict)
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    on_request: Callable[[int], object] = field(default=lambda number: None)
     connections: int = 0
     url: str = ""
 
     def __enter__(self) -> "Receiver":
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler_for(self))
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), build_handler(self))
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
+        # shutdown() waits for up to a poll interval; the default of half a second would slow every test down.
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return self
 
@@ -48,15 +49,16 @@ class Receiver:
         self.server.shutdown()
         self.server.server_close()
 
-    def types(self) -> list[str]:
-        """The event types received, in order."""
-        return [json.loads(one.body)["type"] for one in self.received]
+    def event_types(self) -> list[str]:
+        """Return the types of the received events, in order of arrival."""
+        return [json.loads(request.body)["type"] for request in self.requests]
 
 
-def handler_for(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
-    """The server's side."""
+def build_handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
+    """Return a handler class that is bound to the receiver, because the server creates one instance per connection."""
 
     class Handler(BaseHTTPRequestHandler):
+        # HTTP/1.1 keeps connections open, so that tests can count how many were opened.
         protocol_version = "HTTP/1.1"
 
         def setup(self) -> None:
@@ -65,17 +67,19 @@ def handler_for(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            receiver.received.append(Received({name.lower(): value for name, value in self.headers.items()}, body))
-            codes = receiver.codes
-            code = codes.pop(0) if len(codes) > 1 else codes[0]
-            receiver.meanwhile(len(receiver.received))
-            self.send_response(code)
-            for name, value in receiver.extra.items():
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            receiver.requests.append(ReceivedRequest(headers, body))
+            # Chosen before the callback, which may change the codes of later requests.
+            codes = receiver.status_codes
+            status_code = codes.pop(0) if len(codes) > 1 else codes[0]
+            receiver.on_request(len(receiver.requests))
+            self.send_response(status_code)
+            for name, value in receiver.response_headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            pass
+            """Keep the test output free of request lines."""
 
     return Handler

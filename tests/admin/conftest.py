@@ -17,9 +17,9 @@ def ours(organization: Organization) -> Appointment:
 
 
 @pytest.fixture
-def theirs(stranger: Organization) -> Appointment:
+def theirs(other_organization: Organization) -> Appointment:
     """A call of Globex, which has one of everything."""
-    return create_sample_data(stranger, "zyxwv")
+    return create_sample_data(other_organization, "zyxwv")
 
 
 @pytest.fixture

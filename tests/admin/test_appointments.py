@@ -12,7 +12,7 @@ from pipeline_backend.db.timestamps import isoformat_z
 from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors
-from tests.factories import events_of, everything, mails_of, make_custom_field, make_event_type
+from tests.factories import events_of, make_custom_field, make_event_type, notifications_of, snapshot_of
 
 TIME = {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00:00"}
 
@@ -55,7 +55,7 @@ def test_a_booking_makes_lead_history_event_notification_and_note(closer: Client
         (None, "STAFF", "Hana Host")
     ]
     assert events_of(kind.organization) == ["appointment.created", "lead.created"]
-    assert mails_of(kind.organization) == [("CALL_BOOKED", "hana@acme.example")]
+    assert notifications_of(kind.organization) == [("CALL_BOOKED", "hana@acme.example")]
 
 
 def test_a_known_lead_is_booked_by_choosing_it(closer: Client, kind: EventType, ours: Appointment):
@@ -77,7 +77,7 @@ def test_a_known_lead_is_booked_by_choosing_it(closer: Client, kind: EventType, 
     ],
 )
 def test_a_bad_booking_is_refused_with_a_sentence(changes: dict, sentence: str, closer: Client, kind: EventType):
-    before = everything(kind.organization)
+    before = snapshot_of(kind.organization)
 
     answer = closer.post(
         admin_url(Appointment, "add"),
@@ -85,7 +85,7 @@ def test_a_bad_booking_is_refused_with_a_sentence(changes: dict, sentence: str, 
     )
 
     assert sentence in form_errors(answer)
-    assert everything(kind.organization) == before
+    assert snapshot_of(kind.organization) == before
 
 
 @pytest.mark.parametrize("field", ["lead", "event_type", "host", "setter", "triager"])
@@ -94,24 +94,24 @@ def test_a_booking_with_a_foreign_row_is_refused(
 ):
     foreign = {"lead": theirs.lead_id, "event_type": theirs.event_type_id}.get(field, theirs.host_id)
     own = {"lead": ours.lead_id, "event_type": kind.pk, field: foreign}
-    before = everything(kind.organization)
+    before = snapshot_of(kind.organization)
 
     answer = owner.post(admin_url(Appointment, "add"), form_data(owner, admin_url(Appointment, "add"), **TIME, **own))
 
     assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-    assert everything(kind.organization) == before
+    assert snapshot_of(kind.organization) == before
 
 
 @pytest.mark.parametrize("field", ["event_type", "host", "setter", "triager", "outcome"])
 def test_a_change_to_a_foreign_row_is_refused(field: str, owner: Client, ours: Appointment, theirs: Appointment):
     foreign = {"event_type": theirs.event_type_id, "outcome": theirs.outcome_id}.get(field, theirs.host_id)
     address = admin_url(Appointment, "change", ours.pk)
-    before = everything(ours.organization)
+    before = snapshot_of(ours.organization)
 
     answer = owner.post(address, form_data(owner, address, **{field: foreign}))
 
     assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-    assert everything(ours.organization) == before
+    assert snapshot_of(ours.organization) == before
 
 
 def test_a_new_time_moves_the_call_and_tells_its_people(closer: Client, kind: EventType, host: Membership):
@@ -124,7 +124,7 @@ def test_a_new_time_moves_the_call_and_tells_its_people(closer: Client, kind: Ev
     call.refresh_from_db()
     assert isoformat_z(call.schedule_time) == "2027-01-05T11:30:00.000Z"
     assert "appointment.rescheduled" in events_of(kind.organization)
-    assert ("CALL_RESCHEDULED", "hana@acme.example") in mails_of(kind.organization)
+    assert ("CALL_RESCHEDULED", "hana@acme.example") in notifications_of(kind.organization)
 
 
 def test_an_outcome_is_changed_with_history_and_event(closer: Client, kind: EventType):
@@ -141,13 +141,13 @@ def test_an_outcome_is_changed_with_history_and_event(closer: Client, kind: Even
 
 
 def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment):
-    before = everything(ours.organization)
+    before = snapshot_of(ours.organization)
     address = admin_url(Appointment, "change", ours.pk)
 
     answer = closer.post(address, form_data(closer, address))
 
     assert answer.status_code == 302, form_errors(answer)
-    assert everything(ours.organization) == before
+    assert snapshot_of(ours.organization) == before
 
 
 def test_the_button_cancels_after_a_confirmation(closer: Client, kind: EventType):
@@ -177,14 +177,14 @@ def test_selected_calls_are_canceled_after_a_confirmation(closer: Client, kind: 
 
 
 def test_foreign_calls_cannot_be_selected(owner: Client, ours: Appointment, theirs: Appointment):
-    before = everything(theirs.organization)
+    before = snapshot_of(theirs.organization)
 
     owner.post(
         admin_url(Appointment, "changelist"),
         {"action": "cancel_selected", "_selected_action": str(theirs.pk), "confirmed": "yes"},
     )
 
-    assert everything(theirs.organization) == before
+    assert snapshot_of(theirs.organization) == before
 
 
 def test_a_note_mentions_members(closer: Client, ours: Appointment, host: Membership):

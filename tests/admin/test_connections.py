@@ -12,8 +12,8 @@ from organizations.models import ApiKey, Organization
 from pipeline_backend.outbox.models import State
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, shown_messages
-from tests.client import Api
-from tests.factories import everything
+from tests.client import ApiClient
+from tests.factories import snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
 KEY = re.compile(r"pb_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}")
@@ -44,7 +44,7 @@ def test_a_key_is_shown_once_and_works(owner: Client, organization: Organization
             admin_url(ApiKey, "history", key.pk),
         )
     ]
-    assert Api(text).get("/api/external/statuses").status_code == 200
+    assert ApiClient(text).get("/api/external/statuses").status_code == 200
     assert (key.name, sorted(key.scopes), key.created_by.email) == ("Zapier", ["read", "write"], "owner@acme.example")
     assert [page for page in [*later, written()] if text in page or text[16:48] in page] == []
 
@@ -64,7 +64,7 @@ def test_a_rotated_key_ends_after_the_overlap(overlap: str, old_works: bool, own
 
     new = KEY.search(answer.content.decode())[0]
     assert new != old
-    assert [Api(text).get("/api/external/statuses").status_code for text in (new, old)] == [
+    assert [ApiClient(text).get("/api/external/statuses").status_code for text in (new, old)] == [
         200,
         200 if old_works else 401,
     ]
@@ -75,10 +75,10 @@ def test_a_revoked_key_is_refused_at_once(owner: Client, organization: Organizat
     key = ApiKey.objects.of(organization).get()
 
     asked = owner.get(admin_url(ApiKey, "revoke", key.pk))
-    worked = Api(text).get("/api/external/statuses").status_code
+    worked = ApiClient(text).get("/api/external/statuses").status_code
     owner.post(admin_url(ApiKey, "revoke", key.pk))
 
-    assert (asked.status_code, worked, Api(text).get("/api/external/statuses").status_code) == (200, 200, 401)
+    assert (asked.status_code, worked, ApiClient(text).get("/api/external/statuses").status_code) == (200, 200, 401)
     assert shown_messages(owner.post(admin_url(ApiKey, "rotate", key.pk), {"overlap": "now"})) != []
     assert ApiKey.objects.of(organization).count() == 1
 
@@ -176,7 +176,7 @@ def test_what_an_endpoint_has_missed_is_sent(owner: Client, ours: Appointment):
 
 
 def test_a_delivery_under_way_is_not_replayed(owner: Client, ours: Appointment):
-    delivery, before = Delivery.objects.of(ours.organization).first(), everything(ours.organization)
+    delivery, before = Delivery.objects.of(ours.organization).first(), snapshot_of(ours.organization)
 
     button = owner.post(admin_url(Delivery, "replay", delivery.pk))
     chosen = owner.post(
@@ -186,7 +186,7 @@ def test_a_delivery_under_way_is_not_replayed(owner: Client, ours: Appointment):
 
     assert shown_messages(button) == ["Replay is not possible now."]
     assert any("on their way just now" in sentence for sentence in shown_messages(chosen))
-    assert everything(ours.organization) == before
+    assert snapshot_of(ours.organization) == before
 
 
 def test_an_events_body_is_shown_with_its_deliveries(owner: Client, ours: Appointment):

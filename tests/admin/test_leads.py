@@ -10,7 +10,7 @@ from organizations.models import Organization
 from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, shown_messages
-from tests.factories import events_of, everything, make_custom_field, make_event_type, make_status
+from tests.factories import events_of, make_custom_field, make_event_type, make_status, snapshot_of
 
 
 def status(organization: Organization, role: str) -> Status:
@@ -49,25 +49,25 @@ def test_a_changed_lead_moves_with_history_and_event(closer: Client, ours: Appoi
 
 
 def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment):
-    before = everything(ours.organization)
+    before = snapshot_of(ours.organization)
     address = admin_url(Lead, "change", ours.lead_id)
 
     answer = closer.post(address, form_data(closer, address))
 
     assert answer.status_code == 302, form_errors(answer)
-    assert everything(ours.organization) == before
+    assert snapshot_of(ours.organization) == before
 
 
 @pytest.mark.parametrize("field", ["status", "setter"])
 def test_a_foreign_row_is_no_choice(field: str, owner: Client, ours: Appointment, theirs: Appointment):
-    address, before = admin_url(Lead, "change", ours.lead_id), everything(ours.organization)
+    address, before = admin_url(Lead, "change", ours.lead_id), snapshot_of(ours.organization)
 
     answer = owner.post(
         address, form_data(owner, address, **{field: {"status": theirs.outcome_id, "setter": theirs.host_id}[field]})
     )
 
     assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-    assert everything(ours.organization) == before
+    assert snapshot_of(ours.organization) == before
 
 
 def test_a_status_of_the_other_board_is_no_choice(owner: Client, ours: Appointment):
@@ -132,14 +132,14 @@ def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organizatio
 
 def test_a_status_that_automatic_moves_need_is_kept(owner: Client, organization: Organization):
     needed = status(organization, "NEW_LEAD")
-    address, before = admin_url(Status, "change", needed.pk), everything(organization)
+    address, before = admin_url(Status, "change", needed.pk), snapshot_of(organization)
 
     changed = owner.post(address, form_data(owner, address, type="APPOINTMENT", is_lead_default=""))
     deleted = owner.post(admin_url(Status, "delete", needed.pk), {"post": "yes"})
 
     assert any("make another status the default first" in sentence for sentence in form_errors(changed))
     assert any("make another status the default first" in sentence for sentence in shown_messages(deleted))
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_a_status_in_use_is_kept_and_an_unused_one_goes(owner: Client, ours: Appointment):

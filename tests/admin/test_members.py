@@ -43,12 +43,12 @@ def test_a_new_person_is_invited_and_chooses_a_password_once(owner: Client, orga
     assert b"This link has been used or is too old" in again.content
 
 
-def test_who_has_an_account_keeps_it(owner: Client, organization: Organization, stranger: Organization):
+def test_who_has_an_account_keeps_it(owner: Client, organization: Organization, other_organization: Organization):
     answer = invited(owner, email="OWNER@globex.example")
 
     assert answer.status_code == 302, form_errors(answer)
     member = Membership.objects.of(organization).get(user__email="owner@globex.example")
-    assert (member.role, owner_of(stranger).role) == ("SETTER", "OWNER")
+    assert (member.role, owner_of(other_organization).role) == ("SETTER", "OWNER")
 
 
 def test_a_member_is_invited_once(owner: Client, organization: Organization):
@@ -93,9 +93,11 @@ def test_a_manager_makes_no_owners_and_changes_none(manager: Client, manager_mem
     ]
 
 
-def test_a_link_is_made_for_who_is_in_no_other_organization(owner: Client, host: Membership, stranger: Organization):
+def test_a_link_is_made_for_who_is_in_no_other_organization(
+    owner: Client, host: Membership, other_organization: Organization
+):
     alone = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
-    add_member(organization=stranger, user=host.user, role=Role.SETTER)
+    add_member(organization=other_organization, user=host.user, role=Role.SETTER)
     shared = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
 
     assert alone.status_code == 200
@@ -176,8 +178,8 @@ def test_an_owner_renames_the_organization_but_sets_no_limits(owner: Client, org
     assert (organization.name, organization.rate_limit_per_minute, organization.is_active) == ("Acme Corp", None, True)
 
 
-def test_a_stranger_is_no_member_to_choose(owner: Client, organization: Organization, stranger: Organization):
-    theirs = make_member(stranger, "zoe@globex.example")
+def test_a_stranger_is_no_member_to_choose(owner: Client, organization: Organization, other_organization: Organization):
+    theirs = make_member(other_organization, "zoe@globex.example")
 
     assert owner.post(admin_url(Membership, "change", theirs.pk), {"role": "SETTER"}).status_code == 302
     theirs.refresh_from_db()

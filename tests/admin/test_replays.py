@@ -66,7 +66,7 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(
 
     owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), EVER)
     asked, was_moving = part(owner, endpoint), is_moving(owner, endpoint)
-    receiver.codes = [204, 500, 204]
+    receiver.status_codes = [204, 500, 204]
     run_group(DELIVERIES, endpoint.pk)
     amid = part(owner, endpoint)
     Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).update(

@@ -14,7 +14,7 @@ from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, logged_in_client
 from tests.admin.sample_data import create_sample_data
-from tests.factories import everything, make_member, owner_of
+from tests.factories import make_member, owner_of, snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
 EVERYONE = set(Role)
@@ -128,11 +128,14 @@ def test_who_is_in_two_organizations_chooses_one_before_adding(ours: Appointment
 
 
 def test_a_foreign_organization_cannot_be_chosen(owner: Client, ours: Appointment, theirs: Appointment):
-    address, before = f"{admin_url(Lead, 'add')}?organization={theirs.organization_id}", everything(theirs.organization)
+    address, before = (
+        f"{admin_url(Lead, 'add')}?organization={theirs.organization_id}",
+        snapshot_of(theirs.organization),
+    )
 
     owner.post(address, form_data(owner, address, email="new@example.com", organization=str(theirs.organization_id)))
 
-    assert everything(theirs.organization) == before
+    assert snapshot_of(theirs.organization) == before
     assert Lead.objects.of(ours.organization).filter(email="new@example.com").exists()
 
 

@@ -12,7 +12,7 @@ from organizations.models import Membership, Organization
 from pipeline_backend.api import filters, page_queries
 from statuses.models import Status
 from statuses.services import save_status
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import owner_actor
 
 QUERIES = [
@@ -61,7 +61,7 @@ def shorten(monkeypatch: pytest.MonkeyPatch, few: int, sample: int) -> None:
 
 
 @pytest.fixture
-def calls(api: Api, organization: Organization, host: Membership) -> list[Appointment]:
+def calls(api: ApiClient, organization: Organization, host: Membership) -> list[Appointment]:
     """Twelve calls: two statuses stand for WON, one for LOST."""
     roles = {status.role: status for status in Status.objects.of(organization)}
     second = save_status(organization=organization, status=Status(name="Won again", role="WON"))
@@ -94,7 +94,7 @@ def wanted(call: Appointment, query: dict[str, str]) -> bool:
     )
 
 
-def shown(api: Api, query: dict[str, str]) -> Iterator[str]:
+def shown(api: ApiClient, query: dict[str, str]) -> Iterator[str]:
     """The ids on all pages, each of which tells the same total."""
     totals = set()
     for page in count(1):
@@ -107,7 +107,7 @@ def shown(api: Api, query: dict[str, str]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("ordering", ORDERINGS)
-def test_the_pages_are_the_list_in_its_order(api: Api, calls: list[Appointment], ordering: str) -> None:
+def test_the_pages_are_the_list_in_its_order(api: ApiClient, calls: list[Appointment], ordering: str) -> None:
     column = ordering.removeprefix("-")
     ordered = sorted(calls, key=lambda call: (getattr(call, column), call.pk), reverse=ordering.startswith("-"))
 
@@ -118,7 +118,7 @@ def test_the_pages_are_the_list_in_its_order(api: Api, calls: list[Appointment],
 
 @pytest.mark.parametrize("_short_ways", [(0, 2)], indirect=True)
 def test_a_total_is_exact_just_below_just_above_and_at_the_number_that_is_few(
-    api: Api, calls: list[Appointment], monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, calls: list[Appointment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     totals = {}
     for few in range(len(calls) + 2):

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from organizations.models import Membership, Organization
-from tests.client import Api
+from tests.client import ApiClient
 from webhooks.services import add_endpoint
 
 LISTS = ["/api/external/appointments", "/api/external/opt-ins", "/api/external/leads"]
@@ -17,14 +17,14 @@ ANSWERS = [{"question": f"Question {number}", "answer": "So", "position": number
 
 
 @pytest.fixture(autouse=True)
-def _in_use(api: Api, host: Membership, organization: Organization, settings: Any) -> None:
+def _in_use(api: ApiClient, host: Membership, organization: Organization, settings: Any) -> None:
     """An organization that has been used: its key, a source, a lead with a call, a receiver of its events."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     add_endpoint(organization=organization, url="http://127.0.0.1:9/events")
     add(api, host, 0)
 
 
-def add(api: Api, host: Membership, number: int) -> None:
+def add(api: ApiClient, host: Membership, number: int) -> None:
     person = {"email": f"lead{number}@example.com"}
     api.submit(**person, questions_answers=[{"question": "Why?", "answer": "So"}])
     api.book(external_reference=f"ref-{number}", lead_email=person["email"], host_email=host.user.email, notes="Note")
@@ -39,7 +39,7 @@ def count(act: Callable[[], Any]) -> int:
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_costs_three_for_one_row_and_for_three(api: Api, host: Membership, path: str) -> None:
+def test_a_list_costs_three_for_one_row_and_for_three(api: ApiClient, host: Membership, path: str) -> None:
     one = count(lambda: api.get(path))
     add(api, host, 1)
     add(api, host, 2)
@@ -54,29 +54,29 @@ def test_a_list_costs_three_for_one_row_and_for_three(api: Api, host: Membership
         {"created_from": "2020-01-01", "ordering": "schedule_time", "limit": "1", "page": "2"},
     ],
 )
-def test_a_list_costs_no_more_for_its_filters(api: Api, query: dict[str, str]) -> None:
+def test_a_list_costs_no_more_for_its_filters(api: ApiClient, query: dict[str, str]) -> None:
     assert count(lambda: api.get(LISTS[0], query)) <= 3
 
 
-def test_a_list_of_one_lead_costs_three_also_if_it_is_empty(api: Api) -> None:
-    booked = api.data(LISTS[0])[0]["lead"]["id"]
+def test_a_list_of_one_lead_costs_three_also_if_it_is_empty(api: ApiClient) -> None:
+    booked = api.get_data(LISTS[0])[0]["lead"]["id"]
     other = api.submit(email="other@example.com").json()["data"]["lead_id"]
 
     assert [count(lambda lead=lead: api.get(LISTS[0], {"lead_id": lead})) for lead in (booked, other)] == [3, 3]
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_detail_costs_two(api: Api, path: str) -> None:
-    (shown,) = api.data(path)
+def test_a_detail_costs_two(api: ApiClient, path: str) -> None:
+    (shown,) = api.get_data(path)
 
     assert count(lambda: api.get(f"{path}/{shown['id']}")) == 2
 
 
-def test_the_statuses_cost_two(api: Api) -> None:
+def test_the_statuses_cost_two(api: ApiClient) -> None:
     assert count(lambda: api.get("/api/external/statuses")) == 2
 
 
-def test_a_booking_of_a_new_lead_and_a_new_type_costs_eight(api: Api, host: Membership) -> None:
+def test_a_booking_of_a_new_lead_and_a_new_type_costs_eight(api: ApiClient, host: Membership) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "new@example.com",
@@ -88,7 +88,7 @@ def test_a_booking_of_a_new_lead_and_a_new_type_costs_eight(api: Api, host: Memb
     assert count(lambda: api.book(**booking)) == 8
 
 
-def test_a_booking_of_a_known_lead_costs_ten(api: Api, host: Membership) -> None:
+def test_a_booking_of_a_known_lead_costs_ten(api: ApiClient, host: Membership) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "lead0@example.com",
@@ -99,17 +99,17 @@ def test_a_booking_of_a_known_lead_costs_ten(api: Api, host: Membership) -> None
     assert count(lambda: api.book(**booking)) == 10
 
 
-def test_a_repeated_booking_costs_two(api: Api) -> None:
+def test_a_repeated_booking_costs_two(api: ApiClient) -> None:
     assert count(lambda: api.book(external_reference="ref-0")) == 2
 
 
-def test_a_submission_of_a_new_lead_with_ten_answers_costs_six(api: Api) -> None:
+def test_a_submission_of_a_new_lead_with_ten_answers_costs_six(api: ApiClient) -> None:
     submission = {"email": "new@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
     assert count(lambda: api.submit(**submission)) == 6
 
 
-def test_a_submission_of_a_known_lead_costs_six(api: Api) -> None:
+def test_a_submission_of_a_known_lead_costs_six(api: ApiClient) -> None:
     assert (
         count(lambda: api.submit(email="lead0@example.com", external_reference="new", questions_answers=ANSWERS)) == 6
     )

@@ -11,7 +11,7 @@ from leads.models import Lead
 from optins.models import OptIn
 from organizations.migrations._row_counts import add_row_count_triggers
 from organizations.models import Organization, RowCount
-from tests.client import Api
+from tests.client import ApiClient
 
 TABLES = [Appointment, Lead, OptIn]
 
@@ -33,18 +33,18 @@ def there(organization: Organization) -> list[int]:
 
 
 def test_rows_are_counted_for_their_organization(
-    api: Api, stranger_api: Api, organization: Organization, stranger: Organization
+    api: ApiClient, other_api: ApiClient, organization: Organization, other_organization: Organization
 ) -> None:
-    stranger_api.book()
+    other_api.book()
     for number in range(3):
         api.book(external_reference=f"ref-{number}")
     api.submit(email="other@example.com")
 
     assert kept(organization) == there(organization) == [3, 2, 1]
-    assert kept(stranger) == there(stranger) == [1, 1, 0]
+    assert kept(other_organization) == there(other_organization) == [1, 1, 0]
 
 
-def test_deleted_rows_are_counted_no_more(api: Api, organization: Organization) -> None:
+def test_deleted_rows_are_counted_no_more(api: ApiClient, organization: Organization) -> None:
     for number in range(3):
         api.book(external_reference=f"ref-{number}")
 
@@ -54,7 +54,7 @@ def test_deleted_rows_are_counted_no_more(api: Api, organization: Organization) 
     assert api.get("/api/external/appointments").json()["pagination"]["total"] == 1
 
 
-def test_what_is_rolled_back_is_not_counted(api: Api, organization: Organization) -> None:
+def test_what_is_rolled_back_is_not_counted(api: ApiClient, organization: Organization) -> None:
     with transaction.atomic():
         api.book()
         transaction.set_rollback(True)
@@ -63,11 +63,11 @@ def test_what_is_rolled_back_is_not_counted(api: Api, organization: Organization
 
 
 @pytest.mark.django_db(transaction=True)
-def test_rows_written_at_once_are_all_counted(api: Api, organization: Organization) -> None:
+def test_rows_written_at_once_are_all_counted(api: ApiClient, organization: Organization) -> None:
     def book(number: int) -> int:
         try:
             return (
-                Api(api.key)
+                ApiClient(api.key)
                 .book(external_reference=f"ref-{number}", lead_email=f"lead{number % 5}@example.com")
                 .status_code
             )
@@ -82,7 +82,7 @@ def test_rows_written_at_once_are_all_counted(api: Api, organization: Organizati
 
 
 def test_rows_from_before_the_counting_are_counted_by_its_migration_and_only_once(
-    api: Api, organization: Organization
+    api: ApiClient, organization: Organization
 ) -> None:
     api.book()
     with connection.cursor() as cursor:

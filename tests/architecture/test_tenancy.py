@@ -154,5 +154,7 @@ def test_who_may_not_make_roles_is_told_what_to_run(db: None) -> None:
     )
 
 
-def test_organizations_can_be_made_and_counted_freely(organization: Organization, stranger: Organization) -> None:
+def test_organizations_can_be_made_and_counted_freely(
+    organization: Organization, other_organization: Organization
+) -> None:
     assert Organization.objects.count() == 2

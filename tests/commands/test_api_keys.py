@@ -7,7 +7,7 @@ import time_machine
 
 from organizations.keys import parse_key
 from organizations.models import ApiKey, Organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.commands.runner import command_error, run
 from tests.factories import make_organization
 
@@ -23,14 +23,16 @@ def test_it_prints_the_key_alone_and_the_key_works(organization: Organization) -
     said = run("create_api_key", organization.pk, "--name", "Zapier")
 
     text = said.out.removesuffix("\n")
-    assert Api(text).get("/api/external/statuses").status_code == 200
+    assert ApiClient(text).get("/api/external/statuses").status_code == 200
     assert (
         said.err
         == f"Zapier (pb_{stored(text).key_id}_…) may read and write in Acme, until it is revoked. It is not shown again.\n"
     )
 
 
-def test_the_organization_may_be_given_by_its_name(organization: Organization, stranger: Organization) -> None:
+def test_the_organization_may_be_given_by_its_name(
+    organization: Organization, other_organization: Organization
+) -> None:
     key = stored(run("create_api_key", "Acme", "--name", "Zapier").out.strip())
 
     assert (key.organization, key.scopes, key.expires_at) == (organization, ["read", "write"], None)
@@ -98,8 +100,8 @@ def test_a_key_is_revoked_by_its_id_in_any_form(organization: Organization, form
 
     assert said.err == f"Zapier (pb_{stored(text).key_id}_…) of Acme was revoked now.\n"
     assert said.out == ""
-    assert Api(text).get("/api/external/statuses").status_code == 401
-    assert Api(other).get("/api/external/statuses").status_code == 200
+    assert ApiClient(text).get("/api/external/statuses").status_code == 401
+    assert ApiClient(other).get("/api/external/statuses").status_code == 200
 
 
 def test_revoking_again_changes_nothing(organization: Organization) -> None:

@@ -17,7 +17,7 @@ from organizations.models import Organization
 from pipeline_backend.db.encryption import cipher
 from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.commands.runner import run
-from tests.factories import change, owner_of
+from tests.factories import owner_of, set_columns
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import add_endpoint, send_test
 
@@ -61,7 +61,7 @@ def late_delivery(endpoint: Endpoint, minutes: int) -> Delivery:
     """A delivery that is due for so many minutes."""
     send_test(endpoint=endpoint, actor=SYSTEM)
     delivery: Delivery = Delivery.objects.of(endpoint.organization).get()
-    change(Delivery, endpoint.organization, str(delivery.pk), next_attempt_at=now() - timedelta(minutes=minutes))
+    set_columns(Delivery, endpoint.organization, str(delivery.pk), next_attempt_at=now() - timedelta(minutes=minutes))
     delivery.refresh_from_db()
     return delivery
 
@@ -139,7 +139,7 @@ def test_a_delivery_that_is_just_due_or_waits_for_its_retry_is_fine(endpoint: En
 
 def test_a_disabled_endpoint_holds_nothing_up(endpoint: Endpoint) -> None:
     late_delivery(endpoint, minutes=60)
-    change(Endpoint, endpoint.organization, str(endpoint.pk), is_active=False)
+    set_columns(Endpoint, endpoint.organization, str(endpoint.pk), is_active=False)
 
     assert_all_is_well()
 

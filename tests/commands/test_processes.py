@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from organizations.models import Organization, User
-from tests.client import Api
+from tests.client import ApiClient
 from tests.commands.runner import REAL_HASHER, file_mode, run_subprocess
 
 
@@ -28,7 +28,7 @@ def test_what_a_script_reads_stands_alone_and_a_failure_is_exit_code_1(settings:
     assert (opened.returncode, key.returncode) == (0, 0)
     assert opened.stdout == f"{Organization.objects.get().pk}\n"
     assert User.objects.get().check_password("correct horse battery")
-    assert Api(key.stdout.strip()).get("/api/external/leads").status_code == 200
+    assert ApiClient(key.stdout.strip()).get("/api/external/leads").status_code == 200
     assert (failed.returncode, failed.stdout, failed.stderr) == (
         1,
         "",
@@ -43,8 +43,8 @@ def test_the_demo_can_be_used_with_its_facts_and_its_events_are_told_in_their_or
     done = run_subprocess("demo", "--facts", file)
 
     facts = json.loads(file.read_text())
-    api = Api(facts["api_key"])
-    events = api.events(limit=100)
+    api = ApiClient(facts["api_key"])
+    events = api.list_events(limit=100)
     assert done.returncode == 0, done.stderr
     assert file_mode(file) == 0o600
     assert facts["api_key"] not in done.stdout + done.stderr

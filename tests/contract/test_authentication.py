@@ -9,9 +9,9 @@ import pytest
 from organizations.models import ApiKey
 from organizations.services import issue_key, revoke_key, rotate_key
 from pipeline_backend.db.timestamps import now
-from tests.client import Api, booking, submission
-from tests.contract.expect import refused
-from tests.factories import everything, make_api
+from tests.client import ApiClient, booking_payload, opt_in_payload
+from tests.contract.assertions import assert_error
+from tests.factories import make_api, snapshot_of
 
 MESSAGE = "Invalid or revoked API key"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
@@ -26,9 +26,9 @@ READS = [
     "events",
 ]
 WRITES = {
-    "POST /api/external/appointments": booking(),
+    "POST /api/external/appointments": booking_payload(),
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
-    "POST /api/opt-in/submit": submission(),
+    "POST /api/opt-in/submit": opt_in_payload(),
     f"PATCH /api/external/leads/{UNKNOWN}/status": {"status_id": UNKNOWN},
 }
 ALL = [*(f"GET /api/external/{path}" for path in READS), *WRITES]
@@ -46,11 +46,11 @@ def row_of(api, organization):
 
 @pytest.mark.parametrize("call", ALL)
 def test_every_endpoint_requires_a_key(organization, call):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    refused(send(Api(None), call), 401, MESSAGE)
+    assert_error(send(ApiClient(None), call), 401, MESSAGE)
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 BROKEN = {
@@ -70,9 +70,9 @@ BROKEN = {
 @pytest.mark.parametrize("key", BROKEN.values(), ids=BROKEN)
 def test_decision_10_a_key_of_a_wrong_form_is_401_without_a_query(organization, django_assert_num_queries, key):
     with django_assert_num_queries(0):
-        answer = Api(key).get(PATH)
+        answer = ApiClient(key).get(PATH)
 
-    refused(answer, 401, MESSAGE)
+    assert_error(answer, 401, MESSAGE)
 
 
 @pytest.mark.parametrize("at", [0, 3, 10, 14, 15, 16, 40, 47, 48, 53])
@@ -80,9 +80,9 @@ def test_decision_10_a_key_with_one_wrong_character_is_401_without_a_query(api, 
     other = "x" if api.key[at] != "x" else "y"
 
     with django_assert_num_queries(0):
-        answer = Api(api.key[:at] + other + api.key[at + 1 :]).get(PATH)
+        answer = ApiClient(api.key[:at] + other + api.key[at + 1 :]).get(PATH)
 
-    refused(answer, 401, MESSAGE)
+    assert_error(answer, 401, MESSAGE)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_decision_10_a_key_with_one_wrong_character_is_401_without_a_query(api, 
 )
 def test_decision_10_a_changed_key_is_401_without_a_query(api, django_assert_num_queries, change):
     with django_assert_num_queries(0):
-        answer = Api(change(api.key)).get(PATH)
+        answer = ApiClient(change(api.key)).get(PATH)
 
-    refused(answer, 401, MESSAGE)
+    assert_error(answer, 401, MESSAGE)
 
 
 def test_decision_10_the_form_of_a_key(api, organization):
@@ -107,13 +107,13 @@ def test_decision_10_the_form_of_a_key(api, organization):
 def test_an_unknown_key_is_401(api, organization):
     row_of(api, organization).delete()
 
-    refused(api.get(PATH), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, MESSAGE)
 
 
 def test_a_known_id_with_another_secret_is_401(api, organization):
     ApiKey.objects.of(organization).update(secret_hash=hashlib.sha256(b"another").digest())
 
-    refused(api.get(PATH), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, MESSAGE)
 
 
 def test_decision_11_a_revoked_key_is_401_from_the_next_request_on(api, organization):
@@ -121,8 +121,8 @@ def test_decision_11_a_revoked_key_is_401_from_the_next_request_on(api, organiza
 
     revoke_key(key=row_of(api, organization))
 
-    refused(api.get(PATH), 401, MESSAGE)
-    refused(api.book(), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, MESSAGE)
+    assert_error(api.book(), 401, MESSAGE)
 
 
 def test_decision_11_revoking_one_key_leaves_the_others(api, organization):
@@ -148,7 +148,7 @@ def test_decision_11_rotating_makes_a_second_key_and_ends_the_first(api, organiz
 
     second, text = rotate_key(key=key, overlap=overlap)
 
-    assert (api.get(PATH).status_code, Api(text).get(PATH).status_code) == (old, 200)
+    assert (api.get(PATH).status_code, ApiClient(text).get(PATH).status_code) == (old, 200)
     assert (second.scopes, second.expires_at) == (key.scopes, None)
     lasts = {"now": timedelta(0), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}[
         overlap
@@ -156,25 +156,25 @@ def test_decision_11_rotating_makes_a_second_key_and_ends_the_first(api, organiz
     assert timedelta(0) <= now() + lasts - row_of(api, organization).expires_at < timedelta(minutes=1)
 
 
-def test_decision_12_a_key_of_an_inactive_organization_is_401(api, stranger_api, organization):
+def test_decision_12_a_key_of_an_inactive_organization_is_401(api, other_api, organization):
     assert api.get(PATH).status_code == 200
     organization.is_active = False
     organization.save()
 
-    refused(api.get(PATH), 401, MESSAGE)
-    assert stranger_api.get(PATH).status_code == 200
+    assert_error(api.get(PATH), 401, MESSAGE)
+    assert other_api.get(PATH).status_code == 200
 
 
 @pytest.mark.parametrize("call", WRITES)
 def test_decision_12_writing_needs_the_scope_write(organization, call):
     api = make_api(organization, scopes=["read"])
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = send(api, call)
 
     assert (answer.status_code, sorted(answer.json()), answer.json()["status"]) == (403, ["message", "status"], "error")
     assert "write" in answer.json()["message"]
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("path", READS)
@@ -211,13 +211,13 @@ def test_decision_12_a_key_has_both_scopes_unless_said_otherwise(organization):
     "path", ["/api/external/nothing", "/api/", "/api/nothing", "/api/external/appointments/", "/api/external"]
 )
 def test_decision_1_an_unknown_path_is_401_without_a_key_and_404_with_one(api, path):
-    refused(Api(None).get(path), 401, MESSAGE)
-    refused(api.get(path), 404, "Resource not found")
+    assert_error(ApiClient(None).get(path), 401, MESSAGE)
+    assert_error(api.get(path), 404, "Resource not found")
 
 
 @pytest.mark.parametrize("place", ["query", "authorization", "basic", "cookie", "other_header", "body"])
 def test_a_key_anywhere_else_is_no_key(api, place):
-    nobody = Api(None)
+    nobody = ApiClient(None)
     nobody.client.cookies["x-api-key"] = api.key if place == "cookie" else ""
     headers = {
         "authorization": {"authorization": f"Bearer {api.key}"},
@@ -225,9 +225,9 @@ def test_a_key_anywhere_else_is_no_key(api, place):
         "other_header": {"api_key": api.key},
     }
     if place == "body":
-        refused(nobody.submit(**{"x-api-key": api.key}), 401, MESSAGE)
+        assert_error(nobody.submit(**{"x-api-key": api.key}), 401, MESSAGE)
 
-    refused(
+    assert_error(
         nobody.get(
             PATH, {"x-api-key": api.key, "api_key": api.key} if place == "query" else {}, **headers.get(place, {})
         ),
@@ -236,8 +236,8 @@ def test_a_key_anywhere_else_is_no_key(api, place):
     )
 
 
-def test_two_organizations_keys_see_their_own(api, stranger_api):
-    ours, theirs = api.data(PATH), stranger_api.data(PATH)
+def test_two_organizations_keys_see_their_own(api, other_api):
+    ours, theirs = api.get_data(PATH), other_api.get_data(PATH)
 
     assert [status["name"] for status in ours] == [status["name"] for status in theirs]
     assert not {status["id"] for status in ours} & {status["id"] for status in theirs}

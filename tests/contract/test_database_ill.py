@@ -11,8 +11,8 @@ from django.test import Client
 from psycopg import sql
 
 from organizations.models import Organization
-from tests.client import Api
-from tests.factories import events_of, everything, facts, owner_of
+from tests.client import ApiClient
+from tests.factories import events_of, owner_of, snapshot_of, summary_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,11 +80,11 @@ def assert_to_come_again(answer: Any) -> None:
 
 
 @pytest.fixture
-def writes(api: Api) -> dict[str, Callable[[], Any]]:
+def writes(api: ApiClient) -> dict[str, Callable[[], Any]]:
     """One of each, on what is there already; the second cancel changes nothing, so it comes first."""
     api.book(external_reference="there")
     lead = api.submit(email="grace@example.com").json()["data"]["lead_id"]
-    won = api.status("WON")["id"]
+    won = api.get_status("WON")["id"]
     return {
         "cancel": lambda: api.cancel(external_reference="there"),
         "status": lambda: api.patch(f"/api/external/leads/{lead}/status", {"status_id": won}),
@@ -95,16 +95,16 @@ def writes(api: Api) -> dict[str, Callable[[], Any]]:
 
 @pytest.mark.parametrize("code", ILLS.values(), ids=ILLS)
 def test_every_write_is_asked_to_come_again_changes_nothing_and_succeeds_then(
-    api: Api, organization: Organization, writes: dict[str, Callable[[], Any]], code: str
+    api: ApiClient, organization: Organization, writes: dict[str, Callable[[], Any]], code: str
 ) -> None:
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     with refusing(code):
         for write in writes.values():
             assert_to_come_again(write())
-        assert api.data("/api/external/appointments")[0]["external_reference"] == "there"
+        assert api.get_data("/api/external/appointments")[0]["external_reference"] == "there"
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
     assert {name: write().status_code for name, write in writes.items()} == {
         "cancel": 200,
         "status": 200,
@@ -123,26 +123,28 @@ def test_what_postgresql_gave_up_once_is_done_again_without_the_clients_help(
             assert write().status_code == (201 if name == "book" else 200)
         assert len(events_of(organization)) > before
 
-    assert facts(organization)["appointments"] == 2
+    assert summary_of(organization)["appointments"] == 2
     assert events_of(organization).count("appointment.created") == 2
 
 
-def test_rows_that_another_session_holds_are_waited_for_and_then_given_up(api: Api, organization: Organization) -> None:
+def test_rows_that_another_session_holds_are_waited_for_and_then_given_up(
+    api: ApiClient, organization: Organization
+) -> None:
     api.book()
-    before = facts(organization)
+    before = summary_of(organization)
     tell("SET lock_timeout = '100ms'")
 
     with other_session() as other:
         other.execute("SELECT * FROM leads_lead FOR UPDATE")
         assert_to_come_again(api.book(external_reference="ref-2"))
         assert_to_come_again(api.cancel())
-        assert len(api.data("/api/external/leads")) == 1
+        assert len(api.get_data("/api/external/leads")) == 1
 
-    assert facts(organization) == before
+    assert summary_of(organization) == before
     assert (api.book(external_reference="ref-2").status_code, api.cancel().status_code) == (201, 200)
 
 
-def test_a_statement_that_takes_too_long_is_given_up(api: Api, organization: Organization) -> None:
+def test_a_statement_that_takes_too_long_is_given_up(api: ApiClient, organization: Organization) -> None:
     tell(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$",
         WATCHED,
@@ -153,13 +155,13 @@ def test_a_statement_that_takes_too_long_is_given_up(api: Api, organization: Org
     finally:
         tell("RESET statement_timeout", WELL)
 
-    assert facts(organization) == {
+    assert summary_of(organization) == {
         "appointments": 0,
         "leads": 0,
         "opt_ins": 0,
         "event_types": 0,
         "events": [],
-        "mails": [],
+        "notifications": [],
     }
 
 
@@ -178,15 +180,15 @@ def _read_only() -> Iterator[None]:
 
 
 def test_a_database_that_takes_no_writes_can_still_be_read_with_a_key_never_used_before(
-    api: Api, organization: Organization, request: pytest.FixtureRequest
+    api: ApiClient, organization: Organization, request: pytest.FixtureRequest
 ) -> None:
     request.getfixturevalue("_read_only")
 
-    assert api.data("/api/external/statuses") != []
+    assert api.get_data("/api/external/statuses") != []
     assert_to_come_again(api.book())
     assert_to_come_again(api.submit())
     assert connection.connection is None  # the next request finds whoever takes writes by then
-    assert facts(organization)["events"] == []
+    assert summary_of(organization)["events"] == []
 
 
 def test_the_admin_says_in_a_page_that_the_database_takes_no_writes(

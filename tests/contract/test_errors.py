@@ -5,15 +5,15 @@ import json
 import pytest
 from django.db import OperationalError, connection
 
-from tests.client import Api, booking, submission
-from tests.contract.expect import bad, refused, unreadable
-from tests.factories import everything, make_api
+from tests.client import ApiClient, booking_payload, opt_in_payload
+from tests.contract.assertions import assert_error, assert_invalid_fields, assert_unreadable_body
+from tests.factories import make_api, snapshot_of
 
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 BODIES = {
-    "POST /api/external/appointments": booking(),
+    "POST /api/external/appointments": booking_payload(),
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
-    "POST /api/opt-in/submit": submission(),
+    "POST /api/opt-in/submit": opt_in_payload(),
     f"PATCH /api/external/leads/{UNKNOWN}/status": {"status_id": UNKNOWN},
 }
 METHODS = {
@@ -35,7 +35,7 @@ each_body = pytest.mark.parametrize("call", BODIES)
 
 def send(api, call, body, content_type="application/json", **headers):
     method, path = call.split(" ")
-    return api.raw(method, path, body, content_type, **headers)
+    return api.request(method, path, body, content_type, **headers)
 
 
 def is_error(answer, code):
@@ -48,7 +48,7 @@ def is_error(answer, code):
 @pytest.mark.parametrize("path", METHODS, ids=lambda path: path.replace(UNKNOWN, ":id"))
 def test_another_method_is_405_in_the_error_form(api, path):
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE"} - set(METHODS[path]):
-        answer = api.raw(method, path, b"{}")
+        answer = api.request(method, path, b"{}")
 
         is_error(answer, 405)
         assert sorted(set(answer.headers["Allow"].split(", ")) - {"HEAD", "OPTIONS"}) == METHODS[path]
@@ -76,7 +76,7 @@ PATHS += [
 )
 def test_an_unknown_path_is_404_in_the_error_form(api, path):
     for method in ["GET", "POST", "PATCH", "DELETE"]:
-        refused(api.raw(method, path, b"{}"), 404, "Resource not found")
+        assert_error(api.request(method, path, b"{}"), 404, "Resource not found")
 
 
 OTHER_TYPES = [
@@ -92,33 +92,33 @@ OTHER_TYPES = [
 
 @each_body
 def test_another_or_no_content_type_is_415(api, organization, call):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     for content_type in OTHER_TYPES:
         is_error(send(api, call, json.dumps(BODIES[call]), content_type), 415)
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize(
     "content_type", ["application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"]
 )
 def test_json_with_a_charset_is_json(api, content_type):
-    assert send(api, "POST /api/external/appointments", json.dumps(booking()), content_type).status_code == 201
+    assert send(api, "POST /api/external/appointments", json.dumps(booking_payload()), content_type).status_code == 201
 
 
 @each_body
 def test_a_body_over_1_mib_is_413(api, organization, call):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = send(api, call, json.dumps(BODIES[call]).ljust(MIB + 1))
 
     is_error(answer, 413)
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_a_body_of_exactly_1_mib_is_read(api):
-    assert send(api, "POST /api/external/appointments", json.dumps(booking()).ljust(MIB)).status_code == 201
+    assert send(api, "POST /api/external/appointments", json.dumps(booking_payload()).ljust(MIB)).status_code == 201
 
 
 DEEP = 100_000
@@ -155,12 +155,12 @@ MALFORMED = {
 
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
 def test_a_body_that_is_no_json_object_is_400(api, organization, body):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     for call in BODIES:
-        unreadable(send(api, call, body))
+        assert_unreadable_body(send(api, call, body))
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 SPOILED = {
@@ -178,14 +178,14 @@ SPOILED = {
 
 @pytest.mark.parametrize("value", SPOILED.values(), ids=SPOILED)
 def test_decision_3_what_no_text_can_hold_is_400(api, organization, value):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     for call in [call for call in BODIES if "leads" not in call]:
         own = [f'"{name}": {json.dumps(good)}' for name, good in BODIES[call].items() if name != "external_reference"]
         body = ", ".join([*own, f'"external_reference": {value}'])
-        unreadable(send(api, call, f"{{{body}}}"))
+        assert_unreadable_body(send(api, call, f"{{{body}}}"))
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize(
@@ -194,19 +194,21 @@ def test_decision_3_what_no_text_can_hold_is_400(api, organization, value):
     ids=["digits", "exponent", "surrogate", "nested"],
 )
 def test_an_odd_value_in_an_unknown_field_is_no_server_error(api, value):
-    answer = send(api, "POST /api/external/appointments", json.dumps(booking())[:-1] + f', "unknown": {value}}}')
+    answer = send(
+        api, "POST /api/external/appointments", json.dumps(booking_payload())[:-1] + f', "unknown": {value}}}'
+    )
 
     assert answer.status_code in (201, 400)
     assert answer.headers["Content-Type"] == "application/json"
 
 
 def test_a_field_given_twice_is_read_once(api):
-    body = json.dumps(booking())[:-1] + ', "external_reference": "ref-2"}'
+    body = json.dumps(booking_payload())[:-1] + ', "external_reference": "ref-2"}'
 
     answer = send(api, "POST /api/external/appointments", body)
 
     assert answer.status_code in (201, 400)
-    assert [row["external_reference"] for row in api.data("/api/external/appointments")] in ([], ["ref-2"])
+    assert [row["external_reference"] for row in api.get_data("/api/external/appointments")] in ([], ["ref-2"])
 
 
 QUERIES = ["%00", "%ff", "%ed%a0%80", "1" * 5000, "a" * 7000, "%F0%9F%8E%89", "'", "%25", "[]", "{}"]
@@ -222,7 +224,7 @@ LISTS = {
     ("name", "parameter"), [(name, parameter) for name, all in LISTS.items() for parameter in all.split()]
 )
 def test_no_query_is_a_server_error(api, name, parameter):
-    answers = [api.raw("GET", f"/api/external/{name}?{parameter}={value}") for value in QUERIES]
+    answers = [api.request("GET", f"/api/external/{name}?{parameter}={value}") for value in QUERIES]
 
     assert {answer.status_code for answer in answers} <= {200, 400}
     assert {answer.headers["Content-Type"] for answer in answers} == {"application/json"}
@@ -233,12 +235,12 @@ def test_no_query_is_a_server_error(api, name, parameter):
     [("appointments", "closer"), ("appointments", "setter"), ("leads", "email"), ("leads", "setter")],
 )
 def test_decision_3_a_nul_in_a_query_is_400(api, name, parameter):
-    bad(api.raw("GET", f"/api/external/{name}?{parameter}=a%00b"), parameter)
+    assert_invalid_fields(api.request("GET", f"/api/external/{name}?{parameter}=a%00b"), parameter)
 
 
 def test_decision_1_the_key_comes_first():
-    refused(
-        Api(None).raw("DELETE", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"),
+    assert_error(
+        ApiClient(None).request("DELETE", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"),
         401,
         "Invalid or revoked API key",
     )
@@ -250,12 +252,12 @@ def test_decision_1_the_rate_limit_comes_before_the_route(organization):
     api = make_api(organization)
     api.get("/api/external/statuses")
 
-    refused(api.raw("DELETE", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"), 429, "Too many requests")
+    assert_error(api.request("DELETE", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"), 429, "Too many requests")
 
 
 def test_decision_1_the_route_and_method_come_before_the_body(api):
-    refused(api.raw("POST", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"), 404, "Resource not found")
-    is_error(api.raw("DELETE", "/api/external/appointments", b"{" * 2 * MIB, "text/plain"), 405)
+    assert_error(api.request("POST", "/api/external/nothing", b"{" * 2 * MIB, "text/plain"), 404, "Resource not found")
+    is_error(api.request("DELETE", "/api/external/appointments", b"{" * 2 * MIB, "text/plain"), 405)
 
 
 @each_body
@@ -266,7 +268,7 @@ def test_decision_1_media_type_then_size_then_parse_then_fields(api, call):
     ]
 
     assert codes == [415, 413]
-    unreadable(send(api, call, b"{"))
+    assert_unreadable_body(send(api, call, b"{"))
     assert send(api, call, b"{}").json()["errors"]
 
 
@@ -291,7 +293,7 @@ def test_decision_1_without_the_database_it_is_503_with_retry_after(api, call):
 @pytest.mark.parametrize("path", METHODS, ids=lambda path: path.replace(UNKNOWN, ":id"))
 def test_head_and_options_are_never_html(api, path):
     for method in ["HEAD", "OPTIONS"]:
-        answer = api.raw(method, path)
+        answer = api.request(method, path)
 
         assert answer.status_code in (200, 204, 404, 405)
         assert answer.headers.get("Content-Type", "application/json") == "application/json"

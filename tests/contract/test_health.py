@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from notifications.models import Notification
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
-from tests.client import Api
+from tests.client import ApiClient
 from tests.commands.runner import command_error, run
 from tests.faults.backlog import endpoint_at, pile
 from webhooks.models import Delivery, Endpoint
@@ -58,7 +58,7 @@ def test_deliveries_that_nobody_takes_up_are_told_in_one_sentence_that_names_no_
     assert Client().get("/readyz").status_code == 200
 
 
-def test_mails_that_nobody_takes_up_are_told_too(api: Api) -> None:
+def test_mails_that_nobody_takes_up_are_told_too(api: ApiClient) -> None:
     api.book()
     Notification.unscoped.update(next_attempt_at=now() - LATE)
 

@@ -1,75 +1,47 @@
 """Many requests at once, with real threads and connections: what the database keeps single (interface 4.1, 4.2, 4.5; decisions 13, 23, 25)."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import Barrier
 
 import pytest
-from django.db import connections
 
 from leads.models import LeadStatusChange
-from tests.client import Api
-from tests.factories import facts, make_api, make_member
+from tests.client import ApiClient
+from tests.contract.concurrency import THREADS, field_values, run_concurrently, status_codes
+from tests.factories import make_api, make_member, summary_of
 
-THREADS = 16
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def at_once(key, *requests):
-    """The answers of the requests, which start together and run as many at a time as there are threads."""
-    start = Barrier(THREADS)
+def test_rule_1_and_2_one_reference_100_times_is_one_appointment(api, organization, host, other_organization):
+    answers = run_concurrently(api.key, *[lambda api: api.book(host_email="hana@acme.example")] * 100)
 
-    def work(number):
-        api = Api(key)
-        start.wait(timeout=30)
-        try:
-            return [request(api) for request in requests[number::THREADS]]
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        shares = list(pool.map(work, range(THREADS)))
-    return [answer for share in shares for answer in share]
-
-
-def codes(answers):
-    return Counter(answer.status_code for answer in answers)
-
-
-def values(answers, name):
-    return {answer.json()["data"][name] for answer in answers if answer.status_code < 300}
-
-
-def test_rule_1_and_2_one_reference_100_times_is_one_appointment(api, organization, host, stranger):
-    answers = at_once(api.key, *[lambda api: api.book(host_email="hana@acme.example")] * 100)
-
-    assert codes(answers) == {201: 1, 200: 99}
-    assert len(values(answers, "id")) == 1
+    assert status_codes(answers) == {201: 1, 200: 99}
+    assert len(field_values(answers, "id")) == 1
     events = ["appointment.created", "lead.created"]
     mails = [("CALL_BOOKED", "hana@acme.example")]
-    assert facts(organization) == {
+    assert summary_of(organization) == {
         "appointments": 1,
         "leads": 1,
         "opt_ins": 0,
         "event_types": 1,
         "events": events,
-        "mails": mails,
+        "notifications": mails,
     }
-    assert [event["type"] for event in api.events()] == ["lead.created", "appointment.created"]
+    assert [event["type"] for event in api.list_events()] == ["lead.created", "appointment.created"]
 
 
 def test_rule_3_one_reference_at_two_times_is_booked_at_one_of_them(api, organization):
     times = ["2027-01-05T10:00:00Z", "2027-01-06T10:00:00Z"]
     requests = [lambda api, time=time: (time, api.book(schedule_time=time)) for _ in range(50) for time in times]
 
-    pairs = at_once(api.key, *requests)
+    pairs = run_concurrently(api.key, *requests)
 
-    (shown,) = api.data("/api/external/appointments")
+    (shown,) = api.get_data("/api/external/appointments")
     won = next(time for time in times if shown["schedule_time"] == time.replace("Z", ".000Z"))
-    assert codes(answer for time, answer in pairs if time == won) == {201: 1, 200: 49}
-    assert codes(answer for time, answer in pairs if time != won) == {409: 50}
-    assert facts(organization)["events"] == ["appointment.created", "lead.created"]
+    assert status_codes(answer for time, answer in pairs if time == won) == {201: 1, 200: 49}
+    assert status_codes(answer for time, answer in pairs if time != won) == {409: 50}
+    assert summary_of(organization)["events"] == ["appointment.created", "lead.created"]
 
 
 def test_decisions_13_and_25_100_references_share_one_new_lead_and_event_type(api, organization):
@@ -80,22 +52,22 @@ def test_decisions_13_and_25_100_references_share_one_new_lead_and_event_type(ap
         for n in range(100)
     ]
 
-    answers = at_once(api.key, *requests)
+    answers = run_concurrently(api.key, *requests)
 
-    after = facts(organization)
-    assert codes(answers) == {201: 100}
-    assert len(values(answers, "id")) == 100
+    after = summary_of(organization)
+    assert status_codes(answers) == {201: 100}
+    assert len(field_values(answers, "id")) == 100
     assert [after[name] for name in ["appointments", "leads", "event_types"]] == [100, 1, 1]
     assert Counter(after["events"]) == {"appointment.created": 100, "lead.created": 1}
 
 
 def test_submit_rule_3_one_reference_and_source_100_times_is_one_opt_in(api, organization):
-    answers = at_once(api.key, *[lambda api: api.submit(external_reference="form-1")] * 100)
+    answers = run_concurrently(api.key, *[lambda api: api.submit(external_reference="form-1")] * 100)
 
-    assert codes(answers) == {201: 1, 200: 99}
-    assert (len(values(answers, "opt_in_id")), len(values(answers, "lead_id"))) == (1, 1)
+    assert status_codes(answers) == {201: 1, 200: 99}
+    assert (len(field_values(answers, "opt_in_id")), len(field_values(answers, "lead_id"))) == (1, 1)
     assert Counter(answer.json()["data"]["is_new_lead"] for answer in answers) == {True: 1, False: 99}
-    assert facts(organization)["events"] == ["lead.created", "opt_in.created"]
+    assert summary_of(organization)["events"] == ["lead.created", "opt_in.created"]
 
 
 def test_submit_48_opt_ins_of_one_new_email_make_one_lead(api, organization):
@@ -106,10 +78,10 @@ def test_submit_48_opt_ins_of_one_new_email_make_one_lead(api, organization):
         for n in range(48)
     ]
 
-    answers = at_once(api.key, *requests)
+    answers = run_concurrently(api.key, *requests)
 
-    after = facts(organization)
-    assert codes(answers) == {201: 1, 200: 47}
+    after = summary_of(organization)
+    assert status_codes(answers) == {201: 1, 200: 47}
     assert [after["leads"], after["opt_ins"]] == [1, 48]
     assert Counter(after["events"]) == {"lead.created": 1, "opt_in.created": 48}
 
@@ -117,43 +89,43 @@ def test_submit_48_opt_ins_of_one_new_email_make_one_lead(api, organization):
 def test_decision_28_cancels_at_once_cancel_once(api, organization):
     api.book()
 
-    answers = at_once(api.key, *[lambda api: api.cancel(notes="ill")] * 50)
+    answers = run_concurrently(api.key, *[lambda api: api.cancel(notes="ill")] * 50)
 
-    after = facts(organization)
-    assert codes(answers) == {200: 50}
+    after = summary_of(organization)
+    assert status_codes(answers) == {200: 50}
     assert after["events"] == ["appointment.canceled", "appointment.created", "lead.created", "lead.status_changed"]
-    assert after["mails"] == [("CALL_BOOKED", "owner@acme.example"), ("CALL_CANCELED", "owner@acme.example")]
+    assert after["notifications"] == [("CALL_BOOKED", "owner@acme.example"), ("CALL_CANCELED", "owner@acme.example")]
 
 
 def test_decision_18_a_lead_moved_from_many_sides_is_found_by_all(api, organization):
-    statuses = [api.status(role)["id"] for role in ["WON", "LOST", "FOLLOW_UP"]]
+    statuses = [api.get_status(role)["id"] for role in ["WON", "LOST", "FOLLOW_UP"]]
     lead = api.submit().json()["data"]["lead_id"]
     requests = [
         lambda api, n=n: api.patch(f"/api/external/leads/{lead}/status", {"status_id": statuses[n % 3]})
         for n in range(48)
     ]
 
-    answers = at_once(api.key, *requests)
+    answers = run_concurrently(api.key, *requests)
 
     moves = [change for change in LeadStatusChange.objects.of(organization).order_by("id") if change.from_status_id]
-    assert codes(answers) == {200: 48}
+    assert status_codes(answers) == {200: 48}
     assert all(before.to_status_id == after.from_status_id for before, after in pairwise(moves))
-    assert facts(organization)["events"].count("lead.status_changed") == len(moves)
-    assert api.lead(lead)["status"]["id"] == str(moves[-1].to_status_id)
+    assert summary_of(organization)["events"].count("lead.status_changed") == len(moves)
+    assert api.get_lead(lead)["status"]["id"] == str(moves[-1].to_status_id)
 
 
-def test_two_organizations_at_once_share_nothing(api, organization, stranger, stranger_api):
-    keys = [api.key, stranger_api.key]
+def test_two_organizations_at_once_share_nothing(api, organization, other_organization, other_api):
+    keys = [api.key, other_api.key]
 
-    answers = at_once(None, *[lambda _, key=key: Api(key).book() for _ in range(16) for key in keys])
+    answers = run_concurrently(None, *[lambda _, key=key: ApiClient(key).book() for _ in range(16) for key in keys])
 
-    assert codes(answers) == {201: 2, 200: 30}
-    assert [facts(own)["appointments"] for own in (organization, stranger)] == [1, 1]
+    assert status_codes(answers) == {201: 2, 200: 30}
+    assert [summary_of(own)["appointments"] for own in (organization, other_organization)] == [1, 1]
 
 
 def test_bookings_cancels_and_opt_ins_of_one_lead_at_once_are_never_a_server_error(api, organization):
     make_member(organization, "hana@acme.example")
-    won = api.status("WON")["id"]
+    won = api.get_status("WON")["id"]
     lead = api.submit().json()["data"]["lead_id"]
 
     def act(n):
@@ -165,10 +137,10 @@ def test_bookings_cancels_and_opt_ins_of_one_lead_at_once_are_never_a_server_err
         ]
         return acts[n % 4]
 
-    answers = at_once(api.key, *[act(n) for n in range(64)])
+    answers = run_concurrently(api.key, *[act(n) for n in range(64)])
 
-    assert set(codes(answers)) <= {200, 201, 404}
-    assert facts(organization)["leads"] == 1
+    assert set(status_codes(answers)) <= {200, 201, 404}
+    assert summary_of(organization)["leads"] == 1
 
 
 def test_an_event_feed_read_while_others_write_misses_nothing(api, organization):
@@ -176,12 +148,12 @@ def test_an_event_feed_read_while_others_write_misses_nothing(api, organization)
     seen = []
 
     def read(reader):
-        rows = reader.events(limit="100", **({"after": seen[-1]} if seen else {}))
+        rows = reader.list_events(limit="100", **({"after": seen[-1]} if seen else {}))
         seen.extend(row["id"] for row in rows)
 
     writes = [lambda api, n=n: api.submit(external_reference=f"form-{n}") for n in range(45)]
     requests = [request if at % THREADS else read for at, request in enumerate(interleave(writes))]
-    at_once(api.key, *requests)
+    run_concurrently(api.key, *requests)
     read(api)
 
     assert len(seen) == len(set(seen)) == 46

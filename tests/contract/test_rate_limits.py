@@ -7,8 +7,8 @@ import time_machine
 from django.conf import settings
 from django.test import override_settings
 
-from tests.client import Api
-from tests.contract.expect import refused
+from tests.client import ApiClient
+from tests.contract.assertions import assert_error
 from tests.factories import make_api
 
 PATH = "/api/external/statuses"
@@ -48,9 +48,9 @@ def test_decision_7_the_headers_are_on_each_keyed_answer(api, organization, sett
         reader.book(),
     ]
     answers += [
-        api.raw("DELETE", PATH),
-        api.raw("POST", "/api/opt-in/submit", b"{"),
-        api.raw("POST", "/api/opt-in/submit", b"{}", "text/plain"),
+        api.request("DELETE", PATH),
+        api.request("POST", "/api/opt-in/submit", b"{"),
+        api.request("POST", "/api/opt-in/submit", b"{}", "text/plain"),
     ]
 
     assert [answer.status_code for answer in answers] == [201, 200, 409, 400, 404, 403, 405, 400, 415]
@@ -64,7 +64,7 @@ def test_decision_7_one_request_too_many_is_429(api, settings):
     answer = api.get(PATH)
 
     assert [left(one)["left"] for one in served] == [2, 1, 0]
-    refused(answer, 429, "Too many requests")
+    assert_error(answer, 429, "Too many requests")
     assert left(answer) == {"quota": 3, "window": 60, "left": 0}
     assert re.fullmatch(r"[1-9]\d?", answer.headers["Retry-After"])
     assert int(answer.headers["Retry-After"]) <= 60
@@ -73,7 +73,7 @@ def test_decision_7_one_request_too_many_is_429(api, settings):
 def test_decision_7_after_retry_after_it_is_served_again(api, settings, clock):
     settings.RATE_LIMIT_PER_MINUTE = 1
     api.get(PATH)
-    refused(api.get(PATH), 429, "Too many requests")
+    assert_error(api.get(PATH), 429, "Too many requests")
 
     clock.shift(int(api.get(PATH).headers["Retry-After"]))
 
@@ -86,11 +86,11 @@ def test_decision_7_a_refused_request_changes_nothing(api, organization):
     limited = make_api(organization)
     limited.get(PATH)
 
-    refused(limited.book(), 429, "Too many requests")
+    assert_error(limited.book(), 429, "Too many requests")
 
     organization.rate_limit_per_minute = 100
     organization.save()
-    assert make_api(organization).data("/api/external/appointments") == []
+    assert make_api(organization).get_data("/api/external/appointments") == []
 
 
 @pytest.mark.parametrize("limit", [1, 5])
@@ -105,26 +105,26 @@ def test_decision_7_an_organization_has_its_own_limit(organization, settings, li
     assert codes == [200] * limit + [429] * 2
 
 
-def test_decision_7_all_keys_of_an_organization_share_the_limit_and_no_other(api, organization, stranger_api, settings):
+def test_decision_7_all_keys_of_an_organization_share_the_limit_and_no_other(api, organization, other_api, settings):
     settings.RATE_LIMIT_PER_MINUTE = 2
     other = make_api(organization)
 
-    codes = [each.get(PATH).status_code for each in (api, other, api, other, stranger_api, stranger_api, stranger_api)]
+    codes = [each.get(PATH).status_code for each in (api, other, api, other, other_api, other_api, other_api)]
 
     assert codes == [200, 200, 429, 429, 200, 200, 429]
 
 
 def test_decision_7_failed_keys_are_limited_by_address(db, settings):
     settings.FAILED_KEYS_PER_MINUTE = 3
-    here, there = Api(STRANGE), Api(STRANGE)
+    here, there = ApiClient(STRANGE), ApiClient(STRANGE)
     there.client.defaults["REMOTE_ADDR"] = "203.0.113.9"
 
     answers = [here.get(PATH) for _ in range(5)]
 
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
-    refused(answers[-1], 429, "Too many requests")
+    assert_error(answers[-1], 429, "Too many requests")
     assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
-    refused(there.get(PATH), 401, "Invalid or revoked API key")
+    assert_error(there.get(PATH), 401, "Invalid or revoked API key")
 
 
 @pytest.mark.parametrize(
@@ -133,20 +133,20 @@ def test_decision_7_failed_keys_are_limited_by_address(db, settings):
 def test_decision_7_every_way_to_fail_counts(db, settings, key):
     settings.FAILED_KEYS_PER_MINUTE = 2
 
-    codes = [Api(key).get(PATH).status_code for _ in range(3)]
+    codes = [ApiClient(key).get(PATH).status_code for _ in range(3)]
 
     assert codes == [401, 401, 429]
 
 
 def test_decision_7_60_failed_keys_a_minute_unless_set(db):
-    codes = [Api(STRANGE).get(PATH).status_code for _ in range(61)]
+    codes = [ApiClient(STRANGE).get(PATH).status_code for _ in range(61)]
 
     assert codes == [401] * 60 + [429]
 
 
 def test_decision_7_good_keys_at_the_same_address_go_on(api, settings):
     settings.FAILED_KEYS_PER_MINUTE = 1
-    assert [Api(STRANGE).get(PATH).status_code for _ in range(2)] == [401, 429]
+    assert [ApiClient(STRANGE).get(PATH).status_code for _ in range(2)] == [401, 429]
 
     assert api.get(PATH).status_code == 200
 
@@ -156,13 +156,13 @@ def test_decision_7_good_keys_are_no_failures(api, settings):
     for _ in range(5):
         api.get(PATH)
 
-    refused(Api(STRANGE).get(PATH), 401, "Invalid or revoked API key")
+    assert_error(ApiClient(STRANGE).get(PATH), 401, "Invalid or revoked API key")
 
 
 def test_decision_7_a_forwarded_address_of_the_clients_own_making_is_not_believed(db, settings):
     settings.FAILED_KEYS_PER_MINUTE = 2
 
-    codes = [Api(STRANGE).get(PATH, x_forwarded_for=f"203.0.113.{n}").status_code for n in range(3)]
+    codes = [ApiClient(STRANGE).get(PATH, x_forwarded_for=f"203.0.113.{n}").status_code for n in range(3)]
 
     assert codes == [401, 401, 429]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.client import Api
+from tests.client import ApiClient
 from webhooks.models import Event
 
 PATH = "/api/external/statuses"
@@ -37,13 +37,13 @@ def test_decision_8_a_missing_request_id_is_made_anew_each_time(api):
     [("none", PATH, 401), ("good", "/api/nothing", 404), ("good", "/api/external/leads/x", 404)],
 )
 def test_decision_8_refusals_have_a_request_id_too(api, key, path, code):
-    answer = Api(api.key if key == "good" else None).get(path, x_request_id="mine-1")
+    answer = ApiClient(api.key if key == "good" else None).get(path, x_request_id="mine-1")
 
     assert (answer.status_code, answer.headers["X-Request-Id"]) == (code, "mine-1")
 
 
 def test_decision_8_events_carry_the_request_id(api, organization):
-    api.raw(
+    api.request(
         "POST",
         "/api/opt-in/submit",
         b'{"email": "ada@example.com", "first_name": "Ada", "source": "OTHER"}',

@@ -6,8 +6,8 @@ import pytest
 
 from statuses.models import Status
 from statuses.services import RequiredStatus, delete_status, save_status
-from tests.contract.expect import refused
-from tests.factories import change, make_status
+from tests.contract.assertions import assert_error
+from tests.factories import make_status, set_columns
 
 PATH = "/api/external/statuses"
 FIELDS = ["bg_color", "description", "id", "name", "role", "text_color", "type"]
@@ -31,7 +31,7 @@ def luminance(color):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def test_decision_19_a_new_organization_has_one_status_per_role_on_both_boards(api, stranger):
+def test_decision_19_a_new_organization_has_one_status_per_role_on_both_boards(api, other_organization):
     answer = api.get(PATH)
 
     data = answer.json()["data"]
@@ -43,7 +43,7 @@ def test_decision_19_a_new_organization_has_one_status_per_role_on_both_boards(a
 
 
 def test_decision_19_the_colors_can_be_read(api):
-    colors = [(status["text_color"], status["bg_color"]) for status in api.data(PATH)]
+    colors = [(status["text_color"], status["bg_color"]) for status in api.get_data(PATH)]
 
     assert all(re.fullmatch("#[0-9a-fA-F]{6}", color) for pair in colors for color in pair)
     contrasts = [sorted([luminance(text) + 0.05, luminance(background) + 0.05]) for text, background in colors]
@@ -55,7 +55,7 @@ def test_a_status_shows_exactly_its_fields(api, organization):
         organization, "Zebra", role="LOST", type="LEAD", description="Gone", text_color="#ffffff", bg_color="#000000"
     )
 
-    shown = api.data(PATH)[-1]
+    shown = api.get_data(PATH)[-1]
 
     expected = {"id": str(made.id), "name": "Zebra", "role": "LOST", "type": "LEAD", "description": "Gone"}
     assert shown == {**expected, "text_color": "#ffffff", "bg_color": "#000000"}
@@ -64,14 +64,14 @@ def test_a_status_shows_exactly_its_fields(api, organization):
 def test_decision_22_the_order_is_by_name_in_any_letter_case_then_id(api, organization):
     Status.objects.of(organization).exclude(is_lead_default=True).delete()
     twins = [make_status(organization, "apple") for _ in range(3)]
-    change(Status, organization, twins[0].id, name="Apple")
+    set_columns(Status, organization, twins[0].id, name="Apple")
     make_status(organization, "zebra")
     make_status(organization, "Zulu")
 
-    names = [status["name"] for status in api.data(PATH)]
+    names = [status["name"] for status in api.get_data(PATH)]
 
     assert names == sorted(names, key=str.lower)
-    assert [status["id"] for status in api.data(PATH)][:3] == sorted(str(twin.id) for twin in twins)
+    assert [status["id"] for status in api.get_data(PATH)][:3] == sorted(str(twin.id) for twin in twins)
 
 
 def test_the_list_is_never_paginated_or_filtered(api, organization):
@@ -87,23 +87,23 @@ def test_the_list_is_never_paginated_or_filtered(api, organization):
     assert asked == plain
 
 
-def test_a_strangers_statuses_are_not_shown(api, organization, stranger):
-    theirs = make_status(stranger, "Theirs")
+def test_a_strangers_statuses_are_not_shown(api, organization, other_organization):
+    theirs = make_status(other_organization, "Theirs")
 
-    shown = {status["id"] for status in api.data(PATH)}
+    shown = {status["id"] for status in api.get_data(PATH)}
 
     assert str(theirs.id) not in shown
     assert len(shown) == 10
 
 
 def test_there_is_no_status_by_id(api):
-    refused(api.get(f"{PATH}/{api.status('WON')['id']}"), 404, "Resource not found")
+    assert_error(api.get(f"{PATH}/{api.get_status('WON')['id']}"), 404, "Resource not found")
 
 
 @pytest.mark.parametrize("role", ["NEW_LEAD", "APPOINTMENT_BOOKED", "CANCELED"])
 def test_decision_19_the_last_status_that_automatic_moves_need_stays(api, organization, role):
     needed = Status.objects.of(organization).get(role=role)
-    before = api.data(PATH)
+    before = api.get_data(PATH)
 
     with pytest.raises(RequiredStatus):
         delete_status(organization=organization, status=needed)
@@ -111,7 +111,7 @@ def test_decision_19_the_last_status_that_automatic_moves_need_stays(api, organi
     with pytest.raises(RequiredStatus):
         save_status(organization=organization, status=needed)
 
-    assert api.data(PATH) == before
+    assert api.get_data(PATH) == before
 
 
 @pytest.mark.parametrize(("role", "act"), [("APPOINTMENT_BOOKED", "book"), ("CANCELED", "cancel")])
@@ -122,7 +122,7 @@ def test_decision_19_automatic_moves_use_the_default_of_each_board(api, organiza
     if act == "cancel":
         api.cancel()
 
-    shown = api.appointment(booked)
+    shown = api.get_appointment(booked)
 
     assert shown["outcome"]["id"] == str(on_calls.id)
-    assert api.lead(shown["lead"]["id"])["status"]["id"] == str(on_leads.id)
+    assert api.get_lead(shown["lead"]["id"])["status"]["id"] == str(on_leads.id)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from appointments.models import Appointment
-from tests.contract.expect import bad
-from tests.factories import everything
+from tests.contract.assertions import assert_invalid_fields
+from tests.factories import snapshot_of
 
 ACCEPTED = {
     "2027-01-05T10:00:00Z": "2027-01-05T10:00:00.000Z",
@@ -81,43 +81,43 @@ def test_decision_4_accepts(api, given, shown):
     answer = api.book(schedule_time=given)
 
     assert answer.status_code == 201, answer.json()
-    assert api.appointment(answer.json()["data"]["id"])["schedule_time"] == shown
+    assert api.get_appointment(answer.json()["data"]["id"])["schedule_time"] == shown
 
 
 @pytest.mark.parametrize("given", REFUSED.values(), ids=REFUSED)
 def test_decision_4_refuses(api, organization, given):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(schedule_time=given), "schedule_time")
+    assert_invalid_fields(api.book(schedule_time=given), "schedule_time")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("given", [1799143200, 1799143200000, 1.5, True, [], {}], ids=str)
 def test_decision_3_a_number_is_no_moment(api, organization, given):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(schedule_time=given), "schedule_time")
+    assert_invalid_fields(api.book(schedule_time=given), "schedule_time")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("given", ["1970-01-01T00:00:00+01:00", "2100-12-31T23:59:59-01:00"])
 def test_decision_4_an_offset_never_leads_out_of_the_years(api, given):
     answer = api.book(schedule_time=given)
 
-    bad(answer, "schedule_time")
+    assert_invalid_fields(answer, "schedule_time")
 
 
 def test_decision_4_what_a_client_reads_is_what_the_server_compares(api):
     first = api.book(schedule_time="2027-01-05T10:00:00.123987+02:00")
-    shown = api.appointment(first.json()["data"]["id"])["schedule_time"]
+    shown = api.get_appointment(first.json()["data"]["id"])["schedule_time"]
 
     again = api.book(schedule_time=shown)
 
     assert (shown, again.status_code) == ("2027-01-05T08:00:00.123Z", 200)
     bounds = {"scheduled_from": shown, "scheduled_to": shown}
-    assert [row["id"] for row in api.data("/api/external/appointments", bounds)] == [first.json()["data"]["id"]]
+    assert [row["id"] for row in api.get_data("/api/external/appointments", bounds)] == [first.json()["data"]["id"]]
 
 
 def test_decision_4_what_is_stored_has_milliseconds(api, organization):
@@ -131,8 +131,8 @@ def test_decision_4_what_is_stored_has_milliseconds(api, organization):
 @pytest.mark.parametrize("name", ["created", "updated"])
 def test_decision_4_the_moments_of_a_row_find_it(api, name):
     id = api.book().json()["data"]["id"]
-    moment = api.appointment(id)[f"{name}_at"]
+    moment = api.get_appointment(id)[f"{name}_at"]
 
-    found = api.data("/api/external/appointments", {f"{name}_from": moment, f"{name}_to": moment})
+    found = api.get_data("/api/external/appointments", {f"{name}_from": moment, f"{name}_to": moment})
 
     assert [row["id"] for row in found] == [id]

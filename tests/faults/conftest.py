@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from organizations.models import Organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_api, make_organization
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
@@ -36,7 +36,7 @@ def organization(stack: Stack) -> Organization:
 
 
 @pytest.fixture
-def api(organization: Organization) -> Api:
+def api(organization: Organization) -> ApiClient:
     """Acme's integrator; over the wire its `key` is what counts."""
     return make_api(organization)
 

@@ -21,7 +21,7 @@ from redis import Redis as Client
 
 from pipeline_backend.local import processes
 from pipeline_backend.local.embedded import Redis, free_port
-from tests.client import booking
+from tests.client import booking_payload
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
@@ -163,7 +163,7 @@ class Stack:
 
     def try_to_book(self, key: str, **fields: Any) -> Answer:
         """All of the answer to a booking."""
-        body = json.dumps(booking(**fields)).encode()
+        body = json.dumps(booking_payload(**fields)).encode()
         headers = {"x-api-key": key, "Content-Type": "application/json"}
         return self.send(urllib.request.Request(self.url("/api/external/appointments"), data=body, headers=headers))
 

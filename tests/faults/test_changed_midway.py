@@ -32,11 +32,11 @@ def test_an_endpoint_switched_off_in_the_middle_of_its_events_gets_no_more_than_
 ) -> None:
     endpoint = endpoint_at(organization, receiver.url)
     pile(endpoint, EVENTS)
-    receiver.meanwhile = lambda number: number == 3 and switch_off(endpoint)
+    receiver.on_request = lambda number: number == 3 and switch_off(endpoint)
 
     run_group(DELIVERIES, endpoint.pk)
 
-    assert len(receiver.received) == 3
+    assert len(receiver.requests) == 3
     assert states(endpoint) == {State.DONE.value: 2, State.PENDING.value: EVENTS - 2}
 
 
@@ -55,7 +55,7 @@ def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(
     with time_machine.travel(now() - HOUR, tick=True):
         run_group(DELIVERIES, endpoint.pk)
 
-    assert [one.headers["webhook-id"] for one in receiver.received] == [str(due.event_id), str(later.event_id)]
+    assert [one.headers["webhook-id"] for one in receiver.requests] == [str(due.event_id), str(later.event_id)]
     assert are_done(endpoint)
     assert not Delivery.unscoped.filter(finished_at__gt=now() + timedelta(minutes=1)).exists()
 

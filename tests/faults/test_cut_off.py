@@ -7,8 +7,8 @@ import time
 
 from appointments.models import Appointment
 from organizations.models import Organization
-from tests.client import Api, booking
-from tests.factories import events_of, facts
+from tests.client import ApiClient, booking_payload
+from tests.factories import events_of, summary_of
 from tests.faults.backlog import endpoint_at
 from tests.faults.bookings import has_all, stream
 from tests.faults.fast_receiver import FastReceiver
@@ -17,18 +17,18 @@ from webhooks.models import Event
 
 HANGING_UP = 20
 ROUNDS, EVERYTHING = 2, ("web", "worker", "beat")
-NOTHING = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "mails": []}
+NOTHING = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "notifications": []}
 
 
 def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(
-    stack: Stack, organization: Organization, api: Api
+    stack: Stack, organization: Organization, api: ApiClient
 ) -> None:
     stack.settings["DOOM"] = "before the commit"
     stack.start("doomed_web")
 
     assert stack.book(str(api.key), external_reference="cut-off")[0] == 0
     assert stack.ending("doomed_web", seconds=10) == -signal.SIGKILL
-    assert facts(organization) == NOTHING
+    assert summary_of(organization) == NOTHING
 
     stack.start("web")
     code, answer = stack.book(str(api.key), external_reference="cut-off")
@@ -37,7 +37,7 @@ def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(
 
 
 def test_all_processes_killed_at_once_again_and_again_lose_nothing_that_was_answered(
-    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
+    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     endpoint_at(organization, inbox.url("ok"))
     hasty.web_workers = 2
@@ -54,7 +54,7 @@ def test_all_processes_killed_at_once_again_and_again_lose_nothing_that_was_answ
     wait_for(has_all(inbox), seconds=40)
 
     repeats = inbox.times().total() - len(inbox.times())
-    figures["everything killed at once"] = (
+    measurements["everything killed at once"] = (
         f"{ROUNDS} times, {len(bookings.taken)} bookings taken, {repeats} events repeated"
     )
     assert bookings.codes() <= {0, 200, 201}
@@ -67,7 +67,7 @@ def test_all_processes_killed_at_once_again_and_again_lose_nothing_that_was_answ
 
 
 def test_a_client_that_hangs_up_in_the_middle_has_booked_all_or_nothing_and_once_when_it_comes_again(
-    stack: Stack, organization: Organization, api: Api
+    stack: Stack, organization: Organization, api: ApiClient
 ) -> None:
     key = str(api.key)
     stack.start("web")
@@ -76,19 +76,19 @@ def test_a_client_that_hangs_up_in_the_middle_has_booked_all_or_nothing_and_once
     for length in (20, len(whole) // 2, len(whole) - 1):
         send(stack, whole[:length])
     assert stack.get("/readyz")[0] == 200
-    assert facts(organization) == NOTHING
+    assert summary_of(organization) == NOTHING
 
     references = [f"hung-up-{number}" for number in range(HANGING_UP)]
     for number, reference in enumerate(references):
         send(stack, request(stack, key, external_reference=reference), stay=number / 200)
     assert {stack.book(key, external_reference=reference)[0] for reference in references} <= {200, 201}
-    assert facts(organization)["appointments"] == HANGING_UP
+    assert summary_of(organization)["appointments"] == HANGING_UP
     assert events_of(organization) == ["appointment.created"] * HANGING_UP + ["lead.created"]
 
 
 def request(stack: Stack, key: str, **fields: str) -> bytes:
     """A booking as bytes."""
-    body = json.dumps(booking(**fields)).encode()
+    body = json.dumps(booking_payload(**fields)).encode()
     head = f"POST /api/external/appointments HTTP/1.1\r\nHost: 127.0.0.1:{stack.port}\r\nx-api-key: {key}\r\n"
     return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 

@@ -18,7 +18,7 @@ PROMISED_SECONDS = 2.0
 
 
 def test_beside_a_hanging_endpoint_99_in_100_first_attempts_at_healthy_ones_start_within_two_seconds(
-    stack: Stack, organization: Organization, inbox: FastReceiver, figures: dict[str, str]
+    stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     pile(endpoint_at(organization, inbox.url("hang")), STUCK)
     others = [make_organization(f"Org{number}") for number in range(ORGANIZATIONS - 1)]
@@ -39,7 +39,7 @@ def test_beside_a_hanging_endpoint_99_in_100_first_attempts_at_healthy_ones_star
 
     waits = sorted(waits_of(inbox.arrivals("ok")[before:]))
     worst = waits[int(len(waits) * 0.99)]
-    figures["first attempts beside a hanging endpoint"] = (
+    measurements["first attempts beside a hanging endpoint"] = (
         f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {worst:.2f} s, of {len(waits)}"
     )
     assert worst <= PROMISED_SECONDS
@@ -72,7 +72,7 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
 
     Endpoint.unscoped.update(url=receiver.url)
     run_group(DELIVERIES, endpoint.pk, is_slow=True)
-    assert len(receiver.received) == 1
+    assert len(receiver.requests) == 1
     assert lanes(endpoint) == (True, False)
 
 

@@ -5,7 +5,7 @@ import signal
 from organizations.models import Organization
 from pipeline_backend.outbox.models import State
 from pipeline_backend.outbox.queue import MAX_CLAIMS
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import events_of
 from tests.faults.backlog import are_done, endpoint_at, pile, states
 from tests.faults.fast_receiver import FastReceiver
@@ -17,7 +17,7 @@ EVENTS = 6
 
 
 def test_workers_killed_at_every_moment_lose_nothing_and_repeat_one_event_each_at_most(
-    hasty: Stack, organization: Organization, inbox: FastReceiver, figures: dict[str, str]
+    hasty: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     moments = [kill.__name__ for kill in KILLS]
     endpoints = [endpoint_at(organization, inbox.url(f"ok/{moment}")) for moment in moments]
@@ -35,7 +35,7 @@ def test_workers_killed_at_every_moment_lose_nothing_and_repeat_one_event_each_a
     assert {moment: len(came) for moment, came in times.items()} == dict.fromkeys(moments, EVENTS)
     repeats = {moment: came.total() - EVENTS for moment, came in times.items()}
     assert all(count <= 1 for count in repeats.values()), repeats
-    figures["events repeated after a worker's SIGKILL"] = ", ".join(
+    measurements["events repeated after a worker's SIGKILL"] = ", ".join(
         f"{moment} {count}" for moment, count in repeats.items()
     )
 
@@ -58,7 +58,7 @@ def test_an_event_that_kills_each_worker_is_parked_and_the_others_of_its_endpoin
 
 
 def test_a_web_server_killed_between_commit_and_doorbell_loses_no_event(
-    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver
+    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
     hasty.settings["DOOM"] = "after the commit"

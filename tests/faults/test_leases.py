@@ -28,13 +28,13 @@ def assert_delivered_once(delivery: Delivery, endpoint: Endpoint) -> None:
 def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_delivered(
     hasty: Stack, organization: Organization, receiver: Receiver
 ) -> None:
-    receiver.codes = [204, 204]
-    receiver.meanwhile = lambda number: number == 1 and hasty.kill("worker", signal.SIGSTOP)
+    receiver.status_codes = [204, 204]
+    receiver.on_request = lambda number: number == 1 and hasty.kill("worker", signal.SIGSTOP)
     endpoint = endpoint_at(organization, receiver.url)
     delivery = pile(endpoint, 1)[0]
 
     hasty.start("worker")
-    wait_for(lambda: receiver.received, seconds=30)
+    wait_for(lambda: receiver.requests, seconds=30)
     hasty.start("worker-2")
     wait_for(lambda: are_done(endpoint), seconds=30)
     delivery.refresh_from_db()
@@ -45,7 +45,7 @@ def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_del
     assert_delivered_once(delivery, endpoint)
     assert delivery.finished_at == finished_at
     assert [is_stale for _, is_stale in tries(delivery)] == [False, True]
-    assert receiver.received[0].headers["webhook-id"] == receiver.received[1].headers["webhook-id"]
+    assert receiver.requests[0].headers["webhook-id"] == receiver.requests[1].headers["webhook-id"]
 
 
 def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(
@@ -56,12 +56,12 @@ def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(
         1: lambda: stack.kill("worker", signal.SIGSTOP),
         2: lambda: (stack.kill("worker", signal.SIGCONT), is_written.wait(10)),
     }
-    receiver.codes, receiver.meanwhile = [500, 204], lambda number: acts[number]()
+    receiver.status_codes, receiver.on_request = [500, 204], lambda number: acts[number]()
     endpoint = endpoint_at(organization, receiver.url)
     delivery = pile(endpoint, 1)[0]
 
     stack.start("worker")
-    wait_for(lambda: receiver.received, seconds=30)
+    wait_for(lambda: receiver.requests, seconds=30)
     Delivery.unscoped.update(next_attempt_at=now())  # the lease is over
     stack.start("worker-2")
     wait_for(lambda: tries(delivery), seconds=30)

@@ -11,7 +11,7 @@ from notifications.tasks import drain
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_member
 from tests.faults.mail_server import MailServer
 from tests.faults.stack import Stack, wait_for
@@ -45,7 +45,7 @@ ILLS = {
 
 @pytest.mark.parametrize(("ill", "errors"), ILLS.values(), ids=ILLS)
 def test_a_mail_is_tried_again_when(
-    api: Api, organization: Organization, mail_server: MailServer, ill: dict[str, Any], errors: set[str]
+    api: ApiClient, organization: Organization, mail_server: MailServer, ill: dict[str, Any], errors: set[str]
 ) -> None:
     well = {name: getattr(mail_server, name) for name in ill}
     vars(mail_server).update(ill)
@@ -67,7 +67,7 @@ def test_a_mail_is_tried_again_when(
 
 
 def test_a_refused_recipient_holds_up_nobody_else(
-    api: Api, organization: Organization, mail_server: MailServer
+    api: ApiClient, organization: Organization, mail_server: MailServer
 ) -> None:
     for email in (HOST, SETTER):
         make_member(organization, email)
@@ -80,7 +80,7 @@ def test_a_refused_recipient_holds_up_nobody_else(
 
 
 def test_one_connection_carries_an_organizations_mails(
-    api: Api, organization: Organization, mail_server: MailServer
+    api: ApiClient, organization: Organization, mail_server: MailServer
 ) -> None:
     for number in range(3):
         api.book(external_reference=f"ref-{number}")
@@ -91,7 +91,7 @@ def test_one_connection_carries_an_organizations_mails(
 
 
 def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_quick_again(
-    hasty: Stack, organization: Organization, api: Api, mail_server: MailServer
+    hasty: Stack, organization: Organization, api: ApiClient, mail_server: MailServer
 ) -> None:
     mail_server.pause = 0.6  # seven words to a mail, and a lease of three seconds
     hasty.settings["EMAIL_URL"] = f"smtp://127.0.0.1:{mail_server.port}"
@@ -106,7 +106,7 @@ def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_quick_
 
 
 def test_a_conversation_that_begins_too_slowly_ends_within_the_lease(
-    api: Api, organization: Organization, mail_server: MailServer, settings: Any
+    api: ApiClient, organization: Organization, mail_server: MailServer, settings: Any
 ) -> None:
     settings.DELIVERY_LEASE_SECONDS, settings.EMAIL_TIMEOUT, mail_server.pause = 4, 3, 2.4
     api.book()
@@ -118,7 +118,7 @@ def test_a_conversation_that_begins_too_slowly_ends_within_the_lease(
 
 
 def test_bookings_go_on_while_the_mail_server_is_down_and_are_told_when_it_is_back(
-    stack: Stack, organization: Organization, api: Api, mail_server: MailServer
+    stack: Stack, organization: Organization, api: ApiClient, mail_server: MailServer
 ) -> None:
     mail_server.stop()
     stack.settings["EMAIL_URL"] = f"smtp://127.0.0.1:{mail_server.port}"

@@ -3,7 +3,7 @@
 import pytest
 
 from organizations.models import Organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.faults.backlog import are_done, endpoint_at, pile
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
@@ -12,7 +12,7 @@ WORKERS, ROWS, ENDPOINTS, BOOKINGS = 4, 10_000, 5, 20
 
 
 def test_four_workers_send_each_of_ten_thousand_events_once(
-    stack: Stack, organization: Organization, inbox: FastReceiver, figures: dict[str, str]
+    stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     endpoints = [endpoint_at(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
@@ -24,12 +24,12 @@ def test_four_workers_send_each_of_ten_thousand_events_once(
 
     assert len(inbox.arrivals()) == ROWS
     seconds = inbox.arrivals()[-1].at - inbox.arrivals()[0].at
-    figures["events a second by four workers"] = f"{ROWS / seconds:.0f}"
+    measurements["events a second by four workers"] = f"{ROWS / seconds:.0f}"
 
 
 @pytest.mark.parametrize("beats", [[], ["beat-1", "beat-2"]], ids=["no beat", "two beats"])
 def test_without_beat_and_with_two_each_booking_is_told_once(
-    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver, beats: list[str]
+    stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, beats: list[str]
 ) -> None:
     endpoint = endpoint_at(organization, inbox.url("ok"))
     stack.start("web", "worker", *beats)

@@ -65,7 +65,7 @@ def server(pieces: Iterable[bytes]) -> Iterator[str]:
         listening.shutdown()
 
 
-def test_answers_without_end_cost_neither_memory_nor_time(figures: dict[str, str]) -> None:
+def test_answers_without_end_cost_neither_memory_nor_time(measurements: dict[str, str]) -> None:
     environment = {**os.environ, "WEBHOOKS_ALLOW_PRIVATE": "true", "DELIVERY_DEADLINE_SECONDS": "1"}
     with ExitStack() as servers:
         receivers = answers()
@@ -75,6 +75,6 @@ def test_answers_without_end_cost_neither_memory_nor_time(figures: dict[str, str
 
     costs = dict(zip(receivers, map(json.loads, done.stdout.splitlines()), strict=True))
     most = max(cost["bytes"] for name, cost in costs.items() if name != FIRST)
-    figures["most memory that an answer without end costs"] = f"{most / MIB:.2f} MiB"
+    measurements["most memory that an answer without end costs"] = f"{most / MIB:.2f} MiB"
     assert most <= MIB, costs
     assert max(cost["seconds"] for cost in costs.values()) <= 3, costs

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from organizations.models import Organization
 from pipeline_backend.local import processes
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import events_of
 from tests.faults.backlog import endpoint_at, pile
 from tests.faults.bookings import has_all, stream
@@ -81,7 +81,7 @@ def is_throwaway() -> bool:
 
 
 def test_bookings_and_deliveries_survive_a_postgresql_that_cuts_them_off_shuts_them_out_and_crashes(
-    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
+    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     write_the_log_at_once()
     endpoint = endpoint_at(organization, inbox.url("ok"))
@@ -101,7 +101,7 @@ def test_bookings_and_deliveries_survive_a_postgresql_that_cuts_them_off_shuts_t
 
     codes = [answer.code for answer, _ in bookings.answers]
     repeats = inbox.times().total() - len(inbox.times())
-    figures["PostgreSQL cut off, shut out, crashed"] = (
+    measurements["PostgreSQL cut off, shut out, crashed"] = (
         f"{len(bookings.taken)} bookings taken, {codes.count(503)} answered 503, {repeats} events repeated"
     )
     assert set(codes) <= {200, 201, 503}

@@ -10,7 +10,7 @@ from django.test import Client
 
 from organizations.models import Organization
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import events_of, owner_of
 from tests.faults.backlog import endpoint_at, pile
 from tests.faults.bookings import has_all, stream
@@ -25,7 +25,7 @@ SENTENCE = "The service is briefly unavailable; send the request again"
 
 
 def test_bookings_are_taken_or_asked_to_come_again_while_postgresql_refuses_and_all_recovers(
-    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
+    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     key = str(api.key)
     endpoint_at(organization, inbox.url("ok"))
@@ -52,7 +52,7 @@ def test_bookings_are_taken_or_asked_to_come_again_while_postgresql_refuses_and_
         hasty.kill("worker")
 
     assert refused.pop("a migration") == 0  # they wait that long
-    figures["bookings asked to come again while PostgreSQL has"] = ", ".join(
+    measurements["bookings asked to come again while PostgreSQL has"] = ", ".join(
         f"{name} {count}" for name, count in refused.items()
     )
     asked = [answer for answer, _ in bookings.answers if answer.code == 503]
@@ -73,7 +73,7 @@ def change_a_table() -> None:
 
 
 def test_a_service_that_may_only_read_answers_every_read_and_sends_nothing_twice_when_it_may_write_again(
-    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver
+    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     key = str(api.key)
     endpoint = endpoint_at(organization, inbox.url("ok"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from organizations.models import Organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.faults.backlog import endpoint_at
 from tests.faults.bookings import has_all, stream
 from tests.faults.fast_receiver import FastReceiver
@@ -19,7 +19,7 @@ USUAL_SECONDS = 1.0
 
 
 @pytest.fixture
-def key(api: Api) -> str:
+def key(api: ApiClient) -> str:
     return str(api.key)
 
 
@@ -32,13 +32,13 @@ def test_a_booking_reaches_webhook_and_mailbox_by_real_processes(
     code, answer = stack.book(key, external_reference="real")
 
     assert (code, answer["data"]["is_duplicate"]) == (201, False)
-    wait_for(lambda: "appointment.created" in receiver.types(), seconds=30)
-    assert receiver.received[-1].verified(secret)["data"]["id"] == answer["data"]["id"]
+    wait_for(lambda: "appointment.created" in receiver.event_types(), seconds=30)
+    assert receiver.requests[-1].verify(secret)["data"]["id"] == answer["data"]["id"]
     wait_for(lambda: any("Call Booked" in file.read_text() for file in (tmp_path / "mail").glob("*.log")), seconds=10)
 
 
 def test_a_stream_of_bookings_survives_all_that_can_happen_to_redis(
-    stack: Stack, organization: Organization, key: str, inbox: FastReceiver, figures: dict[str, str]
+    stack: Stack, organization: Organization, key: str, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     endpoint_at(organization, inbox.url("ok"))
     stack.start("web", "worker")
@@ -61,7 +61,7 @@ def test_a_stream_of_bookings_survives_all_that_can_happen_to_redis(
             slowest[name] = max(bookings.seconds()[before:])
     wait_for(has_all(inbox), seconds=30)
 
-    figures["slowest booking while Redis is"] = ", ".join(
+    measurements["slowest booking while Redis is"] = ", ".join(
         f"{name} {seconds:.2f} s" for name, seconds in slowest.items()
     )
     assert bookings.codes() == {201}

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from redis import Redis
 
 from organizations.models import Organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.faults.backlog import endpoint_at
 from tests.faults.bookings import has_all, stream
 from tests.faults.fast_receiver import FastReceiver
@@ -32,7 +32,7 @@ def tell(stack: Stack, commands: list[str]) -> None:
 
 
 def test_a_stream_of_bookings_survives_every_refusal_of_redis(
-    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver, figures: dict[str, str]
+    stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     key = str(api.key)
     endpoint_at(organization, inbox.url("ok"))
@@ -52,7 +52,7 @@ def test_a_stream_of_bookings_survives_every_refusal_of_redis(
     wait_for(has_all(inbox), seconds=30)
     assert stack.parts["worker"].poll() is None
 
-    figures["slowest booking while Redis is ill"] = ", ".join(
+    measurements["slowest booking while Redis is ill"] = ", ".join(
         f"{name} {seconds:.2f} s" for name, seconds in slowest.items()
     )
     assert (bookings.codes(), reads) == ({201}, {200})
@@ -61,7 +61,7 @@ def test_a_stream_of_bookings_survives_every_refusal_of_redis(
 
 
 def test_with_a_wrong_password_for_redis_every_event_arrives(
-    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver
+    stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     endpoint_at(organization, inbox.url("ok"))
     stack.settings["REDIS_URL"] = f"redis://:wrong@127.0.0.1:{urlsplit(stack.redis_url).port}/0"

@@ -15,11 +15,11 @@ SECONDS = 60
 
 
 def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_seen(
-    stack: Stack, inbox: FastReceiver, figures: dict[str, str]
+    stack: Stack, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     outcome = soak(stack, inbox, seconds=SECONDS)
 
-    figures.update({f"soak, {name}": value for name, value in table(outcome, inbox).items()})
+    measurements.update({f"soak, {name}": value for name, value in table(outcome, inbox).items()})
     assert failures(outcome, inbox) == {}
     assert outcome.survived.keys() == {
         "the web server killed",

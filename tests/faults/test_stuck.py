@@ -7,7 +7,7 @@ from notifications.models import Notification
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_organization
 from tests.faults.backlog import are_done, endpoint_at, pile
 from tests.faults.fast_receiver import FastReceiver
@@ -19,7 +19,7 @@ BOOKINGS, BEATS = 10, 2
 
 
 def test_a_worker_that_is_there_but_stands_still_turns_health_red_and_loses_nothing(
-    hasty: Stack, organization: Organization, api: Api, inbox: FastReceiver
+    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     hasty.settings["HEALTH_BACKLOG_SECONDS"] = "2"
     endpoint = endpoint_at(organization, inbox.url("ok"))
@@ -44,7 +44,7 @@ def test_a_worker_that_is_there_but_stands_still_turns_health_red_and_loses_noth
 
 
 def test_a_worker_whose_pool_is_stuck_delivers_by_its_own_loop(
-    stack: Stack, organization: Organization, api: Api, inbox: FastReceiver
+    stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     endpoint_at(organization, inbox.url("ok"))
     stack.start("web")

@@ -15,7 +15,7 @@ NO_OP = "celery.accumulate"
 
 
 def test_one_worker_delivers_all_there_is_and_drains_as_many_tasks_that_do_nothing(
-    stack: Stack, organization: Organization, inbox: FastReceiver, figures: dict[str, str]
+    stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     endpoints = [endpoint_at(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
@@ -33,7 +33,7 @@ def test_one_worker_delivers_all_there_is_and_drains_as_many_tasks_that_do_nothi
         tasks = pace(lambda: TASKS - redis.llen("celery") - redis.hlen("unacked"), TASKS)
 
     assert len(inbox.times()) == EVENTS
-    figures["one worker"] = (
+    measurements["one worker"] = (
         f"{events:.0f} events a second, {tasks:.0f} Celery tasks that do nothing, ratio {events / tasks:.2f}"
     )
 

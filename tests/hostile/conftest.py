@@ -9,7 +9,7 @@ from notifications.models import MailPreference
 from organizations.models import Membership, Organization
 from tests.admin.pages import logged_in_client
 from tests.admin.sample_data import create_replays, create_sample_data
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import owner_of
 from tests.hostile import forgetful
 
@@ -17,13 +17,13 @@ Ask = Callable[[Callable[[], Any]], Any]
 
 
 @pytest.fixture
-def worlds(organization: Organization, stranger: Organization) -> tuple[Organization, Organization]:
+def worlds(organization: Organization, other_organization: Organization) -> tuple[Organization, Organization]:
     """Both, with a row in every table."""
-    for whose, word in ((organization, "ours"), (stranger, "zyxwv")):
+    for whose, word in ((organization, "ours"), (other_organization, "zyxwv")):
         create_sample_data(whose, word)
         create_replays(whose)
         MailPreference.objects.create(organization=whose, member=Membership.objects.of(whose).first())
-    return organization, stranger
+    return organization, other_organization
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def forget(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
 
 
 @pytest.fixture(params=["api", "admin"])
-def ask(request: Any, forget: Any, worlds: Any, api: Api, organization: Organization) -> Ask:
+def ask(request: Any, forget: Any, worlds: Any, api: ApiClient, organization: Organization) -> Ask:
     """Do something while Acme's integrator is served, or its owner: the answer's data."""
     owner = logged_in_client(owner_of(organization))
 

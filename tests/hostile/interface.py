@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pipeline_backend.web.openapi_views import rendered_schema
-from tests.client import booking, submission
+from tests.client import booking_payload, opt_in_payload
 
 DOCUMENT = json.loads(rendered_schema())
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
@@ -17,9 +17,9 @@ ANSWERS = [
     {"question": "Really?", "answer": "Yes.", "position": 2},
 ]
 GOOD: dict[str, dict[str, Any]] = {
-    CREATE: booking(),
+    CREATE: booking_payload(),
     CANCEL: {"external_reference": "ref-0"},
-    SUBMIT: submission(questions_answers=ANSWERS, traffic={"utm_source": "letter"}),
+    SUBMIT: opt_in_payload(questions_answers=ANSWERS, traffic={"utm_source": "letter"}),
     MOVE: {"status_id": UNKNOWN},
 }
 HERE = "@here@"

@@ -6,10 +6,10 @@ from typing import Any
 TRIED: Counter[str] = Counter()
 
 
-def tried(figures: dict[str, str], kind: str, count: int) -> None:
+def tried(measurements: dict[str, str], kind: str, count: int) -> None:
     """Add to a kind of input, and to the sum."""
     TRIED[kind] += count
-    figures["hostile inputs tried"] = (
+    measurements["hostile inputs tried"] = (
         f"{TRIED.total():,} ({', '.join(f'{name} {number:,}' for name, number in sorted(TRIED.items()))})"
     )
 
@@ -17,11 +17,11 @@ def tried(figures: dict[str, str], kind: str, count: int) -> None:
 class Sender:
     """Sends one operation's bodies, and counts them."""
 
-    def __init__(self, api: Any, figures: dict[str, str], lead: str = "") -> None:
-        self.api, self.figures, self.lead = api, figures, lead
+    def __init__(self, api: Any, measurements: dict[str, str], lead: str = "") -> None:
+        self.api, self.measurements, self.lead = api, measurements, lead
 
     def send(self, call: str, body: str | bytes, content_type: str = "application/json", **headers: str) -> Any:
         """The answer."""
         method, path = call.split(" ")
-        tried(self.figures, "bodies", 1)
-        return self.api.raw(method, path.replace("{id}", self.lead), body, content_type, **headers)
+        tried(self.measurements, "bodies", 1)
+        return self.api.request(method, path.replace("{id}", self.lead), body, content_type, **headers)

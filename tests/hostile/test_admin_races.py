@@ -15,7 +15,7 @@ from organizations.services import LastOwner, add_member
 from pipeline_backend.api.exceptions import ValidationFailed
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
-from tests.factories import everything, make_member, make_organization, owner_of
+from tests.factories import make_member, make_organization, owner_of, snapshot_of
 
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
@@ -65,14 +65,14 @@ def test_a_row_that_stays_locked_is_told_in_words_and_nothing_is_saved(settings)
     lead = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com")
     client, address = logged_in_client(owner_of(organization)), admin_url(Lead, "change", lead.pk)
     client.raise_request_exception = False
-    data, before = form_data(client, address, first_name="Ada"), everything(organization)
+    data, before = form_data(client, address, first_name="Ada"), snapshot_of(organization)
 
     with locked_elsewhere(lead), short_patience():
         answer = client.post(address, data)
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
     assert "What you were just sending was not stored" in answer.content.decode()
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @contextmanager
@@ -107,13 +107,13 @@ def short_patience() -> Iterator[None]:
 @pytest.mark.parametrize("email", ["grace@example.com", "GRACE@example.com"])
 def test_a_lead_does_not_take_anothers_e_mail(email: str, organization: Organization):
     add_lead(organization=organization, actor=SYSTEM, email="grace@example.com")
-    lead, before = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com"), everything(organization)
+    lead, before = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com"), snapshot_of(organization)
 
     with pytest.raises(ValidationFailed) as refused:
         edit_lead(organization=organization, actor=SYSTEM, lead=lead, email=email, first_name="Ada")
 
     assert refused.value.errors == {"email": ["email belongs to another lead"]}
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_a_lead_keeps_its_own_e_mail_in_other_letters(organization: Organization):

@@ -39,7 +39,7 @@ def sent(client: Any, member: Membership, **fields: str) -> None:
 
 @pytest.mark.parametrize("role", RANKS[:-1])
 def test_nobody_raises_themselves_or_changes_their_organization(
-    role: Role, organization: Organization, stranger: Organization
+    role: Role, organization: Organization, other_organization: Organization
 ):
     member = make_member(organization, "climber@acme.example", role=role)
     client = enter(member)
@@ -49,8 +49,8 @@ def test_nobody_raises_themselves_or_changes_their_organization(
             client,
             member,
             role=wanted,
-            organization=str(stranger.pk),
-            organization_id=str(stranger.pk),
+            organization=str(other_organization.pk),
+            organization_id=str(other_organization.pk),
             user=owner_of(organization).user_id,
         )
 

@@ -10,8 +10,8 @@ import zlib
 
 import pytest
 
-from tests.contract.expect import bad, unreadable
-from tests.factories import everything
+from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
+from tests.factories import snapshot_of
 from tests.hostile.interface import CREATE, GOOD, SUBMIT, with_value
 from tests.hostile.tally import Sender
 
@@ -20,16 +20,16 @@ each_body = pytest.mark.parametrize("call", GOOD)
 
 
 @pytest.fixture
-def sender(api, figures) -> Sender:
-    return Sender(api, figures, api.submit(email="grace@example.com").json()["data"]["lead_id"])
+def sender(api, measurements) -> Sender:
+    return Sender(api, measurements, api.submit(email="grace@example.com").json()["data"]["lead_id"])
 
 
 @pytest.fixture
 def untouched(organization, sender):
     """Nothing is written meanwhile."""
-    before = everything(organization)
+    before = snapshot_of(organization)
     yield
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 ENCODINGS = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "utf-8-sig", "utf-7", "cp037"]
@@ -51,7 +51,9 @@ def test_another_encoding_is_400(untouched, sender, call):
         text = json.dumps(GOOD[call] | {"unknown": "é+ +AD"}, ensure_ascii=False)
         if encoding == "utf-7":
             text = f"+AHs-{text[1:]}"  # a brace, as UTF-7 writes it
-        unreadable(sender.send(call, text.encode(encoding if encoding != "cp037" else "cp037", errors="replace")))
+        assert_unreadable_body(
+            sender.send(call, text.encode(encoding if encoding != "cp037" else "cp037", errors="replace"))
+        )
 
 
 @each_body
@@ -59,9 +61,9 @@ def test_another_encoding_is_400(untouched, sender, call):
 def test_bytes_that_are_no_utf_8_are_400(untouched, sender, call, wrong):
     whole = json.dumps(GOOD[call]).encode()
 
-    unreadable(sender.send(call, whole.replace(b'": "', b'": "' + wrong, 1)))
-    unreadable(sender.send(call, b'{"' + wrong + b'": 1, ' + whole[1:]))
-    unreadable(sender.send(call, whole + wrong))
+    assert_unreadable_body(sender.send(call, whole.replace(b'": "', b'": "' + wrong, 1)))
+    assert_unreadable_body(sender.send(call, b'{"' + wrong + b'": 1, ' + whole[1:]))
+    assert_unreadable_body(sender.send(call, whole + wrong))
 
 
 TOP_LEVELS = [
@@ -104,7 +106,7 @@ def test_a_top_level_that_is_no_object_is_400(untouched, sender, call):
         f"){'}'}]',\n{good}",
         f"a={good}",
     ]:
-        unreadable(sender.send(call, body))
+        assert_unreadable_body(sender.send(call, body))
 
 
 @each_body
@@ -116,13 +118,15 @@ def test_a_name_given_twice_is_400_and_named(untouched, sender, call):
 
     for double in (pair, f'"{name}": null', escaped):
         answer = sender.send(call, f"{{{double}, {good}")
-        unreadable(answer)
+        assert_unreadable_body(answer)
         assert name in answer.json()["message"]
 
 
 @pytest.mark.parametrize("path", ["traffic", "questions_answers.0"])
 def test_a_name_given_twice_inside_is_400(untouched, sender, path):
-    unreadable(sender.send(SUBMIT, with_value(SUBMIT, path, '{"question": "Why?", "utm_term": "a", "utm_term": "b"}')))
+    assert_unreadable_body(
+        sender.send(SUBMIT, with_value(SUBMIT, path, '{"question": "Why?", "utm_term": "a", "utm_term": "b"}'))
+    )
 
 
 @each_body
@@ -132,8 +136,8 @@ def test_nesting_without_end_is_400(untouched, sender, call, depth):
 
     for opening, closing in [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")]:
         core = "1" if closing[0] == "}" else ""
-        unreadable(sender.send(call, f'{good}, "unknown": {opening * depth}{core}{closing * depth}}}'))
-        unreadable(sender.send(call, f"{opening * depth}{core}{closing * depth}"))
+        assert_unreadable_body(sender.send(call, f'{good}, "unknown": {opening * depth}{core}{closing * depth}}}'))
+        assert_unreadable_body(sender.send(call, f"{opening * depth}{core}{closing * depth}"))
 
 
 @each_body
@@ -178,7 +182,7 @@ def test_a_compressed_body_is_415(untouched, sender, call):
     ]:
         answer = sender.send(call, body, content_encoding=encoding)
         assert (answer.status_code, answer.json()["status"]) == (415, "error")
-    unreadable(sender.send(call, gzip.compress(plain)))  # and one that doesn't say so is no JSON
+    assert_unreadable_body(sender.send(call, gzip.compress(plain)))  # and one that doesn't say so is no JSON
 
 
 ALMOST = [
@@ -248,7 +252,9 @@ def test_no_answer_grows_with_the_request(untouched, sender):
 
 
 def test_51_answers_are_too_many_whatever_they_are(untouched, sender):
-    bad(sender.send(SUBMIT, with_value(SUBMIT, "questions_answers", f"[{'1,' * 50}1]")), "questions_answers")
+    assert_invalid_fields(
+        sender.send(SUBMIT, with_value(SUBMIT, "questions_answers", f"[{'1,' * 50}1]")), "questions_answers"
+    )
 
 
 def test_many_unknown_fields_are_read_and_ignored(sender):

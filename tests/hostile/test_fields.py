@@ -6,8 +6,8 @@ tests/contract/create, tests/contract/submit, tests/contract/test_cancel.py and 
 
 import pytest
 
-from tests.contract.expect import bad, unreadable
-from tests.factories import everything
+from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
+from tests.factories import snapshot_of
 from tests.hostile.interface import CANCEL, CREATE, GOOD, UNKNOWN, Field, bodies, fields, with_value
 from tests.hostile.tally import Sender
 
@@ -166,22 +166,22 @@ each_field = pytest.mark.parametrize("field", ALL, ids=str)
 
 
 @pytest.fixture
-def sender(api, figures) -> Sender:
+def sender(api, measurements) -> Sender:
     """Acme's integrator, with a lead to move and a booking to cancel."""
     api.book(external_reference="ref-0")
-    return Sender(api, figures, api.submit(email="grace@example.com").json()["data"]["lead_id"])
+    return Sender(api, measurements, api.submit(email="grace@example.com").json()["data"]["lead_id"])
 
 
 @pytest.fixture
 def refuses(sender, organization):
     """Each of these values in the field's place is a 400 that names the field and changes nothing."""
 
-    def check(field: Field, values: list[str], expect=bad) -> None:
-        before = everything(organization)
+    def check(field: Field, values: list[str], expect=assert_invalid_fields) -> None:
+        before = snapshot_of(organization)
         for value in values:
             answer = sender.send(field.call, with_value(field.call, field.path, value))
-            expect(answer, field.path) if expect is bad else expect(answer)
-        assert everything(organization) == before
+            expect(answer, field.path) if expect is assert_invalid_fields else expect(answer)
+        assert snapshot_of(organization) == before
 
     return check
 
@@ -217,7 +217,7 @@ def test_what_no_text_can_hold_is_refused(refuses, field):
 
 @each_field
 def test_what_is_no_json_is_refused(refuses, field):
-    refuses(field, UNREADABLE, expect=unreadable)
+    refuses(field, UNREADABLE, expect=assert_unreadable_body)
 
 
 @pytest.mark.parametrize("field", [field for field in ALL if "maxLength" in field.schema], ids=str)
@@ -252,15 +252,15 @@ def is_required(field: Field) -> bool:
 
 @pytest.mark.parametrize("field", [field for field in ALL if is_required(field)], ids=str)
 def test_a_required_field_given_as_nothing_is_required(sender, organization, field):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     for nothing in NOTHING:
         answer = sender.send(field.call, with_value(field.call, field.path, nothing))
 
-        bad(answer, field.path)
+        assert_invalid_fields(answer, field.path)
         assert answer.json()["message"].startswith(f"{field.path} is required")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("field", [field for field in ALL if not is_required(field)], ids=str)
@@ -275,4 +275,4 @@ def test_a_body_of_nothing_but_wrong_fields_names_them_all(sender, call):
 
     answer = sender.send(call, "{" + ", ".join(f'"{name}": 5' for name in own) + "}")
 
-    bad(answer, *own)
+    assert_invalid_fields(answer, *own)

@@ -12,7 +12,7 @@ from organizations.keys import ParsedApiKey, new_key
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key, rotate_key
 from pipeline_backend.db.timestamps import now
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_api, make_organization
 
 PATHS = ["/api/external/statuses", "/api/external/appointments/cancel", "/api/nothing", "/api/"]
@@ -20,7 +20,7 @@ MINE = "X-Request-Id"
 SAMPLES = 300
 
 
-def row_of(api: Api) -> ApiKey:
+def row_of(api: ApiClient) -> ApiKey:
     """The key as the database has it."""
     assert api.key
     return ApiKey.unscoped.get(key_id=api.key[3:15])
@@ -92,17 +92,17 @@ def seen(answer: Any) -> tuple[int, bytes, dict[str, str]]:
 def test_nobody_can_tell_what_is_wrong_with_a_key_or_which_addresses_there_are(
     path: str, method: str, organization: Organization
 ):
-    first = seen(Api(None).raw(method, "/api/external/statuses"))
+    first = seen(ApiClient(None).request(method, "/api/external/statuses"))
 
-    answers = {name: seen(Api(make(organization)).raw(method, path)) for name, make in WRONG.items()}
+    answers = {name: seen(ApiClient(make(organization)).request(method, path)) for name, make in WRONG.items()}
 
     assert first[:2] == (401, b'{"status":"error","message":"Invalid or revoked API key"}')
     assert {name: answer for name, answer in answers.items() if answer != first} == {}
 
 
 @pytest.mark.parametrize("name", ["x-api-key", "X-API-KEY", "X-Api-Key"])
-def test_the_header_is_read_in_any_letter_case(name: str, api: Api):
-    assert Api(None).client.get(PATHS[0], headers={name: api.key}).status_code == 200
+def test_the_header_is_read_in_any_letter_case(name: str, api: ApiClient):
+    assert ApiClient(None).client.get(PATHS[0], headers={name: api.key}).status_code == 200
 
 
 def test_no_use_of_unknown_keys_is_noted_and_no_row_is_touched(organization: Organization):
@@ -110,7 +110,7 @@ def test_no_use_of_unknown_keys_is_noted_and_no_row_is_touched(organization: Org
     before = list(ApiKey.unscoped.values())
 
     for make in (with_anothers_secret, WRONG["unknown"], WRONG["checksum"]):
-        Api(make(organization)).get(PATHS[0])
+        ApiClient(make(organization)).get(PATHS[0])
 
     assert list(
         ApiKey.unscoped.exclude(pk__in=[row["id"] for row in before]).values_list("last_used_at", flat=True)
@@ -121,7 +121,7 @@ def test_no_use_of_unknown_keys_is_noted_and_no_row_is_touched(organization: Org
 def test_how_long_a_refusal_takes_says_little(organization: Organization, settings: Any, capsys: Any):
     """Printed, not judged: an unknown id and a known one with a wrong secret, measured in turn (A11)."""
     settings.FAILED_KEYS_PER_MINUTE = 1_000_000
-    kinds = {"unknown id": Api(new_key().text), "wrong secret": Api(with_anothers_secret(organization))}
+    kinds = {"unknown id": ApiClient(new_key().text), "wrong secret": ApiClient(with_anothers_secret(organization))}
     seconds: dict[str, list[float]] = {name: [] for name in kinds}
     for _ in range(SAMPLES):
         for name, api in kinds.items():

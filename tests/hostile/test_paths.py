@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.urls import get_resolver
 
-from tests.client import Api
-from tests.contract.expect import refused
-from tests.factories import everything
+from tests.client import ApiClient
+from tests.contract.assertions import assert_error
+from tests.factories import snapshot_of
 from tests.hostile.interface import UNKNOWN, operations
 from tests.hostile.tally import tried
 
@@ -79,12 +79,12 @@ def routes(patterns: Any = None, prefix: str = "/") -> Iterator[str]:
 
 
 @pytest.fixture
-def ask(api, figures):
+def ask(api, measurements):
     """Ask with a path as it is."""
 
     def ask(call: str, body: bytes = b"{}"):
-        tried(figures, "paths", 1)
-        return api.raw(*call.split(" ", 1), body)
+        tried(measurements, "paths", 1)
+        return api.request(*call.split(" ", 1), body)
 
     return ask
 
@@ -95,13 +95,13 @@ def test_the_document_knows_every_route():
 
 @pytest.mark.parametrize("call", [call for call in operations() if "{id}" in call])
 def test_an_id_that_is_none_is_an_unknown_one(ask, api, organization, call):
-    won = api.status("WON")["id"]
-    before = everything(organization)
+    won = api.get_status("WON")["id"]
+    before = snapshot_of(organization)
 
     for id in NO_IDS:
-        refused(ask(call.replace("{id}", id), f'{{"status_id": "{won}"}}'.encode()), 404, "Resource not found")
+        assert_error(ask(call.replace("{id}", id), f'{{"status_id": "{won}"}}'.encode()), 404, "Resource not found")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 ENDS = ["/", "//", "/.", "/..", "%00", "%0a", "%20", "%2f", "%ff", ";a", ".json", "~"]
@@ -119,7 +119,7 @@ def bent(path: str) -> list[str]:
 def test_a_bent_path_is_no_path(ask, organization, call):
     """404; 405 where what was bent is read as an id, under which there is nothing to post."""
     method, path = call.split(" ")
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     for other in bent(path):
         answer = ask(f"{method} {other}")
@@ -128,7 +128,7 @@ def test_a_bent_path_is_no_path(ask, organization, call):
             (405, "application/json"),
         }, other
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 METHODS = [
@@ -163,7 +163,7 @@ def test_no_method_gets_html_or_a_server_error(ask, call):
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
 def test_the_document_is_only_read(path):
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]:
-        answer = Api(None).raw(method, path, b"{}")
+        answer = ApiClient(None).request(method, path, b"{}")
 
         assert (answer.status_code, answer.headers["Content-Type"], answer.json()["status"]) == (
             405,
@@ -177,10 +177,10 @@ OVERRIDES = ["x_http_method_override", "x_method_override", "x_http_method"]
 
 @pytest.mark.parametrize("header", OVERRIDES)
 def test_no_header_changes_the_method(api, organization, header):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     assert api.get("/api/external/statuses", **{header: "DELETE"}).status_code == 200
-    assert api.raw("POST", "/api/external/statuses", b"{}", **{header: "GET"}).status_code == 405
-    assert api.raw("GET", "/api/external/appointments", b"", **{header: "POST"}).status_code == 200
+    assert api.request("POST", "/api/external/statuses", b"{}", **{header: "GET"}).status_code == 405
+    assert api.request("GET", "/api/external/appointments", b"", **{header: "POST"}).status_code == 200
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from pipeline_backend.wsgi import application
-from tests.contract.expect import bad, bad_among
+from tests.contract.assertions import assert_invalid_among, assert_invalid_fields
 from tests.hostile.interface import parameters
 from tests.hostile.tally import tried
 
@@ -60,8 +60,8 @@ BEYOND_THE_SCHEMA = [
 
 @schema.parametrize()
 @bounded
-def test_every_answer_is_as_documented(case, unlimited, api, figures):
-    tried(figures, "generated", 1)
+def test_every_answer_is_as_documented(case, unlimited, api, measurements):
+    tried(measurements, "generated", 1)
     key = {"x-api-key": api.key}
 
     answer = case.call(headers=key)
@@ -82,28 +82,28 @@ LISTS = sorted({one.path for one in parameters()})
 
 @bounded
 @given(moment=st.datetimes(datetime(1969, 12, 30), datetime(2101, 1, 2), timezones=zones))  # noqa: DTZ001  # hypothesis wants them so
-def test_a_moment_of_the_years_1970_to_2100_is_taken_and_shown_in_utc(unlimited, api, figures, moment):
-    tried(figures, "generated", 1)
+def test_a_moment_of_the_years_1970_to_2100_is_taken_and_shown_in_utc(unlimited, api, measurements, moment):
+    tried(measurements, "generated", 1)
     meant = moment.astimezone(UTC)
 
     answer = api.book(external_reference=moment.isoformat(), schedule_time=moment.isoformat())
 
     if not 1970 <= meant.year <= 2100:
-        bad(answer, "schedule_time")
+        assert_invalid_fields(answer, "schedule_time")
         return
-    shown = api.appointment(answer.json()["data"]["id"])["schedule_time"]
+    shown = api.get_appointment(answer.json()["data"]["id"])["schedule_time"]
     assert shown == meant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @bounded
 @given(text=texts)
-def test_a_text_is_a_moment_or_named(unlimited, api, figures, text):
-    tried(figures, "generated", 1)
+def test_a_text_is_a_moment_or_named(unlimited, api, measurements, text):
+    tried(measurements, "generated", 1)
 
     answer = api.book(schedule_time=text)
 
     if answer.status_code not in (200, 201, 409):
-        bad(answer, "schedule_time")
+        assert_invalid_fields(answer, "schedule_time")
 
 
 numbers = (
@@ -121,14 +121,14 @@ numbers = (
     page=numbers,
     limit=numbers | st.integers(1, 100),
 )
-def test_every_page_that_can_be_counted_is_there(unlimited, api, figures, path, page, limit):
-    tried(figures, "generated", 1)
+def test_every_page_that_can_be_counted_is_there(unlimited, api, measurements, path, page, limit):
+    tried(measurements, "generated", 1)
     wrong = [name for name, value, most in [("page", page, 2**53 - 1), ("limit", limit, 100)] if not 1 <= value <= most]
 
     answer = api.get(path, {"page": page, "limit": limit})
 
     if wrong:
-        bad(answer, *wrong)
+        assert_invalid_fields(answer, *wrong)
         return
     pagination = {"page": page, "limit": limit, "total": 0, "totalPages": 0, "hasNext": False, "hasPrev": page > 1}
     assert (answer.status_code, answer.json()["data"], answer.json()["pagination"]) == (200, [], pagination)
@@ -138,8 +138,8 @@ def test_every_page_that_can_be_counted_is_there(unlimited, api, figures, path, 
 @given(
     path=st.sampled_from(LISTS), values=st.lists(texts | st.uuids().map(str), min_size=1, max_size=20), data=st.data()
 )
-def test_a_filter_finds_or_is_named(unlimited, api, figures, path, values, data):
-    tried(figures, "generated", 1)
+def test_a_filter_finds_or_is_named(unlimited, api, measurements, path, values, data):
+    tried(measurements, "generated", 1)
     names = data.draw(
         st.lists(
             st.sampled_from([one.name for one in parameters() if one.path == path]),
@@ -152,17 +152,17 @@ def test_a_filter_finds_or_is_named(unlimited, api, figures, path, values, data)
     answer = api.get(path, dict(zip(names, values, strict=False)))
 
     if answer.status_code != 200:
-        bad_among(answer, *names)
+        assert_invalid_among(answer, *names)
 
 
 @bounded
 @given(after=texts | st.uuids().map(str))
-def test_the_feed_goes_on_after_an_event_of_ours_alone(unlimited, api, stranger_api, figures, after):
-    tried(figures, "generated", 1)
-    stranger_api.submit()
-    theirs = stranger_api.events()[0]["id"]
+def test_the_feed_goes_on_after_an_event_of_ours_alone(unlimited, api, other_api, measurements, after):
+    tried(measurements, "generated", 1)
+    other_api.submit()
+    theirs = other_api.list_events()[0]["id"]
 
     for id in (after, theirs):
         answer = api.get("/api/external/events", {"after": id})
         if id != "":
-            bad(answer, "after")
+            assert_invalid_fields(answer, "after")

@@ -18,9 +18,9 @@ from time_machine import Traveller
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
 from pipeline_backend.api.rate_limits import SlidingWindowCache, hit
-from tests.client import Api
-from tests.contract.expect import refused
-from tests.factories import everything, make_api
+from tests.client import ApiClient
+from tests.contract.assertions import assert_error
+from tests.factories import make_api, snapshot_of
 
 PATH = "/api/external/statuses"
 START = datetime(2026, 6, 1, 10, tzinfo=UTC)
@@ -113,7 +113,7 @@ def test_no_minute_has_more_than_the_limit_wherever_it_begins(
     assert moment - START > 5 * MINUTE
 
 
-def test_waiting_as_told_is_enough_and_a_second_less_is_not(api: Api, settings: Any, clock: Traveller):
+def test_waiting_as_told_is_enough_and_a_second_less_is_not(api: ApiClient, settings: Any, clock: Traveller):
     settings.RATE_LIMIT_PER_MINUTE = 3
     for _ in range(3):
         api.get(PATH)
@@ -129,7 +129,7 @@ def test_waiting_as_told_is_enough_and_a_second_less_is_not(api: Api, settings: 
     assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
 
 
-def test_refused_requests_are_not_counted(api: Api, settings: Any, clock: Traveller):
+def test_refused_requests_are_not_counted(api: ApiClient, settings: Any, clock: Traveller):
     settings.RATE_LIMIT_PER_MINUTE = 2
     codes = []
     for _ in range(12):
@@ -140,7 +140,7 @@ def test_refused_requests_are_not_counted(api: Api, settings: Any, clock: Travel
     assert [api.get(PATH).status_code for _ in range(3)] == [200, 429, 429]
 
 
-def test_what_is_left_and_when_there_is_more_is_told(api: Api, settings: Any, clock: Traveller):
+def test_what_is_left_and_when_there_is_more_is_told(api: ApiClient, settings: Any, clock: Traveller):
     settings.RATE_LIMIT_PER_MINUTE = 3
     told = []
     for _ in range(4):
@@ -151,25 +151,25 @@ def test_what_is_left_and_when_there_is_more_is_told(api: Api, settings: Any, cl
 
 
 def test_a_refusal_costs_no_query_and_changes_nothing(
-    api: Api, organization: Organization, settings: Any, django_assert_num_queries: Any
+    api: ApiClient, organization: Organization, settings: Any, django_assert_num_queries: Any
 ):
     settings.RATE_LIMIT_PER_MINUTE = 1
     assert api.get(PATH).status_code == 200
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     with django_assert_num_queries(0):
         answers = [api.book(), api.submit(), api.get(PATH), api.get("/api/nothing")]
 
     for answer in answers:
-        refused(answer, 429, "Too many requests")
+        assert_error(answer, 429, "Too many requests")
         assert answer.headers["RateLimit-Policy"] == '"default";q=1;w=60'
         assert answer.headers["RateLimit"].startswith('"default";r=0;t=')
         assert answer.headers["Retry-After"] == answer.headers["RateLimit"].rpartition("=")[2]
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_a_refused_key_that_is_revoked_is_never_served_again(
-    api: Api, organization: Organization, settings: Any, clock: Traveller
+    api: ApiClient, organization: Organization, settings: Any, clock: Traveller
 ):
     settings.RATE_LIMIT_PER_MINUTE = 1
     assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
@@ -184,16 +184,18 @@ def test_a_refused_key_that_is_revoked_is_never_served_again(
     assert codes == [429, 429, *[401] * 18]
 
 
-def test_a_wrong_secret_learns_nothing_of_a_used_up_limit(api: Api, organization: Organization, settings: Any):
+def test_a_wrong_secret_learns_nothing_of_a_used_up_limit(api: ApiClient, organization: Organization, settings: Any):
     settings.RATE_LIMIT_PER_MINUTE = 1
     assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
     twin = make_api(organization)
     ApiKey.objects.of(organization).filter(key_id=twin.key[3:15]).delete()
 
-    refused(twin.get(PATH), 401, "Invalid or revoked API key")
+    assert_error(twin.get(PATH), 401, "Invalid or revoked API key")
 
 
-def test_a_higher_limit_counts_within_seconds(api: Api, organization: Organization, settings: Any, clock: Traveller):
+def test_a_higher_limit_counts_within_seconds(
+    api: ApiClient, organization: Organization, settings: Any, clock: Traveller
+):
     settings.RATE_LIMIT_PER_MINUTE = 1
     assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
 
@@ -215,7 +217,7 @@ def test_a_clock_set_back_refuses_nobody_for_longer_than_a_minute(clock: Travell
     assert [0 < redis.pttl(key) <= 60_000 for key in redis.keys("*tests*")] == [True]
 
 
-def test_counters_name_nobody(db: None, api: Api):
+def test_counters_name_nobody(db: None, api: ApiClient):
     Client(REMOTE_ADDR="203.0.113.77").post(reverse("admin:login"), {"username": "ada@example.com", "password": "x"})
     Client(REMOTE_ADDR="203.0.113.77").get(PATH)
     api.get(PATH)
@@ -232,9 +234,9 @@ def test_counters_name_nobody(db: None, api: Api):
 def test_behind_a_trusted_proxy_its_word_counts_and_nothing_before_it(given: str, code: int, db: None, settings: Any):
     settings.FAILED_KEYS_PER_MINUTE = 1
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    assert Api(STRANGE).get(PATH, x_forwarded_for="192.0.2.1, 203.0.113.9").status_code == 401
+    assert ApiClient(STRANGE).get(PATH, x_forwarded_for="192.0.2.1, 203.0.113.9").status_code == 401
 
-    assert Api(STRANGE).get(PATH, x_forwarded_for=given).status_code == code
+    assert ApiClient(STRANGE).get(PATH, x_forwarded_for=given).status_code == code
 
 
 ADDRESSES = {
@@ -256,16 +258,16 @@ def test_failures_are_counted_by_who_can_choose_among_the_addresses(
     assert codes == [401, code]
 
 
-def test_failures_of_strangers_take_nothing_from_an_organization(api: Api, settings: Any):
+def test_failures_of_strangers_take_nothing_from_an_organization(api: ApiClient, settings: Any):
     settings.FAILED_KEYS_PER_MINUTE = 1
-    wrong = [Api(STRANGE).get(PATH).status_code for _ in range(30)]
+    wrong = [ApiClient(STRANGE).get(PATH).status_code for _ in range(30)]
 
     assert wrong == [401, *[429] * 29]
     assert api.get(PATH).headers["RateLimit"].startswith('"default";r=599;')
 
 
 def test_a_redis_that_never_answers_is_asked_once_and_named_once(
-    api: Api, settings: Any, black_hole: None, caplog: Any
+    api: ApiClient, settings: Any, black_hole: None, caplog: Any
 ):
     settings.RATE_LIMIT_PER_MINUTE = 4
 

@@ -22,8 +22,8 @@ from pipeline_backend.api.sql_serializers import SQLSerializer
 from pipeline_backend.db.compiled import bind
 from pipeline_backend.db.timestamps import now
 from tests.architecture.test_tenancy import TENANTS
-from tests.client import Api
-from tests.factories import everything, make_api
+from tests.client import ApiClient
+from tests.factories import make_api, snapshot_of
 from tests.hostile.conftest import Ask
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES
@@ -76,8 +76,10 @@ def test_a_shape_without_its_where_shows_own_objects_only(shape: type[SQLSeriali
     assert not any(word in shown for word in ("zyxwv", "globex"))
 
 
-def test_organizations_people_and_mentions_are_walled_too(ask: Ask, organization: Organization, stranger: Organization):
-    for whose in (organization, stranger):
+def test_organizations_people_and_mentions_are_walled_too(
+    ask: Ask, organization: Organization, other_organization: Organization
+):
+    for whose in (organization, other_organization):
         Note.objects.of(whose).first().mention_users.set(Membership.objects.of(whose))
     User.objects.create_superuser("root@example.com")
 
@@ -99,8 +101,8 @@ def test_organizations_people_and_mentions_are_walled_too(ask: Ask, organization
     ]
 
 
-def test_an_object_that_is_got_by_its_id_alone_is_not_found(ask: Ask, stranger: Organization):
-    theirs = Lead.objects.of(stranger).first().pk
+def test_an_object_that_is_got_by_its_id_alone_is_not_found(ask: Ask, other_organization: Organization):
+    theirs = Lead.objects.of(other_organization).first().pk
 
     def get() -> str:
         try:
@@ -113,7 +115,7 @@ def test_an_object_that_is_got_by_its_id_alone_is_not_found(ask: Ask, stranger: 
 
 @pytest.mark.parametrize("path", ["appointments", "leads", "opt-ins"])
 def test_a_detail_that_forgets_the_organization_is_still_404(
-    path: str, monkeypatch: Any, api: Api, worlds: Any, stranger: Organization
+    path: str, monkeypatch: Any, api: ApiClient, worlds: Any, other_organization: Organization
 ):
     model: Any = {"appointments": Appointment, "leads": Lead, "opt-ins": OptIn}[path]
     own, theirs = (model.objects.of(whose).first().pk for whose in worlds)
@@ -134,26 +136,26 @@ def test_a_detail_that_forgets_the_organization_is_still_404(
 
 @pytest.mark.parametrize("model", TENANTS, **by_name)
 def test_a_write_without_a_filter_changes_own_rows_only(
-    model: type[TenantModel], ask: Ask, stranger: Organization, organization: Organization
+    model: type[TenantModel], ask: Ask, other_organization: Organization, organization: Organization
 ):
-    before = everything(stranger)
+    before = snapshot_of(other_organization)
 
-    assert ask(lambda: tried(lambda: model.unscoped.update(created_at=stranger.created_at))) == "written"
-    assert ask(lambda: tried(lambda: model.unscoped.update(organization=stranger))) in {
+    assert ask(lambda: tried(lambda: model.unscoped.update(created_at=other_organization.created_at))) == "written"
+    assert ask(lambda: tried(lambda: model.unscoped.update(organization=other_organization))) in {
         "ProgrammingError",
         "IntegrityError",
     }
     ask(lambda: tried(lambda: model.unscoped.all()._raw_delete("default")))
 
-    assert everything(stranger) == before
+    assert snapshot_of(other_organization) == before
 
 
-def test_a_row_for_another_organization_is_refused(ask: Ask, stranger: Organization):
+def test_a_row_for_another_organization_is_refused(ask: Ask, other_organization: Organization):
     def add() -> None:
-        Lead.unscoped.filter(pk=Lead.unscoped.first().pk).update(organization_id=stranger.pk)
+        Lead.unscoped.filter(pk=Lead.unscoped.first().pk).update(organization_id=other_organization.pk)
 
     def insert() -> None:
-        Membership.unscoped.create(organization=stranger, user=User.objects.first())
+        Membership.unscoped.create(organization=other_organization, user=User.objects.first())
 
     assert [ask(lambda: tried(add)), ask(lambda: tried(insert))] == ["ProgrammingError"] * 2
 
@@ -196,20 +198,20 @@ def test_a_mention_of_another_organizations_member_is_refused(worlds: Any):
         note.mention_users.add(stranger)
 
 
-def test_a_request_that_has_not_said_for_whom_it_is_sees_nothing(forget: Any, api: Api, worlds: Any, client: Any):
+def test_a_request_that_has_not_said_for_whom_it_is_sees_nothing(forget: Any, api: ApiClient, worlds: Any, client: Any):
     forget(lambda: [rows_of(model._meta.db_table) for model in TENANTS])
     nothing = [[] for _ in TENANTS]
 
     answers = [client.get("/forgetful").json()["data"], client.get("/admin/forgetful").json()["data"]]
     assert len(api.get("/api/forgetful").json()["data"][0]) == 1
     answers.append(client.get("/forgetful").json()["data"])
-    assert Api("pb_" + api.key.split("_")[1] + "_wrong").get("/api/forgetful").status_code == 401
+    assert ApiClient("pb_" + api.key.split("_")[1] + "_wrong").get("/api/forgetful").status_code == 401
     answers.append(client.get("/forgetful").json()["data"])
 
     assert answers == [nothing] * 4
 
 
-def test_what_an_exception_leaves_behind_is_nobodys(forget: Any, api: Api, stranger_api: Api, worlds: Any):
+def test_what_an_exception_leaves_behind_is_nobodys(forget: Any, api: ApiClient, other_api: ApiClient, worlds: Any):
     def fail() -> None:
         with transaction.atomic():
             rows_of("leads_lead")
@@ -219,7 +221,7 @@ def test_what_an_exception_leaves_behind_is_nobodys(forget: Any, api: Api, stran
     assert api.get("/api/forgetful").status_code == 500
     forget(lambda: rows_of("leads_lead"))
 
-    assert stranger_api.get("/api/forgetful").json()["data"] == [str(worlds[1].pk)]
+    assert other_api.get("/api/forgetful").json()["data"] == [str(worlds[1].pk)]
     assert api.client.get("/forgetful").json()["data"] == []
 
 
@@ -229,7 +231,7 @@ def test_kept_connections_of_many_threads_serve_each_its_own(forget: Any, worlds
     forget(lambda: rows_of("leads_lead"))
 
     def visit(number: int) -> bool:
-        answer = Api(keys[number % 2]).get("/api/forgetful")
+        answer = ApiClient(keys[number % 2]).get("/api/forgetful")
         if number % 5 == 0:
             connection.close()  # the next request of this thread begins on a new one
         return answer.json()["data"] == [str(worlds[number % 2].pk)]
@@ -246,7 +248,7 @@ def test_kept_connections_of_many_threads_serve_each_its_own(forget: Any, worlds
     assert right == [[True] * 15] * 4
 
 
-def test_outside_of_requests_everything_is_seen(api: Api, worlds: Any):
+def test_outside_of_requests_everything_is_seen(api: ApiClient, worlds: Any):
     both = sorted(str(whose.pk) for whose in worlds)
     assert api.get("/api/external/leads").status_code == 200
 

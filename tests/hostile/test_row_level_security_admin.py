@@ -14,7 +14,7 @@ from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization, User
 from pipeline_backend.admin.organizations import OrganizationAdmin
 from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, logged_in_client
-from tests.factories import everything, owner_of
+from tests.factories import owner_of, snapshot_of
 
 by_name: Any = {"ids": lambda page: page.opts.label}
 
@@ -73,7 +73,7 @@ def test_lists_and_searches(page: Any, owner: Client, worlds: Any):
 def test_forms_and_what_they_offer(page: Any, owner: Client, worlds: Any):
     model: type[TenantModel] = page.model
     own, theirs = (model.objects.of(whose).first() for whose in worlds)
-    before = everything(worlds[1])
+    before = snapshot_of(worlds[1])
 
     answers = [
         owner.get(admin_url(model, view, *args))
@@ -82,7 +82,7 @@ def test_forms_and_what_they_offer(page: Any, owner: Client, worlds: Any):
     answers.append(owner.post(admin_url(model, "change", theirs.pk), {"name": "Taken over"}))
 
     assert all(shows_nothing_of_theirs(answer) for answer in answers)
-    assert everything(worlds[1]) == before
+    assert snapshot_of(worlds[1]) == before
 
 
 @pytest.mark.parametrize(("app", "model", "field"), related_fields())

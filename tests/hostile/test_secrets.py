@@ -23,7 +23,7 @@ from organizations.services import change_organization
 from pipeline_backend.local.embedded import wheel
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
-from tests.client import TIME
+from tests.client import SCHEDULE_TIME
 from tests.factories import make_organization, owner_of
 from tests.faults import stack as parts
 from tests.faults.stack import Stack, wait_for
@@ -114,7 +114,9 @@ class Planted:
     def use(self) -> None:
         """Over the wire: rightly, wrongly, in the wrong place, and in requests that crash."""
         key = self.secrets["first key"]
-        booked = self.stack.book(key, lead_email=EMAIL, lead_phone=PHONE, lead_first_name="Ada", schedule_time=TIME)
+        booked = self.stack.book(
+            key, lead_email=EMAIL, lead_phone=PHONE, lead_first_name="Ada", schedule_time=SCHEDULE_TIME
+        )
         assert booked[0] == 201, booked
         assert self.stack.book(self.secrets["rotated key"], external_reference="ref-2", lead_email=EMAIL)[0] == 201
         for wrong in (self.secrets["key to be revoked"], key[:-1], key.swapcase()):
@@ -179,7 +181,7 @@ def everything_in(redis_url: str) -> str:
 
 
 def test_no_secret_is_found_in_anything_that_is_kept_or_said(stack: Stack, settings: Any, caplog: Any):
-    with Receiver(codes=[500]) as receiver:
+    with Receiver(status_codes=[500]) as receiver:
         planted = Planted(make_organization(), stack, receiver)
         planted.make()
         planted.secrets |= {"encryption key": settings.FIELD_ENCRYPTION_KEYS[0], "secret key": settings.SECRET_KEY}

@@ -13,8 +13,8 @@ import pytest
 
 from appointments.models import Appointment
 from organizations.models import Organization
-from tests.client import Api, booking
-from tests.factories import everything, facts
+from tests.client import ApiClient, booking_payload
+from tests.factories import snapshot_of, summary_of
 from tests.faults.stack import Stack, wait_for
 from tests.hostile.tally import tried
 from tests.hostile.wire import PATIENCE, Wire, chunk, chunked, endless, take
@@ -34,22 +34,22 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture
-def wire(stack: Stack, api: Api) -> Wire:
+def wire(stack: Stack, api: ApiClient) -> Wire:
     assert api.key is not None
     return Wire(stack.port, api.key)
 
 
 @pytest.fixture
-def untouched(stack: Stack, organization: Organization, api: Api) -> Iterator[None]:
+def untouched(stack: Stack, organization: Organization, api: ApiClient) -> Iterator[None]:
     """Nothing is written meanwhile, and afterwards the server serves on."""
-    before = everything(organization)
+    before = snapshot_of(organization)
     yield
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
     assert stack.get("/api/external/statuses", api.key or "")[0] == 200
 
 
-def test_what_is_no_http_is_refused_without_a_word(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
-    body = json.dumps(booking()).encode()
+def test_what_is_no_http_is_refused_without_a_word(wire: Wire, untouched: None, measurements: dict[str, str]) -> None:
+    body = json.dumps(booking_payload()).encode()
     get = [
         wire.request(LEADS, header)
         for header in (
@@ -83,7 +83,7 @@ def test_what_is_no_http_is_refused_without_a_word(wire: Wire, untouched: None, 
         wire.request(CREATE, "Content-Type: application/json", *headers) + body for headers in [*lengths, *codings]
     ]
     bad = [*get, *(line + b"\r\nHost: localhost\r\n\r\n" for line in lines), *posts]
-    tried(figures, "on the wire", len(bad) + 3)
+    tried(measurements, "on the wire", len(bad) + 3)
 
     replies = [wire.say(data) for data in bad]
 
@@ -122,8 +122,8 @@ ODD_HEADERS = {
 }
 
 
-def test_an_odd_header_changes_nothing(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
-    tried(figures, "on the wire", len(ODD_HEADERS))
+def test_an_odd_header_changes_nothing(wire: Wire, untouched: None, measurements: dict[str, str]) -> None:
+    tried(measurements, "on the wire", len(ODD_HEADERS))
 
     replies = {name: wire.say(wire.request(LEADS, header)) for name, header in ODD_HEADERS.items()}
 
@@ -144,13 +144,13 @@ KINDS = {
 
 
 def test_the_parameters_of_a_media_type_change_nothing_unless_they_make_no_sense(
-    wire: Wire, api: Api, figures: dict[str, str]
+    wire: Wire, api: ApiClient, measurements: dict[str, str]
 ) -> None:
-    tried(figures, "on the wire", len(KINDS) + 1)
+    tried(measurements, "on the wire", len(KINDS) + 1)
     codes = {}
 
     for number, kind in enumerate(KINDS):
-        body = json.dumps(booking(external_reference=f"ref-{number}")).encode()
+        body = json.dumps(booking_payload(external_reference=f"ref-{number}")).encode()
         head = wire.request(CREATE, f"Content-Type: application/json;{kind}", f"Content-Length: {len(body)}")
         codes[kind] = wire.say(head + body).code
     many = wire.say(
@@ -162,7 +162,7 @@ def test_the_parameters_of_a_media_type_change_nothing_unless_they_make_no_sense
 
 
 def test_what_names_no_key_or_another_host_is_refused_in_json(
-    wire: Wire, untouched: None, figures: dict[str, str]
+    wire: Wire, untouched: None, measurements: dict[str, str]
 ) -> None:
     without_host = wire.request(LEADS).replace(b"Host: localhost\r\n", b"")
     refused = {
@@ -180,7 +180,7 @@ def test_what_names_no_key_or_another_host_is_refused_in_json(
         wire.request("GET /api/nothing", key="no"): 401,
         wire.request("BREW /api/external/leads", key="no"): 401,
     }  # fmt: skip
-    tried(figures, "on the wire", len(refused))
+    tried(measurements, "on the wire", len(refused))
 
     replies = {data: wire.say(data) for data in refused}
 
@@ -203,8 +203,8 @@ PATHS = [
 PATHS += ["/api/%zz", "/api/external/statuses;a=b", "/api/external/../external/statuses", "/api/external/leads/%c0%af"]
 
 
-def test_odd_methods_and_paths_are_answered_in_json(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
-    tried(figures, "on the wire", len(METHODS) + len(PATHS))
+def test_odd_methods_and_paths_are_answered_in_json(wire: Wire, untouched: None, measurements: dict[str, str]) -> None:
+    tried(measurements, "on the wire", len(METHODS) + len(PATHS))
 
     methods = {method: wire.say(wire.request(f"{method} /api/external/statuses")) for method in METHODS}
     paths = {path: wire.say(wire.request(f"GET {path}")) for path in PATHS}
@@ -218,48 +218,48 @@ def test_odd_methods_and_paths_are_answered_in_json(wire: Wire, untouched: None,
 
 
 def test_http_1_0_books_too(wire: Wire) -> None:
-    assert wire.say(wire.request(CREATE, body=json.dumps(booking()).encode(), version="1.0")).code == 201
+    assert wire.say(wire.request(CREATE, body=json.dumps(booking_payload()).encode(), version="1.0")).code == 201
 
 
 def test_a_body_without_a_length_is_read_to_the_limit(
-    wire: Wire, organization: Organization, figures: dict[str, str]
+    wire: Wire, organization: Organization, measurements: dict[str, str]
 ) -> None:
     head = wire.request(CREATE, "Content-Type: application/json", "Transfer-Encoding: chunked")
-    body = json.dumps(booking()).encode()
+    body = json.dumps(booking_payload()).encode()
     over = [
         head + chunked(body.ljust(MIB + 1)),
         endless(head, chunk(b" " * 65_536)),
         endless(head + b"7fffffff\r\n", b" " * 65_536),
         head.replace(b"Transfer-Encoding: chunked", b"Content-Length: 10000000000") + b"{",
     ]
-    tried(figures, "on the wire", len(over))
+    tried(measurements, "on the wire", len(over))
 
     replies = [wire.say(data) for data in over]
 
     assert [(reply.code, json.loads(reply.body or b"{}").get("message")) for reply in replies] == [
         (413, "The request body is larger than 1 MiB")
     ] * len(over)
-    assert facts(organization)["appointments"] == 0
+    assert summary_of(organization)["appointments"] == 0
     assert wire.say(head + chunked(body[:9], body[9:].ljust(MIB - 9))).code == 201
     assert wire.say(head + chunked()).code == 400
 
 
 def test_a_stranger_is_refused_before_the_body_is_waited_for(
-    wire: Wire, untouched: None, figures: dict[str, str]
+    wire: Wire, untouched: None, measurements: dict[str, str]
 ) -> None:
-    tried(figures, "on the wire", 2)
+    tried(measurements, "on the wire", 2)
 
     for unfinished in ["Transfer-Encoding: chunked", "Content-Length: 500"]:
         assert wire.say(wire.request(CREATE, "Content-Type: application/json", unfinished, key="no")).code == 401
 
 
 def test_clients_that_announce_a_body_and_stall_hold_up_nobody_and_are_told(
-    stack: Stack, wire: Wire, untouched: None, figures: dict[str, str]
+    stack: Stack, wire: Wire, untouched: None, measurements: dict[str, str]
 ) -> None:
     """Three times as many as the server has threads, with a key, and as strangers at the sign-in."""
     unfinished = "Content-Length: 500", "Content-Type: application/json"
     stalled = [wire.request(CREATE, *unfinished), wire.request("POST /admin/login/", *unfinished, key="no")] * 6
-    tried(figures, "on the wire", len(stalled))
+    tried(measurements, "on the wire", len(stalled))
 
     with contextlib.ExitStack() as hanging:
         lines = [
@@ -276,7 +276,9 @@ def test_clients_that_announce_a_body_and_stall_hold_up_nobody_and_are_told(
     assert [(reply.code, reply.kind) for reply in replies] == [(408, "application/json")] * len(stalled)
 
 
-def test_what_follows_a_body_is_no_request_of_its_own(wire: Wire, untouched: None, figures: dict[str, str]) -> None:
+def test_what_follows_a_body_is_no_request_of_its_own(
+    wire: Wire, untouched: None, measurements: dict[str, str]
+) -> None:
     """One answer for each: neither of two lengths lets a second request be smuggled in."""
     hidden = wire.request("GET /healthz")
     both = ["Content-Type: application/json", "Content-Length: 4", "Transfer-Encoding: chunked"]
@@ -286,7 +288,7 @@ def test_what_follows_a_body_is_no_request_of_its_own(wire: Wire, untouched: Non
         wire.request(CREATE, key="no", body=hidden),
         wire.request(LEADS, body=hidden),
     ]
-    tried(figures, "on the wire", len(sent))
+    tried(measurements, "on the wire", len(sent))
 
     replies = [wire.say(data) for data in sent]
 
@@ -294,15 +296,17 @@ def test_what_follows_a_body_is_no_request_of_its_own(wire: Wire, untouched: Non
 
 
 def test_of_a_client_that_hangs_up_everything_or_nothing_is_written(
-    wire: Wire, api: Api, organization: Organization, figures: dict[str, str]
+    wire: Wire, api: ApiClient, organization: Organization, measurements: dict[str, str]
 ) -> None:
     """And a retry tells which: 201 or 200, and one booking of each reference (C9, C10)."""
     bodies = [
-        json.dumps(booking(external_reference=f"ref-{number}", lead_email=f"lead-{number}@example.com")).encode()
+        json.dumps(
+            booking_payload(external_reference=f"ref-{number}", lead_email=f"lead-{number}@example.com")
+        ).encode()
         for number in range(12)
     ]
     whole = [wire.request(CREATE, body=body) for body in bodies]
-    tried(figures, "on the wire", len(whole))
+    tried(measurements, "on the wire", len(whole))
 
     for number, data in enumerate(whole):
         wire.hang_up_after(data if number % 2 else data[: -len(bodies[number]) // (number + 1)])
@@ -310,11 +314,13 @@ def test_of_a_client_that_hangs_up_everything_or_nothing_is_written(
 
     assert set(codes) <= {200, 201}
     wait_for(lambda: Appointment.objects.of(organization).count() == len(whole), seconds=10)
-    found = facts(organization)
-    assert (found["leads"], found["events"].count("appointment.created"), len(found["mails"])) == (len(whole),) * 3
+    found = summary_of(organization)
+    assert (found["leads"], found["events"].count("appointment.created"), len(found["notifications"])) == (
+        len(whole),
+    ) * 3
 
 
-def test_nothing_of_a_client_gets_raw_into_the_log(stack: Stack, wire: Wire, figures: dict[str, str]) -> None:
+def test_nothing_of_a_client_gets_raw_into_the_log(stack: Stack, wire: Wire, measurements: dict[str, str]) -> None:
     escape, odd = "\x1b[31m", "%1b%5b31m%0aERROR%20forged"
     requests: list[bytes] = [
         wire.request(LEADS, f"x-request-id: {escape}"),
@@ -328,12 +334,12 @@ def test_nothing_of_a_client_gets_raw_into_the_log(stack: Stack, wire: Wire, fig
         wire.request(
             CREATE,
             body=json.dumps(
-                booking(external_reference=f"{escape}\nERROR forged", notes=f"{escape}\nERROR forged")
+                booking_payload(external_reference=f"{escape}\nERROR forged", notes=f"{escape}\nERROR forged")
             ).encode(),
         ),
         wire.request(CREATE, body=f'{{"{escape}": 1, "{escape}": 2}}'.encode()),
     ]
-    tried(figures, "on the wire", len(requests))
+    tried(measurements, "on the wire", len(requests))
 
     codes = [wire.say(data).code for data in requests]
 

@@ -17,7 +17,7 @@ from appointments.models import Appointment
 from notifications.tasks import drain
 from organizations.models import Membership, Organization
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
 from tests.hostile.tally import tried
 from tests.hostile.texts import TEXTS, raw_markup, trimmed
@@ -27,7 +27,7 @@ each_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 UTM = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 
 
-def tell(api: Api, text: str, **fields: Any) -> tuple[str, str]:
+def tell(api: ApiClient, text: str, **fields: Any) -> tuple[str, str]:
     """An opt-in and a booking with the text wherever text may stand; their ids."""
     traffic = dict.fromkeys([*UTM, "referrer", "landing_page"], text)
     answers = [{"question": text, "answer": text}]
@@ -54,11 +54,15 @@ def tell(api: Api, text: str, **fields: Any) -> tuple[str, str]:
 
 @pytest.mark.django_db(transaction=True)
 @each_text
-def test_a_text_comes_back_as_it_was_sent(api: Api, figures: dict[str, str], text: str) -> None:
-    tried(figures, "texts", 1)
+def test_a_text_comes_back_as_it_was_sent(api: ApiClient, measurements: dict[str, str], text: str) -> None:
+    tried(measurements, "texts", 1)
     opt_in_id, id = tell(api, text)
 
-    opt_in, booked, listed = api.opt_in(opt_in_id), api.appointment(id), api.data("/api/external/appointments")[0]
+    opt_in, booked, listed = (
+        api.get_opt_in(opt_in_id),
+        api.get_appointment(id),
+        api.get_data("/api/external/appointments")[0],
+    )
 
     lead = booked["lead"]
     assert [opt_in["provider_form_id"], opt_in["provider_form_name"], opt_in["external_reference"]] == [text] * 3
@@ -67,11 +71,11 @@ def test_a_text_comes_back_as_it_was_sent(api: Api, figures: dict[str, str], tex
     assert [booked["external_reference"], listed["notes"]["note"], *(listed[name] for name in UTM)] == [text] * 7
     assert [lead["first_name"], lead["last_name"], booked["appointment_type"]] == [trimmed(text)] * 3
     assert booked["first_source"]["name"] == text
-    assert [event["data"] for event in api.events(type="appointment.created")] == [booked]
+    assert [event["data"] for event in api.list_events(type="appointment.created")] == [booked]
     assert api.book(external_reference=text).status_code == 200
 
 
-def test_references_are_compared_exactly(api: Api) -> None:
+def test_references_are_compared_exactly(api: ApiClient) -> None:
     references = [
         "ref",
         "Ref",
@@ -92,7 +96,7 @@ def test_references_are_compared_exactly(api: Api) -> None:
 @pytest.fixture
 def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
-    with Receiver(codes=[200]) as receiver:
+    with Receiver(status_codes=[200]) as receiver:
         organization.slack_url = receiver.url
         organization.save()
         yield receiver
@@ -109,14 +113,14 @@ HEADERS = {"Subject", "From", "To", "Date", "Message-ID", "MIME-Version", "Conte
 
 @each_text
 def test_a_mail_has_the_heads_and_the_lines_that_we_gave_it(
-    api: Api,
+    api: ApiClient,
     organization: Organization,
     odd_host: Membership,
     mailoutbox: list[Any],
-    figures: dict[str, str],
+    measurements: dict[str, str],
     text: str,
 ) -> None:
-    tried(figures, "texts", 1)
+    tried(measurements, "texts", 1)
     organization.name = text[:100]
     organization.save()
     tell(api, text, host_email="odd@acme.example", meeting_url="https://meet.example/1")
@@ -141,7 +145,7 @@ def test_a_mail_has_the_heads_and_the_lines_that_we_gave_it(
 
 @each_text
 def test_an_invitation_has_the_one_event_and_guest_that_we_gave_it(
-    api: Api, organization: Organization, odd_host: Membership, mailoutbox: list[Any], text: str
+    api: ApiClient, organization: Organization, odd_host: Membership, mailoutbox: list[Any], text: str
 ) -> None:
     tell(api, text, host_email="odd@acme.example")
 
@@ -157,14 +161,19 @@ def test_an_invitation_has_the_one_event_and_guest_that_we_gave_it(
 
 @each_text
 def test_a_slack_message_says_it_in_four_lines_and_calls_nobody(
-    api: Api, organization: Organization, odd_host: Membership, slack: Receiver, figures: dict[str, str], text: str
+    api: ApiClient,
+    organization: Organization,
+    odd_host: Membership,
+    slack: Receiver,
+    measurements: dict[str, str],
+    text: str,
 ) -> None:
-    tried(figures, "texts", 1)
+    tried(measurements, "texts", 1)
     tell(api, text, host_email="odd@acme.example")
 
     drain(str(organization.pk))
 
-    message = json.loads(slack.received[0].body)
+    message = json.loads(slack.requests[0].body)
     block = message["blocks"][0]["text"]
     assert len(block["text"].splitlines()) == 4
     assert (block["verbatim"], block["text"].count("<"), len(block["text"]) < 3_000) == (True, 1, True)
@@ -173,13 +182,13 @@ def test_a_slack_message_says_it_in_four_lines_and_calls_nobody(
 
 @pytest.mark.parametrize("text", ["&" * 255, "<" * 150, "👩‍👩‍👧‍👦" * 30], ids=["ampersands", "brackets", "families"])
 def test_slack_takes_the_longest_names(
-    api: Api, organization: Organization, odd_host: Membership, slack: Receiver, text: str
+    api: ApiClient, organization: Organization, odd_host: Membership, slack: Receiver, text: str
 ) -> None:
     tell(api, text, host_email="odd@acme.example")
 
     drain(str(organization.pk))
 
-    assert len(json.loads(slack.received[0].body)["blocks"][0]["text"]["text"]) < 3_000
+    assert len(json.loads(slack.requests[0].body)["blocks"][0]["text"]["text"]) < 3_000
 
 
 @pytest.mark.parametrize(
@@ -187,7 +196,7 @@ def test_slack_takes_the_longest_names(
     ["ada?bcc=all%40evil.example&body=x@example.com", "a&b=c@example.com", "a'b@example.com", "a%0ab@example.com"],
 )
 def test_a_leads_address_fills_in_nothing_but_the_address(
-    api: Api, organization: Organization, mailoutbox: list[Any], email: str
+    api: ApiClient, organization: Organization, mailoutbox: list[Any], email: str
 ) -> None:
     api.book(lead_email=email)
 
@@ -216,9 +225,9 @@ def pages_of(viewer: Client, organization: Organization) -> Iterator[tuple[str, 
     "text", ["".join(TEXTS[name] for name in ("script", "image", "attribute", "json"))], ids=["markup"]
 )
 def test_no_admin_page_runs_it(
-    api: Api, organization: Organization, odd_host: Membership, figures: dict[str, str], text: str
+    api: ApiClient, organization: Organization, odd_host: Membership, measurements: dict[str, str], text: str
 ) -> None:
-    tried(figures, "texts", 1)
+    tried(measurements, "texts", 1)
     make_custom_field(organization, "LEAD", "own", label=text[:100])
     make_custom_field(organization, "APPOINTMENT", "own", label=text[:100])
     _, id = tell(api, text, host_email="odd@acme.example")
@@ -233,7 +242,7 @@ def test_no_admin_page_runs_it(
     assert [address for address, page in pages if 'href="javascript:' in page] == []
 
 
-def test_the_search_of_the_admin_takes_any_text(api: Api, organization: Organization) -> None:
+def test_the_search_of_the_admin_takes_any_text(api: ApiClient, organization: Organization) -> None:
     owner = logged_in_client(owner_of(organization))
     searched = [page for page in admin.site._registry.values() if page.search_fields and page in TENANT_MODEL_ADMINS]
 

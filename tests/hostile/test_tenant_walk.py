@@ -16,7 +16,7 @@ from organizations.models import Organization, Role, User
 from tests.admin.forms import FormParser
 from tests.admin.pages import MODEL_ADMINS, admin_url
 from tests.admin.sample_data import create_replays, create_sample_data
-from tests.factories import everything, make_member, owner_of
+from tests.factories import make_member, owner_of, snapshot_of
 from tests.hostile.site_map import ADMIN_ROUTES, TENANT_MODELS, Route, Stranger, crossings, enter, undone
 
 SURE = {"post": "yes", "confirmed": "yes"}
@@ -29,7 +29,7 @@ class Walk:
         self.member = make_member(ours, f"walking-{role.lower()}@acme.example", role=role)
         self.client = enter(self.member)
         self.ours, self.stranger = ours, stranger
-        self.before = everything(stranger.organization)
+        self.before = snapshot_of(stranger.organization)
         self.findings: list[str] = []
 
     def get(self, address: str, query: dict[str, str] | None = None, *sent: str) -> Any:
@@ -46,7 +46,7 @@ class Walk:
             self.check(name, answer, [address, *sent])
             if not writes:
                 return answer
-            if everything(self.stranger.organization) != self.before:
+            if snapshot_of(self.stranger.organization) != self.before:
                 self.findings.append(f"{name} changed the stranger's rows")
             self.findings += [f"{name} made {crossing} point at the stranger" for crossing in crossings()]
         return answer
@@ -73,12 +73,12 @@ def ours(organization: Organization) -> Appointment:
 
 
 @pytest.fixture
-def theirs(stranger: Organization) -> Stranger:
+def theirs(other_organization: Organization) -> Stranger:
     """Globex, which has one of everything, and a log of what its owner did."""
-    call = create_sample_data(stranger, "zyxwv")
-    create_replays(stranger)
-    enter(owner_of(stranger)).post(admin_url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"})
-    return Stranger(stranger)
+    call = create_sample_data(other_organization, "zyxwv")
+    create_replays(other_organization)
+    enter(owner_of(other_organization)).post(admin_url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"})
+    return Stranger(other_organization)
 
 
 @pytest.fixture(params=list(Role))

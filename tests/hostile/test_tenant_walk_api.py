@@ -13,8 +13,8 @@ import pytest
 from organizations.models import Membership, Organization
 from pipeline_backend.web.openapi_views import rendered_schema
 from tests.admin.sample_data import create_replays, create_sample_data
-from tests.client import TIME, Api
-from tests.factories import everything, make_api, make_member
+from tests.client import SCHEDULE_TIME, ApiClient
+from tests.factories import make_api, make_member, snapshot_of
 from tests.hostile.site_map import API_ROUTES, Route, Stranger, crossings, undone
 
 METHODS = ("get", "post", "patch", "put", "delete")
@@ -23,7 +23,7 @@ UNKNOWN = "00000000-0000-7000-8000-000000000000"
 # A good value for each field that a body may need.
 OWN = {
     "external_reference": "walk-1",
-    "schedule_time": TIME,
+    "schedule_time": SCHEDULE_TIME,
     "lead_email": "ada@example.com",
     "event_type_name": "ours call",
     "email": "ada@example.com",
@@ -35,16 +35,16 @@ OWN = {
 
 
 @pytest.fixture
-def theirs(stranger: Organization) -> Stranger:
+def theirs(other_organization: Organization) -> Stranger:
     """Globex, which has one of everything."""
-    create_sample_data(stranger, "zyxwv")
-    create_replays(stranger)
-    make_member(stranger, "sol@zyxwv.example")
-    return Stranger(stranger)
+    create_sample_data(other_organization, "zyxwv")
+    create_replays(other_organization)
+    make_member(other_organization, "sol@zyxwv.example")
+    return Stranger(other_organization)
 
 
 @pytest.fixture
-def ours(organization: Organization) -> Api:
+def ours(organization: Organization) -> ApiClient:
     """Acme's integrator, who has one of everything, and no limit in the way."""
     create_sample_data(organization, "ours")
     organization.rate_limit_per_minute = 1_000_000
@@ -92,7 +92,7 @@ def test_every_address_is_in_the_document():
     assert [route.pattern for route in API_ROUTES if not route.name] == ["api/"]  # whatever else there is not
 
 
-def test_an_id_in_a_path_is_one_that_nobody_has(ours: Api, theirs: Stranger):
+def test_an_id_in_a_path_is_one_that_nobody_has(ours: ApiClient, theirs: Stranger):
     findings = []
     for route, method in [(route, method) for route in API_ROUTES if route.arguments for method in METHODS]:
         for value in values_of(theirs):
@@ -109,14 +109,14 @@ def filled(route: Route, id: str) -> str:
     return route.with_ids(dict.fromkeys(route.arguments, id))
 
 
-def ask(api: Api, method: str, path: str) -> Any:
+def ask(api: ApiClient, method: str, path: str) -> Any:
     """A request that gets past what is asked of its body."""
-    return api.raw(
+    return api.request(
         method.upper(), path, json.dumps({name: value for name, value in OWN.items() if name == "status_id"})
     )
 
 
-def test_a_parameter_finds_nothing_of_the_stranger(ours: Api, theirs: Stranger):
+def test_a_parameter_finds_nothing_of_the_stranger(ours: ApiClient, theirs: Stranger):
     findings = []
     for path, method, operation in operations():
         names = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
@@ -130,9 +130,9 @@ def test_a_parameter_finds_nothing_of_the_stranger(ours: Api, theirs: Stranger):
     assert findings == []
 
 
-def test_a_body_reaches_nothing_of_the_stranger(ours: Api, theirs: Stranger):
+def test_a_body_reaches_nothing_of_the_stranger(ours: ApiClient, theirs: Stranger):
     findings: list[str] = []
-    before = everything(theirs.organization)
+    before = snapshot_of(theirs.organization)
     for path, method, operation in operations():
         fields = body_schema(operation)
         own = {name: OWN[name] for name in fields if name in OWN}
@@ -170,7 +170,7 @@ def nested(schema: dict[str, Any], value: str) -> Any:
 
 
 def sent(
-    ours: Api, theirs: Stranger, before: Any, method: str, path: str, body: dict[str, Any], value: str
+    ours: ApiClient, theirs: Stranger, before: Any, method: str, path: str, body: dict[str, Any], value: str
 ) -> list[str]:
     """What is wrong with the answer, or with what it did."""
     with undone() as writes:
@@ -180,11 +180,11 @@ def sent(
         findings += [f"{name}: {answer.status_code}"] if answer.status_code >= 500 else []
         if writes:
             findings += [f"{name} made {crossing} point at the stranger" for crossing in crossings()]
-            findings += [f"{name} changed the stranger"] if everything(theirs.organization) != before else []
+            findings += [f"{name} changed the stranger"] if snapshot_of(theirs.organization) != before else []
     return findings
 
 
-def test_the_walk_sends_bodies_that_are_taken(ours: Api):
+def test_the_walk_sends_bodies_that_are_taken(ours: ApiClient):
     own = {
         path: {name: OWN[name] for name in body_schema(operation) if name in OWN}
         for path, method, operation in operations()

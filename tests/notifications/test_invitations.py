@@ -14,7 +14,7 @@ from appointments.services import reschedule
 from notifications.tasks import drain
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_member
 
 LONG = "Ünïcödé and a name, so long; that its line \\ must be folded " * 3
@@ -74,7 +74,7 @@ def taken_apart(text: str) -> Line:
 
 
 @pytest.fixture
-def mails(api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]) -> dict[str, Sent]:
+def mails(api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]) -> dict[str, Sent]:
     """What the host is sent about a call: the booking, its move to another day, and its cancellation."""
     setter = make_member(
         organization, "sam@acme.example", role=Role.SETTER, first_name="Sam", last_name='O"Setter; Sam, Jr:'

@@ -14,7 +14,7 @@ from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from organizations.services import change_member
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_member
 
 
@@ -56,7 +56,7 @@ def invitation(mail: Any) -> Any:
 
 
 def test_a_booking_is_mailed_to_its_host_and_setter(
-    api: Api, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]
 ) -> None:
     api.book(
         host_email=host.user.email, setter_email=setter.user.email, lead_first_name="Ada", lead_last_name="Lovelace"
@@ -69,7 +69,7 @@ def test_a_booking_is_mailed_to_its_host_and_setter(
 
 
 def test_a_booking_of_nobodys_goes_to_the_owners(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     api.book()
 
@@ -79,7 +79,7 @@ def test_a_booking_of_nobodys_goes_to_the_owners(
 
 
 def test_the_mail_says_who_when_where_and_why_in_text_and_html(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     id = api.book(
         host_email=host.user.email,
@@ -105,7 +105,7 @@ def test_the_mail_says_who_when_where_and_why_in_text_and_html(
 
 
 def test_times_are_shown_in_the_readers_zone(
-    api: Api, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, setter: Membership, mailoutbox: list[Any]
 ) -> None:
     api.book(host_email=host.user.email, setter_email=setter.user.email)
 
@@ -119,7 +119,7 @@ def test_times_are_shown_in_the_readers_zone(
 
 
 def test_a_cancellation_is_mailed_too_and_takes_the_call_off_calendars(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     api.book(host_email=host.user.email)
     send(organization)
@@ -138,7 +138,7 @@ def test_a_cancellation_is_mailed_too_and_takes_the_call_off_calendars(
 
 
 def test_the_invitation_has_what_calendars_need(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     api.book(host_email=host.user.email, meeting_url="https://meet.example/1")
 
@@ -155,7 +155,7 @@ def test_the_invitation_has_what_calendars_need(
 
 
 def test_rescheduling_updates_the_same_invitation(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     id = api.book(host_email=host.user.email).json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
@@ -175,7 +175,7 @@ def test_rescheduling_updates_the_same_invitation(
 
 
 def test_a_member_can_switch_them_off(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     change_member(member=host, role=host.role, is_active=True, wants_mail=False)
     api.book(host_email=host.user.email)
@@ -186,7 +186,7 @@ def test_a_member_can_switch_them_off(
 
 
 def test_a_repeated_booking_or_cancellation_tells_nobody_again(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     for _ in range(3):
         api.book(host_email=host.user.email)
@@ -199,7 +199,7 @@ def test_a_repeated_booking_or_cancellation_tells_nobody_again(
 
 
 def test_no_name_can_write_into_the_mails_head(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     api.book(host_email=host.user.email, lead_first_name="Ada\r\nBcc: all@example.com", lead_last_name="<b>Bold</b>")
 
@@ -212,7 +212,7 @@ def test_no_name_can_write_into_the_mails_head(
 
 
 def test_a_mail_server_that_fails_is_tried_again(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api.book(host_email=host.user.email)
     with monkeypatch.context() as broken:

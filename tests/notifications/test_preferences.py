@@ -6,11 +6,11 @@ from notifications.models import Kind
 from notifications.services import set_muted_kinds
 from notifications.tasks import drain
 from organizations.models import Membership, Organization
-from tests.client import Api
+from tests.client import ApiClient
 
 
 def test_a_member_can_switch_off_one_kind_and_keep_the_others(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     set_muted_kinds(member=host, kinds=[Kind.CALL_BOOKED])
     api.book(host_email=host.user.email)
@@ -22,7 +22,7 @@ def test_a_member_can_switch_off_one_kind_and_keep_the_others(
 
 
 def test_it_can_be_switched_on_again(
-    api: Api, organization: Organization, host: Membership, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     set_muted_kinds(member=host, kinds=[Kind.CALL_BOOKED])
     set_muted_kinds(member=host, kinds=[])

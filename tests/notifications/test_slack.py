@@ -10,7 +10,7 @@ from notifications.models import ChannelKind, Notification
 from notifications.tasks import drain
 from organizations.models import Membership, Organization
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.receiver import Receiver
 
 
@@ -18,37 +18,37 @@ from tests.receiver import Receiver
 def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
     """A listener where Acme's Slack would be."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
-    with Receiver(codes=[200]) as receiver:
+    with Receiver(status_codes=[200]) as receiver:
         organization.slack_url = receiver.url
         organization.save()
         yield receiver
 
 
 def test_a_booked_call_is_told_once_to_slack(
-    api: Api, organization: Organization, host: Membership, slack: Receiver
+    api: ApiClient, organization: Organization, host: Membership, slack: Receiver
 ) -> None:
     api.book(host_email=host.user.email, lead_first_name="Ada", lead_last_name="Lovelace")
 
     drain(str(organization.pk))
 
-    [message] = [json.loads(request.body) for request in slack.received]
+    [message] = [json.loads(request.body) for request in slack.requests]
     assert message["text"] == "Call Booked: Ada Lovelace, Tuesday, 05 January 2027, 10:00 (UTC)"
     assert "Host: Hana Host" in message["blocks"][0]["text"]["text"]
 
 
-def test_no_name_becomes_a_mention(api: Api, organization: Organization, slack: Receiver) -> None:
+def test_no_name_becomes_a_mention(api: ApiClient, organization: Organization, slack: Receiver) -> None:
     api.book(lead_first_name="<!channel>", lead_last_name="&")
 
     drain(str(organization.pk))
 
-    assert b"<!channel>" not in slack.received[0].body
-    assert b"&lt;!channel&gt; &amp;" in slack.received[0].body
+    assert b"<!channel>" not in slack.requests[0].body
+    assert b"&lt;!channel&gt; &amp;" in slack.requests[0].body
 
 
 def test_a_slack_that_fails_does_not_hold_up_mails(
-    api: Api, organization: Organization, slack: Receiver, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, slack: Receiver, mailoutbox: list[Any]
 ) -> None:
-    slack.codes = [500]
+    slack.status_codes = [500]
     api.book()
 
     drain(str(organization.pk))
@@ -58,7 +58,7 @@ def test_a_slack_that_fails_does_not_hold_up_mails(
     assert len(mailoutbox) == 1
 
 
-def test_without_slack_nothing_is_queued_for_it(api: Api, organization: Organization) -> None:
+def test_without_slack_nothing_is_queued_for_it(api: ApiClient, organization: Organization) -> None:
     api.book()
 
     assert not Notification.objects.of(organization).filter(medium=ChannelKind.SLACK).exists()

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.client import booking, submission
+from tests.client import booking_payload, opt_in_payload
 
 CLIENTS = 16
 THINKING_SECONDS = 0.12  # at most, between two requests
@@ -84,7 +84,7 @@ class Client:
     def submit(self) -> None:
         """A form with a reference of its own, of a known or a new lead."""
         reference = self.reference("form")
-        body = submission(email=self.lead(), external_reference=reference)
+        body = opt_in_payload(email=self.lead(), external_reference=reference)
         data = self.insist("submits", "POST", "/api/opt-in/submit", body, {200, 201})
         if data:
             self.journal.submitted[reference] = data["opt_in_id"]
@@ -96,7 +96,7 @@ class Client:
             "bookings",
             "POST",
             "/api/external/appointments",
-            booking(external_reference=reference, lead_email=self.lead()),
+            booking_payload(external_reference=reference, lead_email=self.lead()),
             {201},
         )
         if data:

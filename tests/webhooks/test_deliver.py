@@ -12,7 +12,7 @@ from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox.group_runner import run_group
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.queue import DELIVERIES
@@ -29,38 +29,38 @@ def make_due(organization: Organization) -> None:
 
 
 def test_a_booking_reaches_the_receiver_signed_and_in_the_form_of_standard_webhooks(
-    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     id = api.book().json()["data"]["id"]
 
     run_group(DELIVERIES, endpoint.pk)
 
-    lead, booked = [request.verified(endpoint.secret) for request in receiver.received]
+    lead, booked = [request.verify(endpoint.secret) for request in receiver.requests]
     assert lead["type"] == "lead.created"
     assert set(booked) == {"type", "timestamp", "organization_id", "data"}
     assert booked["type"] == "appointment.created"
     assert booked["organization_id"] == str(organization.pk)
-    assert booked["data"] == api.appointment(id)
+    assert booked["data"] == api.get_appointment(id)
 
 
 def test_the_webhook_id_is_the_events_id(
-    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     api.book()
 
     run_group(DELIVERIES, endpoint.pk)
 
     ids = [str(event.pk) for event in Event.objects.of(organization).order_by("id")]
-    assert [request.headers["webhook-id"] for request in receiver.received] == ids
+    assert [request.headers["webhook-id"] for request in receiver.requests] == ids
 
 
-def test_a_cancellation_tells_the_old_outcome(api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_cancellation_tells_the_old_outcome(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:
     api.book(meeting_url="https://meet.example/1")
     api.cancel()
 
     run_group(DELIVERIES, endpoint.pk)
 
-    moved, canceled = [request.verified(endpoint.secret) for request in receiver.received][-2:]
+    moved, canceled = [request.verify(endpoint.secret) for request in receiver.requests][-2:]
     assert moved["type"] == "lead.status_changed"
     assert moved["previous"]["status"]["role"] == "APPOINTMENT_BOOKED"
     assert canceled["type"] == "appointment.canceled"
@@ -69,48 +69,50 @@ def test_a_cancellation_tells_the_old_outcome(api: Api, endpoint: Endpoint, rece
     assert canceled["data"]["meeting_url"] is None
 
 
-def test_one_connection_serves_a_whole_batch(api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_one_connection_serves_a_whole_batch(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:
     for number in range(5):
         api.book(external_reference=f"ref-{number}")
 
     run_group(DELIVERIES, endpoint.pk)
 
-    assert len(receiver.received) == 6
+    assert len(receiver.requests) == 6
     assert receiver.connections == 1
 
 
-def test_an_endpoint_gets_only_the_types_it_asked_for(api: Api, organization: Organization, receiver: Receiver) -> None:
+def test_an_endpoint_gets_only_the_types_it_asked_for(
+    api: ApiClient, organization: Organization, receiver: Receiver
+) -> None:
     endpoint, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.canceled"])
     api.book()
     api.cancel()
 
     run_group(DELIVERIES, endpoint.pk)
 
-    assert receiver.types() == ["appointment.canceled"]
+    assert receiver.event_types() == ["appointment.canceled"]
 
 
 def test_nothing_of_one_organization_reaches_anothers_endpoint(
-    stranger_api: Api, endpoint: Endpoint, receiver: Receiver
+    other_api: ApiClient, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    stranger_api.book()
+    other_api.book()
 
     run_group(DELIVERIES, endpoint.pk)
 
-    assert receiver.received == []
+    assert receiver.requests == []
 
 
 def test_a_failure_is_tried_again_with_identical_bytes_and_a_fresh_signature(
-    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.codes = [500, 204]
+    receiver.status_codes = [500, 204]
     send_test(endpoint=endpoint, actor=SYSTEM)
     run_group(DELIVERIES, endpoint.pk)
     make_due(organization)
 
     with time_machine.travel(now() + timedelta(seconds=90), tick=True):
         run_group(DELIVERIES, endpoint.pk)
-        first, second = receiver.received
-        second.verified(endpoint.secret)
+        first, second = receiver.requests
+        second.verify(endpoint.secret)
 
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
@@ -119,7 +121,7 @@ def test_a_failure_is_tried_again_with_identical_bytes_and_a_fresh_signature(
 
 
 def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
-    receiver.codes = [500, 302, 204]
+    receiver.status_codes = [500, 302, 204]
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     for _ in range(3):
@@ -136,7 +138,7 @@ SCHEDULE = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
 def test_the_attempts_follow_the_schedule_and_end_dead(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.codes = [500]
+    receiver.status_codes = [500]
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     gaps = []
@@ -158,7 +160,7 @@ def test_the_attempts_follow_the_schedule_and_end_dead(
 def test_retry_after_is_honoured_up_to_twice_the_plan(
     organization: Organization, endpoint: Endpoint, receiver: Receiver, wish: str, least: float, most: float
 ) -> None:
-    receiver.codes, receiver.extra = [429], {"Retry-After": wish}
+    receiver.status_codes, receiver.response_headers = [429], {"Retry-After": wish}
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     run_group(DELIVERIES, endpoint.pk)
@@ -168,9 +170,9 @@ def test_retry_after_is_honoured_up_to_twice_the_plan(
 
 
 def test_410_disables_the_endpoint_and_ends_its_deliveries(
-    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.codes = [410]
+    receiver.status_codes = [410]
     api.book()
 
     run_group(DELIVERIES, endpoint.pk)
@@ -178,13 +180,13 @@ def test_410_disables_the_endpoint_and_ends_its_deliveries(
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "The receiver answered 410 Gone")
     assert {one.state for one in deliveries(organization)} == {State.DEAD}
-    assert len(receiver.received) == 1
+    assert len(receiver.requests) == 1
 
 
 def test_five_days_of_failures_disable_the_endpoint(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.codes = [500]
+    receiver.status_codes = [500]
     endpoint.failing_since, endpoint.failures = now() - timedelta(days=5, minutes=1), 9
     endpoint.save()
     send_test(endpoint=endpoint, actor=SYSTEM)
@@ -209,16 +211,16 @@ def test_one_success_forgets_the_failures(endpoint: Endpoint, receiver: Receiver
 def test_a_dead_delivery_can_be_replayed_under_its_id(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.codes = [500]
+    receiver.status_codes = [500]
     send_test(endpoint=endpoint, actor=SYSTEM)
     run_group(DELIVERIES, endpoint.pk)
     Delivery.objects.of(organization).update(state=State.DEAD, next_attempt_at=None)
-    receiver.codes = [204]
+    receiver.status_codes = [204]
 
     replay(delivery=deliveries(organization)[0])
     run_group(DELIVERIES, endpoint.pk)
 
-    first, second = receiver.received
+    first, second = receiver.requests
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert deliveries(organization)[0].state == State.DONE
 
@@ -230,30 +232,32 @@ def test_after_a_rotation_both_secrets_verify_for_24_hours_then_the_new_one_alon
     new = rotate_secret(endpoint=endpoint)
     send_test(endpoint=endpoint, actor=SYSTEM)
     run_group(DELIVERIES, endpoint.pk)
-    receiver.received[0].verified(old)
-    receiver.received[0].verified(new)
+    receiver.requests[0].verify(old)
+    receiver.requests[0].verify(new)
 
     with time_machine.travel(now() + timedelta(hours=24, seconds=1), tick=True):
         send_test(endpoint=endpoint, actor=SYSTEM)
         Delivery.unscoped.filter(state=State.PENDING).update(next_attempt_at=now() - timedelta(days=2))
         run_group(DELIVERIES, endpoint.pk)
-        receiver.received[1].verified(new)
+        receiver.requests[1].verify(new)
         with pytest.raises(WebhookVerificationError):
-            receiver.received[1].verified(old)
+            receiver.requests[1].verify(old)
 
 
-def test_a_disabled_endpoint_gets_nothing_until_it_is_enabled(api: Api, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_disabled_endpoint_gets_nothing_until_it_is_enabled(
+    api: ApiClient, endpoint: Endpoint, receiver: Receiver
+) -> None:
     same = {"endpoint": endpoint, "url": endpoint.url, "description": "", "types": []}
     send_test(endpoint=endpoint, actor=SYSTEM)
     change_endpoint(**same, is_active=False)
     api.book()
     run_group(DELIVERIES, endpoint.pk)
-    assert receiver.received == []
+    assert receiver.requests == []
 
     change_endpoint(**same, is_active=True)
     run_group(DELIVERIES, endpoint.pk)
 
-    assert receiver.types() == ["webhook.test"]
+    assert receiver.event_types() == ["webhook.test"]
 
 
 def test_the_secret_is_not_readable_in_the_database(endpoint: Endpoint) -> None:

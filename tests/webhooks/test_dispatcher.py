@@ -26,7 +26,7 @@ def test_a_ring_is_for_this_process_courier_which_delivers_while_the_ringer_goes
     endpoint: Endpoint, receiver: Receiver, courier: Dispatcher
 ) -> None:
     may_go_on = threading.Event()
-    receiver.meanwhile = lambda number: may_go_on.wait(10)
+    receiver.on_request = lambda number: may_go_on.wait(10)
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     ring(str(endpoint.pk))
@@ -34,7 +34,7 @@ def test_a_ring_is_for_this_process_courier_which_delivers_while_the_ringer_goes
 
     may_go_on.set()
     wait_for(lambda: are_done(endpoint), seconds=10)
-    assert receiver.types() == ["webhook.test"]
+    assert receiver.event_types() == ["webhook.test"]
 
 
 def test_a_ring_while_its_endpoint_is_being_served_is_not_forgotten(
@@ -48,12 +48,12 @@ def test_a_ring_while_its_endpoint_is_being_served_is_not_forgotten(
             ring(str(endpoint.pk))
             connection.close()  # this thread's
 
-    receiver.meanwhile = tell_of_another
+    receiver.on_request = tell_of_another
     pile(endpoint, 1)
     ring(str(endpoint.pk))
 
     wait_for(lambda: late and are_done(endpoint), seconds=10)
-    assert len(receiver.received) == 2
+    assert len(receiver.requests) == 2
 
 
 def test_a_hanging_receiver_holds_up_no_other_of_the_same_courier(
@@ -61,7 +61,7 @@ def test_a_hanging_receiver_holds_up_no_other_of_the_same_courier(
 ) -> None:
     may_go_on = threading.Event()
     with Receiver() as hanging:
-        hanging.meanwhile = lambda number: may_go_on.wait(10)
+        hanging.on_request = lambda number: may_go_on.wait(10)
         stuck = add_endpoint(organization=organization, url=hanging.url)[0]
         pile(stuck, 2)
         pile(endpoint, 20)
@@ -83,10 +83,10 @@ def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: End
     assert (len(first), len(second)) == (BATCH_SIZE, BATCH_SIZE)
     assert {job.pk for job in first}.isdisjoint(job.pk for job in second)
     assert run_group(DELIVERIES, endpoint.pk) is False
-    assert receiver.received == []
+    assert receiver.requests == []
     Delivery.unscoped.filter(lease_token=second[0].lease_token).update(lease_token=None, state=State.CANCELED)
     run_group(DELIVERIES, endpoint.pk)
-    assert len(receiver.received) == 10
+    assert len(receiver.requests) == 10
 
 
 ERRORS = [InterfaceError("the connection is closed"), RuntimeError("nobody thought of this")]

@@ -13,7 +13,7 @@ from appointments.models import Appointment
 from appointments.services import change_outcome, reschedule
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 from webhooks.models import Event
 from webhooks.services import add_endpoint, send_test
@@ -39,7 +39,7 @@ def test_the_page_shows_every_event_as_it_is_sent() -> None:
     assert PAGE.read_text() == wanted
 
 
-def live_through_everything(api: Api, organization: Organization, host: Membership) -> None:
+def live_through_everything(api: ApiClient, organization: Organization, host: Membership) -> None:
     """One event of each type."""
     api.submit(
         traffic={"utm_source": "newsletter"},
@@ -53,7 +53,7 @@ def live_through_everything(api: Api, organization: Organization, host: Membersh
         appointment=appointment,
         to=datetime.fromisoformat("2027-01-06T10:00:00Z"),
     )
-    no_show = api.status("NO_SHOW")["id"]
+    no_show = api.get_status("NO_SHOW")["id"]
     change_outcome(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
     api.cancel()
     endpoint, _ = add_endpoint(organization=organization, url="https://hooks.example.com/pipeline")

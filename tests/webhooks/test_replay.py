@@ -9,7 +9,7 @@ from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox.group_runner import run_group
 from pipeline_backend.outbox.models import State
-from tests.client import Api
+from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.pruning import prune
@@ -24,7 +24,7 @@ def set_active(endpoint: Endpoint, is_active: bool) -> None:
 
 
 def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_back(
-    api: Api, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     since = now()
     set_active(endpoint, False)
@@ -35,11 +35,11 @@ def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_bac
     run_group(DELIVERIES, endpoint.pk)
 
     assert count == 2
-    assert sorted(receiver.types()) == ["appointment.created", "lead.created"]
+    assert sorted(receiver.event_types()) == ["appointment.created", "lead.created"]
 
 
 def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(
-    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     api.book()
     run_group(DELIVERIES, endpoint.pk)
@@ -49,11 +49,13 @@ def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(
     run_group(DELIVERIES, endpoint.pk)
 
     assert count == 1
-    assert receiver.types() == ["lead.created", "appointment.created", "lead.created"]
-    assert receiver.received[0].headers["webhook-id"] == receiver.received[2].headers["webhook-id"]
+    assert receiver.event_types() == ["lead.created", "appointment.created", "lead.created"]
+    assert receiver.requests[0].headers["webhook-id"] == receiver.requests[2].headers["webhook-id"]
 
 
-def test_what_is_older_than_the_time_is_left_alone(api: Api, organization: Organization, endpoint: Endpoint) -> None:
+def test_what_is_older_than_the_time_is_left_alone(
+    api: ApiClient, organization: Organization, endpoint: Endpoint
+) -> None:
     api.book()
     Delivery.objects.of(organization).update(state=State.DEAD)
 
@@ -61,7 +63,7 @@ def test_what_is_older_than_the_time_is_left_alone(api: Api, organization: Organ
 
 
 def test_only_types_that_the_endpoint_wants_are_replayed(
-    api: Api, organization: Organization, receiver: Receiver
+    api: ApiClient, organization: Organization, receiver: Receiver
 ) -> None:
     since = now()
     api.book()
@@ -71,17 +73,17 @@ def test_only_types_that_the_endpoint_wants_are_replayed(
 
 
 def test_nothing_of_a_stranger_is_replayed(
-    stranger_api: Api, endpoint: Endpoint, stranger: Organization, organization: Organization
+    other_api: ApiClient, endpoint: Endpoint, other_organization: Organization, organization: Organization
 ) -> None:
     since = now()
-    stranger_api.book()
+    other_api.book()
 
     assert replay_since(endpoint=endpoint, actor=SYSTEM, since=since) == 0
-    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(stranger)) == 0
+    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(other_organization)) == 0
 
 
 def test_a_fresh_event_overtakes_replays(
-    api: Api, organization: Organization, endpoint: Endpoint, receiver: Receiver
+    api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     api.book()
     run_group(DELIVERIES, endpoint.pk)
@@ -91,14 +93,14 @@ def test_a_fresh_event_overtakes_replays(
 
     run_group(DELIVERIES, endpoint.pk)
 
-    assert receiver.types()[2:] == ["webhook.test", "lead.created", "appointment.created"]
+    assert receiver.event_types()[2:] == ["webhook.test", "lead.created", "appointment.created"]
     assert count_pending_replays(endpoint) == 0
 
 
 def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    receiver.codes = [500, 500, 200]
+    receiver.status_codes = [500, 500, 200]
     for _ in range(2):
         send_test(endpoint=endpoint, actor=SYSTEM)
     run_group(DELIVERIES, endpoint.pk)
@@ -113,7 +115,7 @@ def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(
     )
     run_group(DELIVERIES, endpoint.pk)
 
-    assert len(receiver.received) == 4
+    assert len(receiver.requests) == 4
     assert {delivery.state for delivery in Delivery.objects.of(organization)} == {State.DONE}
 
 
@@ -148,7 +150,7 @@ def test_the_exact_request_is_kept_with_each_attempt(
     run_group(DELIVERIES, endpoint.pk)
 
     head = Attempt.objects.of(organization).get().request_head
-    sent = receiver.received[0].headers
+    sent = receiver.requests[0].headers
     assert head.startswith("POST /hook HTTP/1.1\r\n")
     assert {line.split(": ")[0].lower(): line.split(": ", 1)[1] for line in head.strip().split("\r\n")[1:]} == sent
 

@@ -56,8 +56,8 @@ def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_
     )
     assert found == [(State.DONE, 1, None, None)] * EVENTS * ENDPOINTS
     assert (
-        len({request.headers["webhook-id"] for request in receiver.received})
-        == len(receiver.received)
+        len({request.headers["webhook-id"] for request in receiver.requests})
+        == len(receiver.requests)
         == EVENTS * ENDPOINTS
     )
     assert set(Attempt.objects.of(organization).values_list("delivery", flat=True)) == set(
@@ -84,7 +84,7 @@ def test_a_result_whose_row_somebody_holds_waits_alone(
                 somebody.execute("SELECT FROM webhooks_delivery WHERE id = %s FOR UPDATE", [waiting.pk])
                 is_held.set()
 
-        receiver.meanwhile = hold
+        receiver.on_request = hold
         courier.ring(DELIVERIES, held.pk)
         assert is_held.wait(10)
         courier.ring(DELIVERIES, other.pk)

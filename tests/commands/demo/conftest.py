@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from organizations.models import Organization
 from pipeline_backend.demo.organization_setup import HARBOR, NORTHWIND, find_organization
-from tests.client import Api
+from tests.client import ApiClient
 from tests.commands.runner import REAL_HASHER, CommandOutput, run
 
 
@@ -27,9 +27,9 @@ class Loaded:
         return self.said.out.split("API key: ")[1].strip()
 
     @property
-    def api(self) -> Api:
+    def api(self) -> ApiClient:
         """The demo's integrator."""
-        return Api(self.key)
+        return ApiClient(self.key)
 
 
 @pytest.fixture(scope="package")

@@ -12,7 +12,7 @@ from pipeline_backend.demo import growth
 from statuses.models import Role, StatusChange
 from tests.commands.demo.conftest import Loaded
 from tests.commands.runner import command_error, run
-from tests.factories import everything
+from tests.factories import snapshot_of
 from webhooks.models import Event
 
 
@@ -41,14 +41,14 @@ def assert_histories_hold(
 
 def test_it_grows_to_these_totals_and_no_further(demo: Loaded) -> None:
     said = run("demo", "--leads", 300, "--appointments", 700)
-    before = everything(demo.organization)
+    before = snapshot_of(demo.organization)
 
     again = run("demo", "--leads", 300, "--appointments", 700)
 
     assert "Added 260 leads and 620 appointments.\n" in said.out
     assert "Added" not in again.out
     assert totals(demo.organization) == (300, 700)
-    assert everything(demo.organization) == before
+    assert snapshot_of(demo.organization) == before
 
 
 def test_appointments_alone_bring_half_as_many_leads(demo: Loaded) -> None:
@@ -115,12 +115,12 @@ def test_it_is_spread_over_sources_outcomes_people_and_four_years(demo: Loaded) 
 
 
 def test_grown_rows_have_no_events_and_the_second_organization_stays_small(demo: Loaded) -> None:
-    events, neighbor = Event.objects.of(demo.organization).count(), everything(demo.neighbor)
+    events, neighbor = Event.objects.of(demo.organization).count(), snapshot_of(demo.neighbor)
 
     run("demo", "--appointments", 200)
 
     assert Event.objects.of(demo.organization).count() == events
-    assert everything(demo.neighbor) == neighbor
+    assert snapshot_of(demo.neighbor) == neighbor
 
 
 def test_the_lists_answer_the_grown_demo(demo: Loaded) -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from organizations.models import ApiKey, User
 from organizations.services import issue_key, revoke_key
-from tests.client import Api
+from tests.client import ApiClient
 from tests.commands.demo.conftest import Loaded
 from tests.commands.runner import command_error, file_mode, run
 from webhooks.models import Endpoint
@@ -31,7 +31,7 @@ def written(file: Path) -> dict[str, Any]:
 
 
 def works(key: str) -> bool:
-    return bool(Api(key).get("/api/external/statuses").status_code == 200)
+    return bool(ApiClient(key).get("/api/external/statuses").status_code == 200)
 
 
 def test_without_a_file_key_and_password_are_printed_once(demo: Loaded) -> None:
@@ -87,7 +87,7 @@ def test_another_organizations_key_is_replaced(demo: Loaded, file: Path) -> None
     facts = written(file)
 
     assert facts["api_key"] != theirs
-    assert Api(facts["api_key"]).get("/api/external/leads", {"limit": 1}).json()["pagination"]["total"] == 40
+    assert ApiClient(facts["api_key"]).get("/api/external/leads", {"limit": 1}).json()["pagination"]["total"] == 40
 
 
 def test_a_password_that_was_changed_since_is_replaced(demo: Loaded, file: Path) -> None:

@@ -17,7 +17,7 @@ from pipeline_backend.demo.campaigns import CHANNELS
 from statuses.models import Role, Status
 from tests.commands.demo.conftest import Loaded
 from tests.commands.runner import run
-from tests.factories import everything
+from tests.factories import snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
 LISTS = {"appointments": Appointment, "opt-ins": OptIn, "leads": Lead}
@@ -106,11 +106,11 @@ def test_the_lists_and_details_answer_with_all_of_it(demo: Loaded, what: str) ->
 
     assert {item["id"] for item in items} == {str(id) for id in values(LISTS[what], demo.organization, "pk")}
     for item in items[:10]:
-        assert demo.api.data(f"/api/external/{what}/{item['id']}")["id"] == item["id"]
+        assert demo.api.get_data(f"/api/external/{what}/{item['id']}")["id"] == item["id"]
 
 
 def test_the_statuses_list_answers(demo: Loaded) -> None:
-    assert {status["role"] for status in demo.api.data("/api/external/statuses")} == set(Role)
+    assert {status["role"] for status in demo.api.get_data("/api/external/statuses")} == set(Role)
 
 
 def test_the_second_organization_is_there_and_not_seen(demo: Loaded) -> None:
@@ -159,11 +159,11 @@ def test_several_calls_of_a_lead_are_common(demo: Loaded) -> None:
 
 
 def test_running_it_again_changes_nothing(demo: Loaded) -> None:
-    before = [everything(demo.organization), everything(demo.neighbor)]
+    before = [snapshot_of(demo.organization), snapshot_of(demo.neighbor)]
 
     said = run("demo")
 
-    assert [everything(demo.organization), everything(demo.neighbor)] == before
+    assert [snapshot_of(demo.organization), snapshot_of(demo.neighbor)] == before
     assert said.out == (
         f"Northwind Coaching ({demo.organization.pk}) was there already.\n"
         f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>\n"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.client import booking
-from tests.contract.expect import bad
-from tests.factories import everything
+from tests.client import booking_payload
+from tests.contract.assertions import assert_invalid_fields
+from tests.factories import snapshot_of
 
 PATH = "/api/external/appointments"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
@@ -28,7 +28,7 @@ NOTHING = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytes
 @pytest.mark.parametrize("nothing", NOTHING)
 @pytest.mark.parametrize("field", REQUIRED)
 def test_create_rule_4_a_required_field_given_as_nothing_is_required(api, organization, field, nothing):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = api.book(**{field: nothing})
 
@@ -36,7 +36,7 @@ def test_create_rule_4_a_required_field_given_as_nothing_is_required(api, organi
     assert answer.status_code == 400
     assert answer.json() == {"status": "error", "message": sentence, "errors": {field: [sentence]}}
     assert sentence.startswith(f"{field} is required")
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("nothing", NOTHING[1:])
@@ -45,50 +45,50 @@ def test_decision_3_an_optional_field_given_as_nothing_is_absent(api, field, not
     answer = api.book(**{field: nothing})
 
     assert answer.status_code == 201
-    shown = api.appointment(answer.json()["data"]["id"])
+    shown = api.get_appointment(answer.json()["data"]["id"])
     assert [shown["host"], shown["setter"], shown["triager"], shown["meeting_url"]] == [None] * 4
     assert (shown["lead"]["first_name"], shown["lead"]["last_name"], shown["lead"]["phone_e164"]) == ("ada", "", None)
-    assert api.data(PATH)[0]["notes"] is None
+    assert api.get_data(PATH)[0]["notes"] is None
 
 
 @pytest.mark.parametrize("field", [*TEXTS, *EMAILS, *IDS, "schedule_time"])
 def test_decision_3_a_field_of_another_json_type_is_400(api, organization, field):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     for value in NOT_TEXT:
-        bad(api.book(**{field: value}), field)
+        assert_invalid_fields(api.book(**{field: value}), field)
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("field", ["external_reference", "event_type_name", "lead_first_name", "lead_last_name"])
 def test_decision_3_names_and_references_have_at_most_255_characters(api, organization, field):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(**{field: "é" * 256}), field)
+    assert_invalid_fields(api.book(**{field: "é" * 256}), field)
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
     assert api.book(**{field: "é" * 255}).status_code == 201
 
 
 def test_decision_3_notes_have_at_most_10_000_characters(api, organization):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(notes="é" * 10_001), "notes")
+    assert_invalid_fields(api.book(notes="é" * 10_001), "notes")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
     assert api.book(notes="é" * 10_000).status_code == 201
-    assert api.data(PATH)[0]["notes"]["note"] == "é" * 10_000
+    assert api.get_data(PATH)[0]["notes"]["note"] == "é" * 10_000
 
 
 def test_decision_3_urls_have_at_most_2_048_characters(api, organization):
     url = "https://meet.example/".ljust(2048, "a")
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(meeting_url=f"{url}a"), "meeting_url")
+    assert_invalid_fields(api.book(meeting_url=f"{url}a"), "meeting_url")
 
-    assert everything(organization) == before
-    assert api.appointment(api.book(meeting_url=url).json()["data"]["id"])["meeting_url"] == url
+    assert snapshot_of(organization) == before
+    assert api.get_appointment(api.book(meeting_url=url).json()["data"]["id"])["meeting_url"] == url
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_decision_3_urls_have_at_most_2_048_characters(api, organization):
     ],
 )
 def test_decision_3_a_url_that_is_not_http_is_400(api, organization, url):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(meeting_url=url), "meeting_url")
+    assert_invalid_fields(api.book(meeting_url=url), "meeting_url")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_decision_3_a_url_that_is_not_http_is_400(api, organization, url):
     ],
 )
 def test_decision_3_an_http_url_is_kept_as_it_is(api, url):
-    assert api.appointment(api.book(meeting_url=url).json()["data"]["id"])["meeting_url"] == url
+    assert api.get_appointment(api.book(meeting_url=url).json()["data"]["id"])["meeting_url"] == url
 
 
 @pytest.mark.parametrize(
@@ -140,11 +140,11 @@ def test_decision_3_an_http_url_is_kept_as_it_is(api, url):
     ],
 )
 def test_create_rule_4_a_malformed_email_is_400(api, organization, value):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(lead_email=value), "lead_email")
+    assert_invalid_fields(api.book(lead_email=value), "lead_email")
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize(
@@ -152,42 +152,44 @@ def test_create_rule_4_a_malformed_email_is_400(api, organization, value):
 )
 @pytest.mark.parametrize("field", IDS)
 def test_decision_5_a_malformed_or_unknown_id_is_400(api, organization, field, value):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
-    bad(api.book(**{field: value}), field)
+    assert_invalid_fields(api.book(**{field: value}), field)
 
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize("field", IDS)
-def test_decision_5_another_organizations_id_is_an_unknown_one(api, stranger_api, organization, stranger, field):
-    theirs = stranger_api.appointment(stranger_api.book().json()["data"]["id"])
+def test_decision_5_another_organizations_id_is_an_unknown_one(api, other_api, organization, other_organization, field):
+    theirs = other_api.get_appointment(other_api.book().json()["data"]["id"])
     id = {"lead_id": theirs["lead"]["id"], "event_type_id": theirs["appointment_event_type"]["id"]}[field]
-    before = everything(organization), everything(stranger)
+    before = snapshot_of(organization), snapshot_of(other_organization)
 
     answer, unknown = api.book(**{field: id}), api.book(**{field: UNKNOWN})
 
-    bad(answer, field)
+    assert_invalid_fields(answer, field)
     assert answer.json() == unknown.json()
-    assert (everything(organization), everything(stranger)) == before
+    assert (snapshot_of(organization), snapshot_of(other_organization)) == before
 
 
 def test_decision_2_every_bad_field_is_named(api, organization):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = api.book(
         external_reference=5, schedule_time="soon", lead_email="ada", meeting_url="nonsense", lead_id="x", notes=[]
     )
 
-    bad(answer, "external_reference", "schedule_time", "lead_email", "meeting_url", "lead_id", "notes")
+    assert_invalid_fields(
+        answer, "external_reference", "schedule_time", "lead_email", "meeting_url", "lead_id", "notes"
+    )
     assert answer.json()["message"].startswith("external_reference ")
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_decision_2_an_empty_body_names_every_required_field(api):
     answer = api.post(PATH, {})
 
-    bad(answer, *REQUIRED)
+    assert_invalid_fields(answer, *REQUIRED)
     assert answer.json()["message"] == "external_reference is required"
 
 
@@ -201,7 +203,7 @@ def test_decision_3_unknown_fields_are_ignored(api, organization):
         custom={"a": [1, None]},
     )
 
-    shown = api.appointment(answer.json()["data"]["id"])
+    shown = api.get_appointment(answer.json()["data"]["id"])
     assert answer.status_code == 201
     assert (shown["id"] != UNKNOWN, shown["source"], shown["call_category"], shown["no_show"]) == (
         True,
@@ -216,10 +218,12 @@ def test_create_every_text_is_kept_as_it_was_sent(api):
 
     answer = api.post(
         PATH,
-        booking(external_reference=text, event_type_name=text, lead_first_name=text, lead_last_name=text, notes=text),
+        booking_payload(
+            external_reference=text, event_type_name=text, lead_first_name=text, lead_last_name=text, notes=text
+        ),
     )
 
-    shown = api.data(PATH)[0]
+    shown = api.get_data(PATH)[0]
     assert answer.status_code == 201
     assert [shown["external_reference"], shown["appointment_type"], shown["notes"]["note"]] == [text] * 3
     assert [shown["lead"]["first_name"], shown["lead"]["last_name"]] == [text] * 2

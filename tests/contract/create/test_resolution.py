@@ -4,15 +4,15 @@ import pytest
 
 from appointments.models import EventType
 from leads.models import Lead
-from tests.contract.expect import bad
-from tests.factories import deactivate, everything, facts, make_event_type, make_member, owner_of
+from tests.contract.assertions import assert_invalid_fields
+from tests.factories import deactivate, make_event_type, make_member, owner_of, snapshot_of, summary_of
 
 LATER = "2090-01-05T10:00:00.000Z"
 
 
 def lead_of(api, answer):
     assert answer.status_code == 201, answer.json()
-    return api.appointment(answer.json()["data"]["id"])["lead"]
+    return api.get_appointment(answer.json()["data"]["id"])["lead"]
 
 
 def test_create_makes_a_lead_of_a_new_email(api, organization):
@@ -39,7 +39,7 @@ def test_decision_13_a_lead_is_found_by_email_in_any_case_and_trimmed(api, organ
     lead = lead_of(api, api.book(lead_email=email))
 
     assert (lead["id"], lead["email"]) == (known, "ada@Example.com")
-    assert facts(organization)["leads"] == 1
+    assert summary_of(organization)["leads"] == 1
 
 
 def test_decision_13_what_was_typed_is_kept_for_display(api):
@@ -112,7 +112,7 @@ def test_decision_24_lead_id_wins_over_lead_email(api, organization):
     lead = lead_of(api, api.book(lead_id=known, lead_email="ada@example.com", lead_first_name="Ada"))
 
     assert (lead["id"], lead["email"]) == (known, "grace@example.com")
-    assert facts(organization)["leads"] == 1
+    assert summary_of(organization)["leads"] == 1
 
 
 def test_create_needs_no_email_beside_a_lead_id(api):
@@ -126,9 +126,9 @@ def test_decision_24_event_type_id_wins_over_its_name(api, organization):
 
     id = api.book(event_type_id=str(known.id), event_type_name="Brand new").json()["data"]["id"]
 
-    shown = api.appointment(id)
+    shown = api.get_appointment(id)
     assert (shown["appointment_event_type"]["id"], shown["appointment_type"]) == (str(known.id), "Coaching")
-    assert facts(organization)["event_types"] == 1
+    assert summary_of(organization)["event_types"] == 1
 
 
 def test_create_needs_no_name_beside_an_event_type_id(api, organization):
@@ -136,7 +136,7 @@ def test_create_needs_no_name_beside_an_event_type_id(api, organization):
 
     id = api.book(event_type_id=str(known.id).upper(), event_type_name=...).json()["data"]["id"]
 
-    assert api.appointment(id)["appointment_type"] == "Coaching"
+    assert api.get_appointment(id)["appointment_type"] == "Coaching"
 
 
 @pytest.mark.parametrize("name", ["Strategy call", "strategy CALL", "STRATEGY CALL"])
@@ -145,15 +145,15 @@ def test_create_matches_an_event_type_in_any_letter_case(api, organization, name
         organization, "Strategy call", call_category="TRIAGE_CALL", provider="SCHEDULER_B", owner_name="Olga"
     )
 
-    shown = api.appointment(api.book(event_type_name=name).json()["data"]["id"])
+    shown = api.get_appointment(api.book(event_type_name=name).json()["data"]["id"])
 
     assert (shown["appointment_type"], shown["call_category"]) == ("Strategy call", "TRIAGE_CALL")
     assert shown["appointment_event_type"] == {"id": str(known.id), "provider": "SCHEDULER_B", "owner_name": "Olga"}
-    assert facts(organization)["event_types"] == 1
+    assert summary_of(organization)["event_types"] == 1
 
 
 def test_decision_25_a_new_event_type_is_a_sales_call_of_no_provider(api):
-    shown = api.appointment(api.book(event_type_name="Strategy CALL").json()["data"]["id"])
+    shown = api.get_appointment(api.book(event_type_name="Strategy CALL").json()["data"]["id"])
 
     assert (shown["appointment_type"], shown["call_category"]) == ("Strategy CALL", "SALES_CALL")
     assert shown["appointment_event_type"] == {
@@ -168,9 +168,10 @@ def test_decision_25_the_call_category_is_the_one_at_booking(api, organization):
     id = api.book().json()["data"]["id"]
     EventType.objects.of(organization).filter(pk=known.pk).update(call_category="COACHING_CALL")
 
-    assert api.appointment(id)["call_category"] == "TRIAGE_CALL"
+    assert api.get_appointment(id)["call_category"] == "TRIAGE_CALL"
     assert (
-        api.appointment(api.book(external_reference="ref-2").json()["data"]["id"])["call_category"] == "COACHING_CALL"
+        api.get_appointment(api.book(external_reference="ref-2").json()["data"]["id"])["call_category"]
+        == "COACHING_CALL"
     )
 
 
@@ -181,7 +182,7 @@ def test_create_takes_host_setter_and_triager_by_email_in_any_case(api, organiza
         host_email="HOST@acme.example", setter_email="Setter@ACME.example", triager_email=" triager@acme.example "
     )
 
-    shown = api.appointment(answer.json()["data"]["id"])
+    shown = api.get_appointment(answer.json()["data"]["id"])
     assert {part: shown[part]["id"] for part in people} == {part: member.user_id for part, member in people.items()}
 
 
@@ -189,30 +190,32 @@ def test_create_takes_host_setter_and_triager_by_email_in_any_case(api, organiza
     "who", ["nobody@acme.example", "gone@acme.example", "owner@globex.example", "ada@example.com", "nonsense"]
 )
 @pytest.mark.parametrize("field", ["host_email", "setter_email", "triager_email"])
-def test_decision_24_an_email_of_no_active_member_is_400_and_changes_nothing(api, organization, stranger, field, who):
+def test_decision_24_an_email_of_no_active_member_is_400_and_changes_nothing(
+    api, organization, other_organization, field, who
+):
     deactivate(make_member(organization, "gone@acme.example"))
     api.submit()
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = api.book(**{field: who}, lead_email="new@example.com", event_type_name="New")
 
-    bad(answer, field)
+    assert_invalid_fields(answer, field)
     if who != "nonsense":
         assert answer.json()["message"] == f"{field} must belong to an active member of the organization"
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_decision_24_each_unknown_member_is_named(api, host):
     answer = api.book(host_email="hana@acme.example", setter_email="x@acme.example", triager_email="y@acme.example")
 
-    bad(answer, "setter_email", "triager_email")
+    assert_invalid_fields(answer, "setter_email", "triager_email")
 
 
-def test_create_takes_a_person_who_is_a_member_of_two_organizations(api, stranger_api, organization, stranger):
+def test_create_takes_a_person_who_is_a_member_of_two_organizations(api, other_api, organization, other_organization):
     person = owner_of(organization).user
-    owner_of(stranger).__class__.objects.create(organization=stranger, user=person, role="CLOSER")
+    owner_of(other_organization).__class__.objects.create(organization=other_organization, user=person, role="CLOSER")
 
-    shown = [a.appointment(a.book(host_email=person.email).json()["data"]["id"])["host"] for a in (api, stranger_api)]
+    shown = [a.get_appointment(a.book(host_email=person.email).json()["data"]["id"])["host"] for a in (api, other_api)]
 
     assert [user["id"] for user in shown] == [person.id] * 2
     assert [user["role"] for user in shown] == ["OWNER", "CLOSER"]

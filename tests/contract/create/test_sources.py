@@ -5,11 +5,11 @@ UTM = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 
 def book(api, reference="ref-1"):
     id = api.book(external_reference=reference).json()["data"]["id"]
-    return api.appointment(id)
+    return api.get_appointment(id)
 
 
 def utm(api):
-    shown = api.data("/api/external/appointments")[0]
+    shown = api.get_data("/api/external/appointments")[0]
     return [shown[name] for name in UTM]
 
 
@@ -22,7 +22,7 @@ def test_decision_17_a_new_leads_first_and_last_source_is_manual(api):
 def test_decision_17_an_opt_ins_utm_source_names_the_source(api):
     lead = api.submit(traffic={"utm_source": "google"}).json()["data"]["lead_id"]
 
-    shown = api.lead(lead)
+    shown = api.get_lead(lead)
 
     assert (shown["first_source"]["name"], shown["last_source"]["name"]) == ("google", "google")
 
@@ -30,11 +30,11 @@ def test_decision_17_an_opt_ins_utm_source_names_the_source(api):
 def test_decision_17_the_first_source_never_changes_and_the_last_follows(api):
     lead = api.submit(source="WEBINAR").json()["data"]["lead_id"]
     api.submit(traffic={"utm_source": "google"})
-    before = api.lead(lead)
+    before = api.get_lead(lead)
 
     book(api)
 
-    after = api.lead(lead)
+    after = api.get_lead(lead)
     assert (before["first_source"]["name"], before["last_source"]["name"]) == ("WEBINAR", "google")
     assert (after["first_source"], after["last_source"]["name"]) == (before["first_source"], "MANUAL")
 
@@ -44,16 +44,16 @@ def test_decision_17_an_appointment_shows_its_leads_sources_as_they_were(api):
     first = book(api)
     api.submit(traffic={"utm_source": "google"})
 
-    shown = api.appointment(first["id"])
+    shown = api.get_appointment(first["id"])
 
     assert (shown["first_source"]["name"], shown["last_source"]["name"]) == ("WEBINAR", "MANUAL")
 
 
-def test_decision_17_a_source_is_one_row_of_its_organization(api, stranger_api):
-    ids = {a: {book(a, name)["first_source"]["id"] for name in ["ref-1", "ref-2"]} for a in (api, stranger_api)}
+def test_decision_17_a_source_is_one_row_of_its_organization(api, other_api):
+    ids = {a: {book(a, name)["first_source"]["id"] for name in ["ref-1", "ref-2"]} for a in (api, other_api)}
 
     assert [len(own) for own in ids.values()] == [1, 1]
-    assert ids[api] != ids[stranger_api]
+    assert ids[api] != ids[other_api]
 
 
 def test_decision_26_the_campaign_is_that_of_the_leads_latest_opt_in(api):
@@ -74,8 +74,8 @@ def test_decision_26_the_campaign_stays_as_it_was_at_booking(api):
     assert utm(api) == UTM
 
 
-def test_decision_26_without_an_opt_in_there_is_no_campaign(api, stranger_api):
-    stranger_api.submit(traffic={name: name for name in UTM})
+def test_decision_26_without_an_opt_in_there_is_no_campaign(api, other_api):
+    other_api.submit(traffic={name: name for name in UTM})
 
     book(api)
 

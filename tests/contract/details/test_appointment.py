@@ -6,8 +6,15 @@ from uuid import UUID
 import pytest
 
 from appointments.models import Appointment
-from tests.contract.expect import refused
-from tests.factories import change, make_analysis, make_custom_field, make_member, make_note, make_provider_appointment
+from tests.contract.assertions import assert_error
+from tests.factories import (
+    make_analysis,
+    make_custom_field,
+    make_member,
+    make_note,
+    make_provider_appointment,
+    set_columns,
+)
 
 LIST = "/api/external/appointments"
 TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
@@ -81,7 +88,7 @@ def full(api, organization, people):
         "schedule_time": "2090-01-05T10:00:00+01:00",
     }
     id = api.book(**members, **named).json()["data"]["id"]
-    change(
+    set_columns(
         Appointment,
         organization,
         id,
@@ -96,12 +103,12 @@ def full(api, organization, people):
 
 def common(api, full, people):
     """What list and detail both show of the full one."""
-    shown, booked = api.appointment(full["id"]), api.status("APPOINTMENT_BOOKED")
+    shown, booked = api.get_appointment(full["id"]), api.get_status("APPOINTMENT_BOOKED")
     analysis, budget = full["analysis"], full["budget"]
     return {
         "id": full["id"],
         "lead": {
-            "id": api.data("/api/external/leads")[0]["id"],
+            "id": api.get_data("/api/external/leads")[0]["id"],
             "first_name": "Ada",
             "last_name": "",
             "email": "ada@example.com",
@@ -144,7 +151,7 @@ def common(api, full, people):
 
 
 def test_list_shows_exactly_the_list_fields(api, full, people):
-    (shown,) = api.data(LIST)
+    (shown,) = api.get_data(LIST)
 
     campaign = {name: f"{name} 3" for name in TRAFFIC}
     note = {"note": "Ask @Hana", "mention_users": [user(people["host"])]}
@@ -154,7 +161,7 @@ def test_list_shows_exactly_the_list_fields(api, full, people):
 def test_detail_shows_exactly_the_detail_fields(api, full, people):
     answer = api.get(f"{LIST}/{full['id']}")
 
-    opt_ins = api.data("/api/external/opt-ins")[:3]
+    opt_ins = api.get_data("/api/external/opt-ins")[:3]
     shown = answer.json()["data"]
     sources = {
         name: {"id": shown[name]["id"], "name": text}
@@ -169,7 +176,7 @@ def test_detail_shows_exactly_the_detail_fields(api, full, people):
 
 
 def test_detail_shows_the_three_latest_opt_ins_newest_first(api, full, people):
-    opt_ins = api.appointment(full["id"])["opt_ins"]
+    opt_ins = api.get_appointment(full["id"])["opt_ins"]
 
     assert [opt_in["external_reference"] for opt_in in opt_ins] == ["form-3", "form-2", "form-1"]
     fields = ["id", "lead_id", "source", "provider_form_id", "provider_form_name", "external_reference", "created_at"]
@@ -180,7 +187,7 @@ def test_the_opt_ins_are_those_of_the_lead_today(api, full):
     api.submit(external_reference="later")
     api.submit(external_reference="other", email="grace@example.com")
 
-    assert [opt_in["external_reference"] for opt_in in api.appointment(full["id"])["opt_ins"]] == [
+    assert [opt_in["external_reference"] for opt_in in api.get_appointment(full["id"])["opt_ins"]] == [
         "later",
         "form-3",
         "form-2",
@@ -188,7 +195,7 @@ def test_the_opt_ins_are_those_of_the_lead_today(api, full):
 
 
 def test_the_identifiers_and_moments_have_their_forms(api, full):
-    shown = api.appointment(full["id"])
+    shown = api.get_appointment(full["id"])
 
     uuids = [
         shown["id"],
@@ -219,8 +226,8 @@ def test_a_bare_appointment_shows_every_field(api, organization):
             organization, event_type=None, external_reference=None, outcome=None, source="SCHEDULER_C"
         ).id
     )
-    (listed,) = api.data(LIST)
-    detail = api.appointment(id)
+    (listed,) = api.get_data(LIST)
+    detail = api.get_appointment(id)
 
     nulls = [
         "host",
@@ -245,7 +252,7 @@ def test_a_bare_appointment_shows_every_field(api, organization):
 def test_a_lead_of_whom_little_is_known_shows_nulls(api, organization):
     id = str(make_provider_appointment(organization).id)
 
-    lead = api.appointment(id)["lead"]
+    lead = api.get_appointment(id)["lead"]
 
     unknown = dict.fromkeys(["phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"])
     assert lead == {"id": lead["id"], "first_name": "Grace", "last_name": "", "email": "grace@example.com", **unknown}
@@ -254,26 +261,26 @@ def test_a_lead_of_whom_little_is_known_shows_nulls(api, organization):
 def test_decision_21_a_no_show_is_shown(api, organization):
     id = str(make_provider_appointment(organization, no_show=True).id)
 
-    assert api.appointment(id)["no_show"] is True
-    assert api.data(LIST)[0]["no_show"] is True
+    assert api.get_appointment(id)["no_show"] is True
+    assert api.get_data(LIST)[0]["no_show"] is True
 
 
 VALUES = {"TEXT": "Zoë", "NUMBER": 7, "BOOLEAN": False, "DATE": "2026-02-28", "SELECT": "b"}
 
 
 @pytest.mark.parametrize(("type", "value"), VALUES.items(), ids=list(VALUES))
-def test_decision_27_custom_fields_have_json_values_of_their_type(api, organization, stranger, type, value):
-    make_custom_field(stranger, "APPOINTMENT", "theirs")
+def test_decision_27_custom_fields_have_json_values_of_their_type(api, organization, other_organization, type, value):
+    make_custom_field(other_organization, "APPOINTMENT", "theirs")
     make_custom_field(organization, "LEAD", "of_leads")
     field = make_custom_field(
         organization, "APPOINTMENT", "own", type=type, options=["a", "b"] if type == "SELECT" else []
     )
     id = str(make_provider_appointment(organization, custom_values={str(field.id): value}).id)
 
-    assert api.appointment(id)["custom_fields"] == [
+    assert api.get_appointment(id)["custom_fields"] == [
         {"id": str(field.id), "key": "own", "label": "Own", "type": type, "value": value}
     ]
-    assert api.data(LIST)[0]["custom_fields"] == api.appointment(id)["custom_fields"]
+    assert api.get_data(LIST)[0]["custom_fields"] == api.get_appointment(id)["custom_fields"]
 
 
 @pytest.mark.parametrize(
@@ -292,10 +299,10 @@ def test_decision_27_custom_fields_have_json_values_of_their_type(api, organizat
 def test_decision_5_an_unknown_or_malformed_path_id_is_404(api, id):
     api.book()
 
-    refused(api.get(f"{LIST}/{id}"), 404, "Resource not found")
+    assert_error(api.get(f"{LIST}/{id}"), 404, "Resource not found")
 
 
-def test_detail_of_a_strangers_appointment_is_404(api, stranger_api):
-    theirs = stranger_api.book().json()["data"]["id"]
+def test_detail_of_a_strangers_appointment_is_404(api, other_api):
+    theirs = other_api.book().json()["data"]["id"]
 
-    refused(api.get(f"{LIST}/{theirs}"), 404, "Resource not found")
+    assert_error(api.get(f"{LIST}/{theirs}"), 404, "Resource not found")

@@ -5,7 +5,7 @@ import pytest
 from appointments.models import Appointment
 from appointments.services import change_outcome
 from statuses.models import Status
-from tests.contract.expect import bad, bad_among
+from tests.contract.assertions import assert_invalid_among, assert_invalid_fields
 from tests.factories import (
     deactivate,
     make_event_type,
@@ -30,7 +30,7 @@ BAD = {
 
 
 def references(api, query=None):
-    return [row["external_reference"] for row in api.data(PATH, query)]
+    return [row["external_reference"] for row in api.get_data(PATH, query)]
 
 
 def book(api, *names, **fields):
@@ -64,7 +64,7 @@ def test_list_by_call_category(api, categories, value, found):
 def test_decision_6_an_unknown_call_category_is_400_with_the_accepted_ones(api, value):
     answer = api.get(PATH, {"call_category": value})
 
-    bad(answer, "call_category")
+    assert_invalid_fields(answer, "call_category")
     assert all(name in answer.json()["message"] for name in ["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"])
 
 
@@ -110,7 +110,7 @@ def test_list_by_outcome_role_means_every_status_of_the_role(api, organization):
 def test_decision_6_an_unknown_outcome_role_is_400_with_the_accepted_ones(api, value):
     answer = api.get(PATH, {"outcome_role": value})
 
-    bad(answer, "outcome_role")
+    assert_invalid_fields(answer, "outcome_role")
     assert all(role in answer.json()["message"] for role in ROLES)
 
 
@@ -135,9 +135,9 @@ def test_list_by_member_in_any_letter_case(api, organization, parameter, field):
 
 @pytest.mark.parametrize("parameter", ["closer", "setter", "triager"])
 @pytest.mark.parametrize("email", ["nobody@acme.example", "owner@globex.example", "ada@example.com"])
-def test_decision_6_an_email_nobody_has_gives_an_empty_list(api, stranger_api, stranger, parameter, email):
+def test_decision_6_an_email_nobody_has_gives_an_empty_list(api, other_api, other_organization, parameter, email):
     book(api, "ours")
-    stranger_api.book(
+    other_api.book(
         host_email="owner@globex.example", setter_email="owner@globex.example", triager_email="owner@globex.example"
     )
 
@@ -155,22 +155,22 @@ def test_list_by_lead(api):
     book(api, "first", "second")
     (id,) = book(api, "other", lead_email="grace@example.com")
 
-    lead = api.appointment(id)["lead"]["id"]
+    lead = api.get_appointment(id)["lead"]["id"]
 
     assert references(api, {"lead_id": lead}) == references(api, {"lead_id": lead.upper()}) == ["other"]
 
 
 @pytest.mark.parametrize("value", ["x", "5", "00000000-0000-7000-8000-000000000000", "user_abc"])
 def test_decision_5_a_malformed_or_unknown_lead_is_400(api, value):
-    bad(api.get(PATH, {"lead_id": value}), "lead_id")
+    assert_invalid_fields(api.get(PATH, {"lead_id": value}), "lead_id")
 
 
-def test_decision_5_a_strangers_lead_is_an_unknown_one(api, stranger_api):
-    lead = stranger_api.submit().json()["data"]["lead_id"]
+def test_decision_5_a_strangers_lead_is_an_unknown_one(api, other_api):
+    lead = other_api.submit().json()["data"]["lead_id"]
 
     answer = api.get(PATH, {"lead_id": lead})
 
-    bad(answer, "lead_id")
+    assert_invalid_fields(answer, "lead_id")
     assert lead not in answer.json()["message"] or "found" in answer.json()["message"]
     assert answer.json() == api.get(PATH, {"lead_id": lead[:-1] + ("0" if lead[-1] != "0" else "1")}).json()
 
@@ -241,7 +241,7 @@ def test_list_shows_providers_appointments_too(api, organization):
     make_provider_appointment(organization, source="SCHEDULER_C", external_reference="theirs")
     book(api, "ours")
 
-    assert [(row["external_reference"], row["source"]) for row in api.data(PATH)] == [
+    assert [(row["external_reference"], row["source"]) for row in api.get_data(PATH)] == [
         ("ours", "MANUAL"),
         ("theirs", "SCHEDULER_C"),
     ]
@@ -251,8 +251,8 @@ def test_list_shows_providers_appointments_too(api, organization):
 def test_decision_6_any_two_bad_values_are_400(api, first):
     for second in BAD:
         query = {"closer": "nobody@acme.example", first: BAD[first], second: BAD[second]}
-        bad_among(api.get(PATH, query), first, second)
+        assert_invalid_among(api.get(PATH, query), first, second)
 
 
 def test_decision_6_every_bad_value_is_named(api):
-    bad(api.get(PATH, BAD), *BAD)
+    assert_invalid_fields(api.get(PATH, BAD), *BAD)

@@ -3,8 +3,8 @@
 import pytest
 
 from optins.models import OptIn
-from tests.contract.expect import bad, refused
-from tests.factories import change
+from tests.contract.assertions import assert_error, assert_invalid_fields
+from tests.factories import set_columns
 
 PATH = "/api/external/opt-ins"
 SOURCES = [
@@ -26,7 +26,7 @@ def submit(api, **fields):
 
 
 def ids(api, query=None):
-    return [row["id"] for row in api.data(PATH, query)]
+    return [row["id"] for row in api.get_data(PATH, query)]
 
 
 def test_opt_ins_list_shows_exactly_the_list_fields(api):
@@ -38,7 +38,7 @@ def test_opt_ins_list_shows_exactly_the_list_fields(api):
         questions_answers=[{"question": "Q", "position": 1}],
     )
 
-    (shown,) = api.data(PATH)
+    (shown,) = api.get_data(PATH)
 
     assert sorted(shown) == ITEM
     assert {name: shown[name] for name in ITEM[1:]} == {
@@ -59,13 +59,13 @@ def test_opt_in_detail_is_the_list_item_with_answers_and_traffic(api):
     traffic = dict.fromkeys(
         ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
     )
-    data = {**api.data(PATH)[0], "question_answers": [], "traffic_attribution": traffic}
+    data = {**api.get_data(PATH)[0], "question_answers": [], "traffic_attribution": traffic}
     assert answer.status_code == 200
     assert answer.json() == {"success": True, "message": answer.json()["message"], "data": data}
 
 
 def test_a_manual_opt_in_has_no_form(api):
-    shown = api.opt_in(submit(api, source="MANUAL")["opt_in_id"])
+    shown = api.get_opt_in(submit(api, source="MANUAL")["opt_in_id"])
 
     assert [shown[name] for name in ["provider_form_id", "provider_form_name", "external_reference"]] == [None] * 3
 
@@ -73,8 +73,8 @@ def test_a_manual_opt_in_has_no_form(api):
 @pytest.mark.parametrize("source", SOURCES)
 def test_opt_ins_by_source(api, organization, source):
     id, other = submit(api)["opt_in_id"], submit(api)["opt_in_id"]
-    change(OptIn, organization, id, source=source)
-    change(OptIn, organization, other, source=next(name for name in SOURCES if name != source))
+    set_columns(OptIn, organization, id, source=source)
+    set_columns(OptIn, organization, other, source=next(name for name in SOURCES if name != source))
 
     assert ids(api, {"source": source}) == [id]
 
@@ -83,7 +83,7 @@ def test_opt_ins_by_source(api, organization, source):
 def test_decision_6_an_unknown_source_is_400_with_the_accepted_ones(api, value):
     answer = api.get(PATH, {"source": value})
 
-    bad(answer, "source")
+    assert_invalid_fields(answer, "source")
     assert all(source in answer.json()["message"] for source in SOURCES)
 
 
@@ -98,13 +98,13 @@ def test_opt_ins_by_lead(api):
 
 @pytest.mark.parametrize("value", ["x", "5", "00000000-0000-7000-8000-000000000000"])
 def test_decision_5_a_malformed_or_unknown_lead_is_400(api, value):
-    bad(api.get(PATH, {"lead_id": value}), "lead_id")
+    assert_invalid_fields(api.get(PATH, {"lead_id": value}), "lead_id")
 
 
-def test_decision_5_a_strangers_lead_is_an_unknown_one(api, stranger_api):
-    theirs = submit(stranger_api)["lead_id"]
+def test_decision_5_a_strangers_lead_is_an_unknown_one(api, other_api):
+    theirs = submit(other_api)["lead_id"]
 
-    bad(api.get(PATH, {"lead_id": theirs}), "lead_id")
+    assert_invalid_fields(api.get(PATH, {"lead_id": theirs}), "lead_id")
 
 
 def test_only_created_at_is_filterable(api, organization):
@@ -125,11 +125,11 @@ def test_only_created_at_is_filterable(api, organization):
 def test_decision_5_an_unknown_or_malformed_path_id_is_404(api, id):
     submit(api)
 
-    refused(api.get(f"{PATH}/{id}"), 404, "Resource not found")
+    assert_error(api.get(f"{PATH}/{id}"), 404, "Resource not found")
 
 
-def test_detail_of_a_strangers_opt_in_is_404(api, stranger_api):
-    theirs = submit(stranger_api)["opt_in_id"]
+def test_detail_of_a_strangers_opt_in_is_404(api, other_api):
+    theirs = submit(other_api)["opt_in_id"]
 
-    refused(api.get(f"{PATH}/{theirs}"), 404, "Resource not found")
+    assert_error(api.get(f"{PATH}/{theirs}"), 404, "Resource not found")
     assert ids(api) == []

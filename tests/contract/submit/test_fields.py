@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.contract.expect import bad
-from tests.factories import everything
+from tests.contract.assertions import assert_invalid_fields
+from tests.factories import snapshot_of
 
 SOURCES = ["SCHEDULER_A", "MANUAL", "FORMBUILDER_A", "WEBINAR", "NEWSLETTER", "LANDING_PAGE", "OTHER"]
 TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
@@ -27,10 +27,10 @@ def answer_at(position, **fields):
 
 def refuses(api, organization, *fields, **given):
     """The submission is a 400 that names the fields, and nothing has changed."""
-    before = everything(organization)
+    before = snapshot_of(organization)
     answer = api.submit(**given)
-    bad(answer, *fields)
-    assert everything(organization) == before
+    assert_invalid_fields(answer, *fields)
+    assert snapshot_of(organization) == before
     return answer
 
 
@@ -56,7 +56,7 @@ def test_decision_3_an_optional_field_given_as_nothing_is_absent(api, field, not
     answer = api.submit(**{field: nothing})
 
     assert answer.status_code == 201
-    shown = api.opt_in(answer.json()["data"]["opt_in_id"])
+    shown = api.get_opt_in(answer.json()["data"]["opt_in_id"])
     assert [shown["provider_form_id"], shown["provider_form_name"], shown["external_reference"]] == [None] * 3
     assert (shown["question_answers"], shown["traffic_attribution"]) == ([], dict.fromkeys(TRAFFIC))
 
@@ -89,7 +89,7 @@ def test_submit_refuses_a_malformed_email(api, organization, value):
 def test_submit_accepts_source(api, source):
     answer = api.submit(source=source)
 
-    assert (answer.status_code, api.opt_in(answer.json()["data"]["opt_in_id"])["source"]) == (201, source)
+    assert (answer.status_code, api.get_opt_in(answer.json()["data"]["opt_in_id"])["source"]) == (201, source)
 
 
 @pytest.mark.parametrize("source", ["SCHEDULER_B", "SCHEDULER_C", "landing_page", "PARTY", " OTHER", "MANUAL,OTHER"])
@@ -138,14 +138,14 @@ def test_decision_3_traffic_urls_have_at_most_2_048_characters(api, organization
     url = "https://example.com/".ljust(2048, "a")
     refuses(api, organization, f"traffic.{field}", traffic={field: f"{url}a"})
 
-    stored = api.opt_in(api.submit(traffic={field: url}).json()["data"]["opt_in_id"])
+    stored = api.get_opt_in(api.submit(traffic={field: url}).json()["data"]["opt_in_id"])
 
     assert stored["traffic_attribution"] == {**dict.fromkeys(TRAFFIC), field: url}
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_decision_3_traffic_given_as_nothing_is_absent(api, nothing):
-    stored = api.opt_in(api.submit(traffic=dict.fromkeys(TRAFFIC, nothing)).json()["data"]["opt_in_id"])
+    stored = api.get_opt_in(api.submit(traffic=dict.fromkeys(TRAFFIC, nothing)).json()["data"]["opt_in_id"])
 
     assert stored["traffic_attribution"] == dict.fromkeys(TRAFFIC)
 
@@ -153,7 +153,7 @@ def test_decision_3_traffic_given_as_nothing_is_absent(api, nothing):
 def test_submit_takes_50_answers(api):
     answer = api.submit(questions_answers=[answer_at(n) for n in range(1, 51)])
 
-    shown = api.opt_in(answer.json()["data"]["opt_in_id"])["question_answers"]
+    shown = api.get_opt_in(answer.json()["data"]["opt_in_id"])["question_answers"]
     assert [row["position"] for row in shown] == list(range(1, 51))
 
 
@@ -168,13 +168,13 @@ def test_submit_refuses_answers_that_are_no_array(api, organization, value):
 
 @pytest.mark.parametrize("item", ["Why?", 5, [], None])
 def test_submit_refuses_an_answer_that_is_no_object(api, organization, item):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = api.submit(questions_answers=[answer_at(1), item])
 
     assert answer.status_code == 400
     assert all(name.startswith("questions_answers.1") for name in answer.json()["errors"])
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 @pytest.mark.parametrize(
@@ -194,12 +194,12 @@ def test_decision_2_a_bad_answer_is_named_with_its_place(api, organization, fiel
 
 
 def test_submit_of_two_answers_at_one_position_is_no_server_error(api, organization):
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = api.submit(questions_answers=[answer_at(1), answer_at(1)])
 
     assert answer.status_code == 400
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_decision_2_every_bad_field_is_named(api, organization):
@@ -221,7 +221,7 @@ def test_decision_3_unknown_fields_are_ignored(api):
         id="x", status="WON", traffic={"gclid": 5, "utm_source": "g"}, questions_answers=[answer_at(1, id=5, extra=[])]
     )
 
-    shown = api.opt_in(answer.json()["data"]["opt_in_id"])
+    shown = api.get_opt_in(answer.json()["data"]["opt_in_id"])
     assert answer.status_code == 201
     assert shown["traffic_attribution"] == {**dict.fromkeys(TRAFFIC), "utm_source": "g"}
     assert sorted(shown["question_answers"][0]) == ["answer", "id", "position", "question"]

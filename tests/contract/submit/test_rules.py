@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from optins.models import OptIn
-from tests.factories import deactivate, everything, facts, make_member, make_status, owner_of
+from tests.factories import deactivate, make_member, make_status, owner_of, snapshot_of, summary_of
 
 TRAFFIC = {name: f"https://example.com/{name}" for name in ["referrer", "landing_page"]}
 TRAFFIC |= {name: f"the {name}" for name in ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]}
@@ -13,10 +13,10 @@ TRAFFIC |= {name: f"the {name}" for name in ["utm_source", "utm_medium", "utm_ca
 
 def lead_of(api, answer):
     assert answer.status_code in (200, 201), answer.json()
-    return api.lead(answer.json()["data"]["lead_id"])
+    return api.get_lead(answer.json()["data"]["lead_id"])
 
 
-def test_submit_rule_1_a_new_lead_is_201(api, organization, stranger):
+def test_submit_rule_1_a_new_lead_is_201(api, organization, other_organization):
     answer = api.submit()
 
     data = answer.json()["data"]
@@ -28,21 +28,21 @@ def test_submit_rule_1_a_new_lead_is_201(api, organization, stranger):
     }
     assert sorted(data) == ["is_new_lead", "lead_id", "opt_in_id"]
     assert [UUID(data[name]).version for name in ["opt_in_id", "lead_id"]] == [7, 7]
-    assert facts(organization) == {
+    assert summary_of(organization) == {
         "appointments": 0,
         "leads": 1,
         "opt_ins": 1,
         "event_types": 0,
         "events": ["lead.created", "opt_in.created"],
-        "mails": [],
+        "notifications": [],
     }
-    assert facts(stranger)["leads"] == 0
+    assert summary_of(other_organization)["leads"] == 0
 
 
 def test_decision_20_a_new_lead_is_a_new_lead(api):
     lead = lead_of(api, api.submit(last_name="Byron", phone_e164="+442079460000", phone_country="GB"))
 
-    assert lead["status"] == api.status("NEW_LEAD")
+    assert lead["status"] == api.get_status("NEW_LEAD")
     shown = {
         name: lead[name]
         for name in [
@@ -76,12 +76,12 @@ def test_submit_rule_2_an_existing_lead_is_200(api, organization, email):
     assert (answer.status_code, answer.json()["status"]) == (200, "success")
     assert data == {"opt_in_id": data["opt_in_id"], "lead_id": first["lead_id"], "is_new_lead": False}
     assert data["opt_in_id"] != first["opt_in_id"]
-    assert facts(organization)["events"] == ["lead.created", "opt_in.created", "opt_in.created"]
-    assert api.lead(first["lead_id"])["email"] == "ada@example.com"
+    assert summary_of(organization)["events"] == ["lead.created", "opt_in.created", "opt_in.created"]
+    assert api.get_lead(first["lead_id"])["email"] == "ada@example.com"
 
 
 def test_submit_rule_2_a_lead_made_by_a_booking_is_an_existing_one(api):
-    lead = api.appointment(api.book().json()["data"]["id"])["lead"]["id"]
+    lead = api.get_appointment(api.book().json()["data"]["id"])["lead"]["id"]
 
     answer = api.submit()
 
@@ -90,13 +90,13 @@ def test_submit_rule_2_a_lead_made_by_a_booking_is_an_existing_one(api):
         lead,
         False,
     )
-    assert api.lead(lead)["status"]["role"] == "APPOINTMENT_BOOKED"
+    assert api.get_lead(lead)["status"]["role"] == "APPOINTMENT_BOOKED"
 
 
 def test_submit_without_a_reference_is_recorded_each_time(api, organization):
     ids = {api.submit().json()["data"]["opt_in_id"] for _ in range(3)}
 
-    assert len(ids) == facts(organization)["opt_ins"] == 3
+    assert len(ids) == summary_of(organization)["opt_ins"] == 3
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_submit_without_a_reference_is_recorded_each_time(api, organization):
 )
 def test_submit_rule_3_the_same_reference_and_source_answers_with_the_stored_record(api, organization, fields):
     first = api.submit(external_reference="form-1").json()["data"]
-    before = everything(organization)
+    before = snapshot_of(organization)
 
     answer = api.submit(external_reference="form-1", **fields)
 
     assert answer.status_code == 200
     assert answer.json()["data"] == {**first, "is_new_lead": False}
-    assert everything(organization) == before
+    assert snapshot_of(organization) == before
 
 
 def test_submit_rule_3_the_same_reference_of_another_source_is_another_record(api, organization):
@@ -128,18 +128,18 @@ def test_submit_rule_3_the_same_reference_of_another_source_is_another_record(ap
     second = api.submit(external_reference="form-1", source="WEBINAR").json()["data"]["opt_in_id"]
 
     assert first != second
-    assert facts(organization)["opt_ins"] == 2
+    assert summary_of(organization)["opt_ins"] == 2
 
 
-def test_decision_23_a_reference_of_another_organization_is_another_record(api, stranger_api, stranger):
-    theirs = stranger_api.submit(external_reference="form-1")
-    before = everything(stranger)
+def test_decision_23_a_reference_of_another_organization_is_another_record(api, other_api, other_organization):
+    theirs = other_api.submit(external_reference="form-1")
+    before = snapshot_of(other_organization)
 
     ours = api.submit(external_reference="form-1")
 
     assert (ours.status_code, theirs.status_code) == (201, 201)
     assert not set(ours.json()["data"].values()) & set(theirs.json()["data"].values()) - {True}
-    assert everything(stranger) == before
+    assert snapshot_of(other_organization) == before
 
 
 def test_submit_rule_4_the_user_in_utm_content_is_the_leads_setter(api, host):
@@ -158,12 +158,12 @@ def test_submit_rule_4_an_existing_lead_without_a_setter_gets_it(api, host):
 
 
 @pytest.mark.parametrize("who", ["unknown", "stranger", "left", "not_a_user", "elsewhere"])
-def test_submit_rule_4_anybody_else_is_no_setter_and_no_error(api, organization, stranger, host, who):
+def test_submit_rule_4_anybody_else_is_no_setter_and_no_error(api, organization, other_organization, host, who):
     left = make_member(organization, "gone@acme.example")
     deactivate(left)
     content = {
         "unknown": "user_000000000000000000000000",
-        "stranger": owner_of(stranger).user_id,
+        "stranger": owner_of(other_organization).user_id,
         "left": left.user_id,
         "not_a_user": "user_",
         "elsewhere": f"ad-{host.user_id}",
@@ -172,7 +172,7 @@ def test_submit_rule_4_anybody_else_is_no_setter_and_no_error(api, organization,
     answer = api.submit(traffic={"utm_content": content})
 
     assert (answer.status_code, lead_of(api, answer)["setter"]) == (201, None)
-    assert api.opt_in(answer.json()["data"]["opt_in_id"])["traffic_attribution"]["utm_content"] == content
+    assert api.get_opt_in(answer.json()["data"]["opt_in_id"])["traffic_attribution"]["utm_content"] == content
 
 
 def test_decision_14_known_facts_are_kept(api):
@@ -208,7 +208,7 @@ def test_an_opt_in_leaves_the_status_of_an_existing_lead(api, organization):
 
     api.submit()
 
-    assert api.lead(lead)["status"]["name"] == "Not now"
+    assert api.get_lead(lead)["status"]["name"] == "Not now"
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_submit_stores_the_form_the_traffic_and_the_answers(api, organization):
     )
 
     data = id.json()["data"]
-    shown = api.opt_in(data["opt_in_id"])
+    shown = api.get_opt_in(data["opt_in_id"])
     stored = [
         {"question": "Why?", "answer": None, "position": 1},
         {"question": "Budget?", "answer": "5k", "position": 2},
