@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from leads.models import Lead, Source
 from optins.models import Traffic
 from organizations.actors import ActorFields
-from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from pipeline_backend.db.compiled import Param, as_expression
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now

@@ -9,7 +9,7 @@ from django.db.models import Func, UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from pipeline_backend.db.compiled import Param, as_expression
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from organizations.models import Membership
 from pipeline_backend.outbox.models import Job, State
 

@@ -5,7 +5,7 @@ from django.db.models import UniqueConstraint
 from uuid_utils.compat import uuid7
 
 from leads.models import Lead
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 
 
 class OptInSource(models.TextChoices):

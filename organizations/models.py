@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from organizations.defaults import both_scopes, new_user_id
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from pipeline_backend.db.encryption import EncryptedField
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from organizations.isolation.row_level_security import bypass_rls
+from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, Role, User
 
 ALL_ROLES = frozenset(Role)

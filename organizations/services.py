@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from organizations.isolation.row_level_security import bypass_rls
+from organizations.isolation import bypass_rls
 from organizations.keys import new_key
 from organizations.models import ApiKey, Membership, Organization, Role, Scope, User
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed

@@ -8,7 +8,7 @@ from django.db.models import Q, UniqueConstraint
 from uuid_utils.compat import uuid7
 
 from organizations.actors import ActorFields
-from organizations.isolation.tenancy import TenantModel, TenantQuerySet, tenant_manager
+from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 

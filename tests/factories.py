@@ -11,7 +11,7 @@ from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
 from optins.models import OptIn
 from organizations.actors import Actor, staff_actor
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from organizations.models import ApiKey, Membership, Organization, Role, User
 from organizations.services import add_member, issue_key
 from pipeline_backend.onboarding import create_organization

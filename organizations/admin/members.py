@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminTextInputWidg
 
 from organizations.admin.actions import object_action, secret_page
 from organizations.admin.tenant import TenantAdmin, TenantForm
-from organizations.isolation.row_level_security import bypass_rls
+from organizations.isolation import bypass_rls
 from organizations.models import Membership, User
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, invite_member

@@ -20,7 +20,7 @@ from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
-from organizations.isolation.row_level_security import bypass_rls
+from organizations.isolation import bypass_rls
 from organizations.permissions import ALL_ROLES, organizations_with_role, read_roles, roles_by_organization
 from pipeline_backend.api.rate_limits import client_address, hit
 from pipeline_backend.db.retry import is_serialization_failure

@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from organizations.isolation.row_level_security import bypass_rls
+from organizations.isolation import bypass_rls
 from pipeline_backend.db.timestamps import isoformat_z, now
 from webhooks.models import Endpoint
 

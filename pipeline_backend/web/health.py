@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 
 from notifications.tasks import QUEUES as NOTIFICATION_QUEUES
-from organizations.isolation.row_level_security import bypass_rls
+from organizations.isolation import bypass_rls
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
 from pipeline_backend.outbox.models import State
 from pipeline_backend.outbox.queue import Queue

@@ -8,7 +8,7 @@ from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
 
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from organizations.models import Membership
 
 MODEL_ADMINS = [page for page in admin.site._registry.values() if page.opts.app_label not in ("auth", "admin")]

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import Model
 
 from appointments.models import Note
-from organizations.isolation.tenancy import TenantModel, UnscopedQuery
+from organizations.isolation import TenantModel, UnscopedQuery
 from organizations.migrations._row_level_security import create_roles
 from organizations.models import Organization, User
 

@@ -15,7 +15,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from organizations.models import ApiKey, Membership, Organization, User
 from tests.admin.pages import MODEL_ADMINS
 

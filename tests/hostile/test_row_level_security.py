@@ -15,7 +15,7 @@ from appointments.models import Appointment, Note
 from leads.models import Lead
 from leads.serializers import CustomFieldValueSerializer
 from optins.models import OptIn
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from organizations.models import Membership, Organization, Role, User
 from pipeline_backend.api.filters import plan_page
 from pipeline_backend.api.sql_serializers import SQLSerializer

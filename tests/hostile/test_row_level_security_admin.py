@@ -10,7 +10,7 @@ from django.urls import reverse
 from organizations.admin import tenant
 from organizations.admin.tenant import TenantForm
 from organizations.admin.users import UserAdmin
-from organizations.isolation.tenancy import TenantModel
+from organizations.isolation import TenantModel
 from organizations.models import Organization, User
 from pipeline_backend.admin.organizations import OrganizationAdmin
 from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, logged_in_client
