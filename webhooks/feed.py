@@ -1,13 +1,13 @@
-"""The events feed's parameters (decision 35)."""
+"""The query parameters of the events list (docs/interface.md, W6)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.pagination import MAX_LIMIT, read_number
+from pipeline_backend.api.sql_serializers import Schema
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
@@ -15,41 +15,41 @@ DEFAULT_LIMIT = 100
 
 @dataclass(frozen=True)
 class FeedQuery:
-    """Which events are wanted."""
+    """The validated parameters: the last event the client has, the topics it asks for, and the page size."""
 
     after: UUID | None
     types: list[str]
     limit: int
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> "FeedQuery":
-        """Read the parameters, or 400 naming the bad one."""
-        limit, problems = read_number(query, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
-        after, bad_after = read_after(query.get("after", ""))
-        types, bad_types = read_types(query.get("type", ""))
-        problems |= bad_after | bad_types
-        if problems:
-            raise ValidationFailed(problems)
+    def from_params(cls, params: Mapping[str, str]) -> "FeedQuery":
+        """Validate the parameters. Raises ValidationFailed naming all that are invalid."""
+        limit, errors = read_number(params, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+        after, after_errors = read_after(params.get("after", ""))
+        types, types_errors = read_types(params.get("type", ""))
+        errors |= after_errors | types_errors
+        if errors:
+            raise ValidationFailed(errors)
         return cls(after, types, limit)
 
     @staticmethod
-    def parameters() -> Iterator[tuple[str, dict[str, Any], str]]:
-        """Name, schema and help of each."""
+    def parameters() -> Iterator[tuple[str, Schema, str]]:
+        """Yield each parameter's name, schema and description, for the OpenAPI document."""
         yield (
             "after",
             {"type": "string", "format": "uuid"},
-            "The id of the last event that you have; without it, from the first on.",
+            "The id of the last event you have; events after it are returned. Omit it to start with the first event.",
         )
-        yield "type", {"type": "string"}, f"Comma-separated: any of {', '.join(topics())}."
+        yield "type", {"type": "string"}, f"Event types, comma-separated: any of {', '.join(topics())}."
         yield (
             "limit",
             {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-            "Events in one answer.",
+            "The maximum number of events in the response.",
         )
 
 
 def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
-    """An event's id, and what is wrong with it."""
+    """Return the event id (None if empty) and the errors by parameter."""
     try:
         return (parse_uuid(text) if text else None), {}
     except ValueError as error:
@@ -57,7 +57,8 @@ def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
 
 
 def read_types(text: str) -> tuple[list[str], dict[str, list[str]]]:
-    """Event types (none: all), and what is wrong with them."""
+    """Return the topic names (an empty list means all) and the errors by parameter."""
+    # At most 50 splits, so that a parameter full of commas costs little: its last part is then no topic.
     types = text.split(",", 50) if text else []
     if set(types) <= set(topics()):
         return types, {}

@@ -1,4 +1,7 @@
-"""Events, and where they go: endpoints, deliveries, attempts (interface 6, decisions 30 to 33)."""
+"""Events and what becomes of them: endpoints, deliveries, attempts and replays.
+
+The rules are in docs/interface.md, section "Events and webhooks".
+"""
 
 from typing import Any, ClassVar
 
@@ -16,23 +19,25 @@ from pipeline_backend.outbox.models import Job, State
 
 
 class EventQuerySet(TenantQuerySet):
-    """Reads of events."""
+    """Queries of the events list."""
 
     def visible(self) -> "EventQuerySet":
-        """Events before which none can appear any more, oldest first.
-
-        Ids are made before the commit, so of two simultaneous events the later id may become visible first. A reader
-        who remembers the last id it saw would then miss the other. In this order it cannot.
-        """
+        """Return the events that no earlier one can still precede, in the order of the list (oldest first)."""
+        # Ids are made before the commit, so of two simultaneous events the one with the later id can become visible
+        # first, and a client that passes it as `after` would miss the other. Ordered by transaction, and limited to
+        # transactions older than every running one, no event can appear before one that was already returned.
         return self.filter(transaction__lt=SnapshotXmin()).order_by("transaction", "id")
 
     def after(self, event: "Event") -> "EventQuerySet":
-        """Those behind the event in that order."""
+        """Return the events that follow this one in the order of the list."""
         return self.filter(Q(transaction__gt=event.transaction) | Q(transaction=event.transaction, id__gt=event.id))
 
 
 class Event(TenantModel, ActorFields):
-    """Something that happened, with the exact bytes that every receiver gets."""
+    """A change that was recorded, with the body that every receiver gets.
+
+    `type` is the name of its topic. The body is stored as text, so that every delivery and retry sends the same bytes.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     type = models.CharField(max_length=60, editable=False)
@@ -57,7 +62,10 @@ class Event(TenantModel, ActorFields):
 
 
 class Endpoint(TenantModel):
-    """A receiver of an organization's events."""
+    """A URL that receives an organization's events: those of the topics in `event_types`, or all if it is empty.
+
+    `failures`, `timeouts` and `failing_since` describe the current run of failures and are reset by a success.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     url = models.CharField("URL", max_length=2048)
@@ -90,13 +98,16 @@ class Endpoint(TenantModel):
         return self.description or self.url
 
     def signing_secrets(self) -> list[str]:
-        """The current secret, and the one before while it still signs."""
-        before, until = self.previous_secret, self.previous_secret_until
-        return [self.secret, before] if before and until and until > now() else [self.secret]
+        """Return the current secret, and for 24 hours after a rotation the previous one too."""
+        previous, until = self.previous_secret, self.previous_secret_until
+        return [self.secret, previous] if previous and until and until > now() else [self.secret]
 
 
 class Replay(TenantModel, ActorFields):
-    """What was asked to be sent again to one endpoint: a time, or deliveries chosen one by one. Its deliveries point at it."""
+    """A request by staff to send deliveries to one endpoint again: those missed in a period, or selected ones.
+
+    `since` and `until` are empty if deliveries were selected. A delivery points at the latest replay it was part of.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     endpoint = models.ForeignKey(
@@ -116,7 +127,7 @@ class Replay(TenantModel, ActorFields):
 
 
 class Delivery(TenantModel, Job):
-    """One event on its way to one endpoint."""
+    """The job of sending one event to one endpoint."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
@@ -145,7 +156,7 @@ class Delivery(TenantModel, Job):
 
 
 class Attempt(TenantModel):
-    """One try of a delivery."""
+    """One attempt to send a delivery, with the request and the response."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts", db_index=False)

@@ -1,4 +1,4 @@
-"""Old deliveries and attempts are deleted; events stay (decision 32)."""
+"""Deletion of old deliveries and their attempts. Events are kept (docs/interface.md, W24)."""
 
 from datetime import timedelta
 
@@ -9,15 +9,16 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox.models import State
 from webhooks.models import Delivery
 
-BATCH = 2000
+BATCH_SIZE = 2000
 
 
 def prune(*, organization: Organization) -> int:
-    """Delete the organization's deliveries that ended long ago, in small transactions; how many."""
-    before = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
-    old = Delivery.objects.of(organization).filter(finished_at__lt=before).exclude(state=State.PENDING).order_by()
+    """Delete deliveries that ended more than KEEP_DELIVERIES_DAYS days ago, with their attempts. Returns how many."""
+    cutoff = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
+    old = Delivery.objects.of(organization).filter(finished_at__lt=cutoff).exclude(state=State.PENDING).order_by()
     count = 0
-    while ids := list(old.values_list("pk", flat=True)[:BATCH]):
+    # Each batch is a transaction of its own, so that the row locks are short and an interrupted run keeps its progress.
+    while ids := list(old.values_list("pk", flat=True)[:BATCH_SIZE]):
         Delivery.objects.of(organization).filter(pk__in=ids).delete()
         count += len(ids)
     return count

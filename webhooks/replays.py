@@ -1,12 +1,14 @@
-"""Sending again: one delivery, a range of them, or all that an endpoint has missed (decision 32).
+"""Replays: sending deliveries again (docs/interface.md, W23).
 
-A replay keeps its webhook-id, so receivers that remember ids take it once. Replays wait behind fresh deliveries.
+Staff replay one delivery, the ones that a filter selects, or everything that an endpoint missed in a period. A replay
+keeps the webhook-id, so receivers that remember ids handle the event once, and it is sent after new deliveries.
 """
 
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
@@ -20,13 +22,16 @@ from pipeline_backend.outbox.models import State
 from pipeline_backend.outbox.wakeup import WakeUp
 from webhooks.models import Delivery, Endpoint, Event, Replay
 from webhooks.services import WAKE_UP_TASK
-from webhooks.topics import topics
+from webhooks.topics import TEST, topics
 
-BATCH = 5000
-SHOWN = 5
-# Those that wait for their next attempt: whoever has mended the receiver need not wait for it, too.
-RETRYING = Q(state=State.PENDING, attempts__gt=0, lease_token=None)
-ENDED = ~Q(state=State.PENDING)
+BATCH_SIZE = 5000
+RECENT_REPLAYS = 5
+
+# A delivery that waits for its next attempt can be replayed too: once the receiver is repaired, there is no reason to
+# wait for the retry schedule.
+WAITING_FOR_RETRY = Q(state=State.PENDING, attempt_count__gt=0, lease_token=None)
+REPLAYABLE = ~Q(state=State.PENDING) | WAITING_FOR_RETRY
+
 RESET: dict[str, Any] = {
     "state": State.PENDING,
     "attempt_count": 0,
@@ -38,44 +43,47 @@ RESET: dict[str, Any] = {
 
 
 class NotReplayable(Conflict):
-    """The delivery was not tried yet, or is being sent."""
+    """The delivery waits for its first attempt, or is being sent."""
 
-    message = "This delivery is on its way just now"
+    message = "This delivery is already in progress."
 
 
 class EndpointDisabled(Conflict):
-    """Nothing is sent to the endpoint."""
+    """Nothing is sent to a disabled endpoint."""
 
-    message = "This endpoint is disabled: enable it, then replay"
+    message = "This endpoint is disabled. Enable it, then replay."
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A replay, and what has become of its deliveries; some may have been sent again by a later one."""
+    """A replay, and how many of its deliveries are delivered, pending and failed."""
 
     replay: Replay
     delivered: int
-    left: int
+    pending: int
     failed: int
 
     @property
-    def elsewhere(self) -> int:
-        """Those that a later replay has taken over, or that were deleted since."""
-        return self.replay.count - self.delivered - self.left - self.failed
+    def superseded(self) -> int:
+        """How many deliveries no longer belong to the replay: a later one took them over, or they were pruned."""
+        return self.replay.count - self.delivered - self.pending - self.failed
 
     @property
-    def ended(self) -> int:
-        """Those that nothing more happens to."""
-        return self.replay.count - self.left
+    def finished(self) -> int:
+        """How many deliveries this replay will not send any more."""
+        return self.replay.count - self.pending
 
 
 @transaction.atomic
 def replay(*, delivery: Delivery) -> Delivery:
-    """Send a delivery again that has ended, or waits for its next attempt."""
+    """Send a delivery again that has ended or waits for its next attempt.
+
+    Raises EndpointDisabled, or NotReplayable if the delivery is in progress.
+    """
     if not is_enabled(delivery.organization, delivery.endpoint_id):
         raise EndpointDisabled
-    free = Delivery.objects.of(delivery.organization).filter(ENDED | RETRYING, pk=delivery.pk)
-    if not free.update(**RESET, next_attempt_at=Now()):
+    replayable = Delivery.objects.of(delivery.organization).filter(REPLAYABLE, pk=delivery.pk)
+    if not replayable.update(**RESET, next_attempt_at=Now()):
         raise NotReplayable
     WakeUp.ring(WAKE_UP_TASK, delivery.endpoint_id)
     delivery.refresh_from_db()
@@ -83,79 +91,118 @@ def replay(*, delivery: Delivery) -> Delivery:
 
 
 @transaction.atomic
-def replay_all(*, organization: Organization, actor: Actor, chosen: QuerySet[Any]) -> int:
-    """Send the organization's chosen deliveries again that are not on their way just now; how many. Each endpoint has its replay."""
-    free = chosen.filter(ENDED | RETRYING, organization=organization, endpoint__is_active=True)
-    chosen_of: defaultdict[Any, list[Any]] = defaultdict(list)
-    for id, endpoint_id in free.order_by().values_list("pk", "endpoint_id"):
-        chosen_of[endpoint_id].append(id)
-    return sum(start_replay(organization, actor, endpoint_id, ids) for endpoint_id, ids in chosen_of.items())
+def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet[Any]) -> int:
+    """Replay those of the deliveries that can be replayed, with one replay per endpoint. Returns how many.
+
+    Skips deliveries of other organizations, those in progress, and those of disabled endpoints.
+    """
+    replayable = deliveries.filter(REPLAYABLE, organization=organization, endpoint__is_active=True)
+    ids_by_endpoint: defaultdict[UUID, list[UUID]] = defaultdict(list)
+    for id, endpoint_id in replayable.order_by().values_list("pk", "endpoint_id"):
+        ids_by_endpoint[endpoint_id].append(id)
+    return sum(start_replay(organization, actor, endpoint_id, ids) for endpoint_id, ids in ids_by_endpoint.items())
 
 
 @transaction.atomic
 def replay_since(
     *, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None
 ) -> int:
-    """Send everything of a time that the endpoint has not got: dead deliveries, those that are to be tried again, and events while it was disabled."""
+    """Replay everything of a period that the endpoint missed, and return how many deliveries that is.
+
+    That is: dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled.
+    `types` limits the replay to some topics; none means all that the endpoint subscribes to. Raises EndpointDisabled.
+    """
     organization, until = endpoint.organization, until or now()
     if not is_enabled(organization, endpoint.pk):
         raise EndpointDisabled
-    wanted = set(endpoint.event_types or topics()) & set(types or topics()) - {"webhook.test"}
-    events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=wanted)
+    # A missed test event is of no use to anybody later.
+    included = set(endpoint.event_types or topics()) & set(types or topics()) - {TEST.name}
+    events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=included)
     failed = Delivery.objects.of(organization).filter(
-        Q(state__in=[State.DEAD, State.CANCELED]) | RETRYING, endpoint=endpoint, event__in=events
+        Q(state__in=[State.DEAD, State.CANCELED]) | WAITING_FOR_RETRY, endpoint=endpoint, event__in=events
     )
     ids = [*failed.values_list("pk", flat=True), *create_missing(endpoint, events)]
     return start_replay(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
 
 
-def create_missing(endpoint: Endpoint, events: QuerySet[Any]) -> list[Any]:
-    """Deliveries, made now, of the events that the endpoint has none of; as if they had been given up."""
+def create_missing(endpoint: Endpoint, events: QuerySet[Any]) -> list[UUID]:
+    """Create dead deliveries for those of the events that have none for the endpoint, and return their ids."""
     missed = events.exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True)
-    own = {"organization": endpoint.organization, "endpoint": endpoint, "state": State.DEAD, "next_attempt_at": None}
-    rows = [Delivery(event_id=event, **own) for event in missed]
-    made = Delivery.unscoped.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
-    return [row.pk for row in made]
+    # Dead, so that `start_replay` resets them like all others, and the dispatcher doesn't send them as new ones before.
+    deliveries = [
+        Delivery(
+            organization=endpoint.organization,
+            endpoint=endpoint,
+            event_id=event_id,
+            state=State.DEAD,
+            next_attempt_at=None,
+        )
+        for event_id in missed
+    ]
+    # A simultaneous replay may create the same ones: the unique constraint lets the first one win.
+    created = Delivery.unscoped.bulk_create(deliveries, batch_size=BATCH_SIZE, ignore_conflicts=True)
+    return [delivery.pk for delivery in created]
 
 
-def start_replay(organization: Organization, actor: Actor, endpoint_id: Any, ids: list[Any], **asked: Any) -> int:
-    """Write down what was asked, and send these deliveries of one endpoint again; how many."""
-    row = Replay.objects.create(organization=organization, endpoint_id=endpoint_id, **actor_columns(actor), **asked)
-    changed = Delivery.objects.of(organization).filter(ENDED | RETRYING, pk__in=ids)
-    row.count = changed.update(**RESET, next_attempt_at=Now(), replay=row)
+def start_replay(
+    organization: Organization,
+    actor: Actor,
+    endpoint_id: UUID,
+    ids: list[UUID],
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    event_types: list[str] | None = None,
+) -> int:
+    """Store a replay, reset the deliveries and notify the dispatcher. Returns how many deliveries were reset."""
+    row = Replay.objects.create(
+        organization=organization,
+        endpoint_id=endpoint_id,
+        since=since,
+        until=until,
+        event_types=event_types or [],
+        **actor_columns(actor),
+    )
+    # Checked again in the UPDATE: a worker may have claimed some of them since they were selected.
+    replayable = Delivery.objects.of(organization).filter(REPLAYABLE, pk__in=ids)
+    row.count = replayable.update(**RESET, next_attempt_at=Now(), replay=row)
     row.save(update_fields=["count"])
     WakeUp.ring(WAKE_UP_TASK, endpoint_id)
     return row.count
 
 
-def is_enabled(organization: Organization, endpoint_id: Any) -> bool:
-    """Whether anything is sent to the endpoint."""
+def is_enabled(organization: Organization, endpoint_id: UUID) -> bool:
+    """Return whether the endpoint is active."""
+    # Read again, because the caller's object may be older than the endpoint's last change.
     is_active: bool = Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists()
     return is_active
 
 
 def recent_progress(endpoint: Endpoint) -> list[Progress]:
-    """How the endpoint's last replays are getting on, the newest first."""
-    replays = list(Replay.objects.of(endpoint.organization).filter(endpoint=endpoint)[:SHOWN])
-    found = Delivery.objects.of(endpoint.organization).filter(replay__in=replays).order_by()
-    counts = {(id, state): count for id, state, count in found.values_list("replay_id", "state").annotate(Count("pk"))}
+    """Return the progress of the endpoint's last replays, newest first."""
+    replays = list(Replay.objects.of(endpoint.organization).filter(endpoint=endpoint)[:RECENT_REPLAYS])
+    deliveries = Delivery.objects.of(endpoint.organization).filter(replay__in=replays).order_by()
+    counts = {
+        (replay_id, state): count
+        for replay_id, state, count in deliveries.values_list("replay_id", "state").annotate(Count("pk"))
+    }
 
-    def in_state(row: Replay, *states: State) -> int:
+    def count_in(row: Replay, *states: State) -> int:
         return sum(counts.get((row.pk, state), 0) for state in states)
 
     return [
         Progress(
-            row, in_state(row, State.DONE), in_state(row, State.PENDING), in_state(row, State.DEAD, State.CANCELED)
+            row,
+            delivered=count_in(row, State.DONE),
+            pending=count_in(row, State.PENDING),
+            failed=count_in(row, State.DEAD, State.CANCELED),
         )
         for row in replays
     ]
 
 
 def count_pending_replays(endpoint: Endpoint) -> int:
-    """How many replays are still to be sent."""
-    left: int = (
-        Delivery.objects.of(endpoint.organization)
-        .filter(endpoint=endpoint, state=State.PENDING, is_replay=True)
-        .count()
-    )
-    return left
+    """Return how many replayed deliveries are still to be sent to the endpoint."""
+    pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, is_replay=True)
+    count: int = pending.count()
+    return count

@@ -1,58 +1,49 @@
-"""What the interface shows of events (decisions 31 and 35)."""
-
-from typing import Any
+"""How events appear in the interface (docs/interface.md, W3 and W6)."""
 
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.sql_serializers import Schema, SchemaResolver
-from webhooks.topics import Topic, topics
+from webhooks.topics import topics
 
 
-class OneOfTheTypes(sql.StringField):
-    """The name of an event type."""
+class TopicField(sql.StringField):
+    """The name of a topic, which integrators know as the event's type."""
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """With all the names."""
+        """Add the names of all topics as an enumeration."""
         return super().schema(resolve) | {"enum": list(topics())}
 
 
-class Data(sql.AnyField):
-    """The object the event is about."""
+class EventDataField(sql.AnyField):
+    """The object that an event is about."""
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """One of the shapes."""
-        shapes = {event_type.serializer: None for event_type in topics().values()}
+        """Return a choice of the topics' serializers."""
+        # A dict removes the duplicates (several topics share a serializer) and keeps the order.
+        serializers = {topic.serializer: None for topic in topics().values()}
         return {
-            "oneOf": [resolve(shape) for shape in shapes],
-            "description": "The object as the detail endpoint returns it.",
+            "oneOf": [resolve(serializer) for serializer in serializers],
+            "description": "The object, as its detail endpoint returned it when the event was recorded.",
         }
 
 
-class Previous(sql.AnyField):
-    """Old values of what changed."""
+class PreviousField(sql.AnyField):
+    """The old values of the fields that changed."""
 
     kind = {"type": "object", "additionalProperties": True}
 
 
 class EventSerializer(sql.SQLSerializer):
-    """An event, as receivers get it; the feed adds its id (the header `webhook-id`)."""
+    """An event. `id` is added in the list of events; a delivery has it in the header `webhook-id` instead."""
 
-    id = sql.UUIDField(help="The same as the header webhook-id of its deliveries.")
-    type = OneOfTheTypes()
+    id = sql.UUIDField(help="Equals the header webhook-id of the event's deliveries.")
+    type = TopicField()
     timestamp = sql.DateTimeField()
     organization_id = sql.UUIDField()
-    data = Data()
-    previous = Previous(help="Only on changes: the fields that changed, with their old values.")
+    data = EventDataField()
+    previous = PreviousField(help="Present only on changes: the fields that changed, with their old values.")
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:
-        """`previous` is there for changes alone."""
+        """Return the schema with `previous` optional: only changes have it."""
         schema = super().schema(resolve)
         return schema | {"required": [name for name in schema["required"] if name != "previous"]}
-
-
-def body_schema(event_type: Topic, resolve: SchemaResolver) -> dict[str, Any]:
-    """The schema of one event type's body."""
-    schema = EventSerializer.schema(resolve)
-    properties = {name: part for name, part in schema["properties"].items() if name != "id"}
-    properties |= {"type": {"type": "string", "enum": [event_type.name]}, "data": resolve(event_type.serializer)}
-    return {"type": "object", "properties": properties, "required": ["type", "timestamp", "organization_id", "data"]}

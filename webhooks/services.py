@@ -1,6 +1,7 @@
-"""Recording events, and what is done to endpoints and deliveries."""
+"""Recording events, listing them, and managing endpoints."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from organizations.actors import Actor, actor_columns
+from organizations.isolation import TenantModel
 from organizations.models import Organization
 from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed
@@ -24,47 +26,57 @@ from webhooks.signing import new_secret
 from webhooks.topics import TEST, Topic, topics
 
 ROTATION_OVERLAP = timedelta(hours=24)
-WARN_AFTER = timedelta(hours=24)
+REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
 WAKE_UP_TASK = "webhooks.drain"
-RECORD = """
+
+# One statement, because a second round trip would cost a booking more than the inserts do. `data_query` selects the
+# subject's id and its JSON; `recipients` is one of the two conditions below.
+INSERT_EVENT = """
 WITH event AS (
-    INSERT INTO webhooks_event (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT %s, %s, %s, %s, %s::uuid, %s, %s, %s, %s, %s || data || %s FROM ({data}) AS subject (id, data)
+    INSERT INTO webhooks_event
+        (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
+    SELECT %s, %s, %s, %s, %s::uuid, %s, %s, %s, %s, %s || subject.data || %s
+    FROM ({data_query}) AS subject (id, data)
     RETURNING id, organization_id, created_at
 )
-INSERT INTO webhooks_delivery (id, organization_id, created_at, event_id, endpoint_id, state, attempts, claims, last_error, is_replay)
+INSERT INTO webhooks_delivery
+    (id, organization_id, created_at, event_id, endpoint_id, state, attempts, claims, last_error, is_replay)
 SELECT uuidv7(), event.organization_id, event.created_at, event.id, endpoint.id, 'PENDING', 0, 0, '', false
-FROM event JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organization_id
-WHERE {which} RETURNING endpoint_id
+FROM event
+JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organization_id
+WHERE {recipients}
+RETURNING endpoint_id
 """
 SUBSCRIBED = "endpoint.is_active AND (endpoint.event_types = '{}' OR %s = ANY(endpoint.event_types))"
 ONE_ENDPOINT = "endpoint.id = %s"
 
 
-def record_event(event_type: Topic, subject: Any, *, actor: Actor, previous: dict[str, Any] | None = None) -> None:
-    """Write an event and a delivery for each endpoint that wants it, in the transaction of the change (decision 30).
+def record_event(
+    topic: Topic, subject: TenantModel, *, actor: Actor, previous: Mapping[str, object] | None = None
+) -> None:
+    """Store an event and a delivery for each subscribed endpoint, in the caller's transaction (docs/interface.md, W2).
 
-    `previous` holds the old values of the fields that changed. Call it last: the body is the object as it is now.
+    `previous` holds the old values of the fields that changed. The body is the subject as the database has it now, so
+    call this after all other writes. The dispatcher is notified after the commit.
     """
-    event = _build_event(event_type, subject.organization, actor, subject.pk)
-    data, slots = event_type.serializer.row().sql
+    event = _build_event(topic, subject.organization, actor, subject.pk)
+    data_query, params = topic.serializer.row().sql
     _insert_event(
         event,
-        (data, bind(slots, {"organization": subject.organization.pk, "id": subject.pk})),
-        SUBSCRIBED,
-        [event_type.name],
-        previous,
+        data_query=data_query,
+        data_params=bind(params, {"organization": subject.organization.pk, "id": subject.pk}),
+        recipients=SUBSCRIBED,
+        recipient=topic.name,
+        previous=previous,
     )
 
 
-def _build_event(
-    event_type: Topic, organization: Organization, actor: Actor, subject_id: uuid.UUID | None = None
-) -> Event:
-    """The event's row but for its body, not stored yet."""
+def _build_event(topic: Topic, organization: Organization, actor: Actor, subject_id: uuid.UUID | None = None) -> Event:
+    """Return an unsaved event that has everything but its body."""
     return Event(
         organization=organization,
-        type=event_type.name,
+        type=topic.name,
         subject_id=subject_id,
         request_id=request_id.current_request_id(),
         **actor_columns(actor),
@@ -73,38 +85,55 @@ def _build_event(
 
 def _insert_event(
     event: Event,
-    data: tuple[str, list[Any]],
-    which: str,
-    which_values: list[Any],
-    previous: dict[str, Any] | None = None,
+    *,
+    data_query: str,
+    data_params: list[Any],
+    recipients: str,
+    recipient: str | uuid.UUID,
+    previous: Mapping[str, object] | None = None,
 ) -> None:
-    """The event's row and its deliveries' rows in one statement, and a ring at each endpoint after the commit.
+    """Insert the event and its deliveries, and notify the dispatcher of each endpoint after the commit.
 
-    `data` is a statement that selects an id and JSON: the body's bytes are made here, once, around that JSON.
+    `recipients` is the condition that selects the endpoints, and `recipient` its only parameter.
     """
-    head = {"type": event.type, "timestamp": isoformat_z(event.created_at), "organization_id": event.organization_id}
-    before = orjson.dumps(head)[:-1].decode() + ',"data":'
-    after = "}" if previous is None else f',"previous":{orjson.dumps(previous).decode()}}}'
-    facts: list[Any] = [
+    # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
+    envelope = {
+        "type": event.type,
+        "timestamp": isoformat_z(event.created_at),
+        "organization_id": event.organization_id,
+    }
+    body_start = orjson.dumps(envelope)[:-1].decode() + ',"data":'
+    body_end = "}" if previous is None else f',"previous":{orjson.dumps(previous).decode()}}}'
+    statement = INSERT_EVENT.format(data_query=data_query, recipients=recipients)
+    params = [
         event.pk,
         event.organization_id,
         event.created_at,
         event.type,
         event.subject_id,
         event.request_id,
+        event.actor_kind,
+        event.actor_id,
+        event.actor_name,
+        body_start,
+        body_end,
+        *data_params,
+        recipient,
     ]
-    who = [event.actor_kind, event.actor_id, event.actor_name]
     with connection.cursor() as cursor:
-        cursor.execute(RECORD.format(data=data[0], which=which), [*facts, *who, before, after, *data[1], *which_values])
-        endpoints = cursor.fetchall()
-    for (endpoint_id,) in endpoints:
+        cursor.execute(statement, params)
+        rows = cursor.fetchall()
+    for (endpoint_id,) in rows:
         WakeUp.ring(WAKE_UP_TASK, endpoint_id)
 
 
 def feed(
     *, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int
-) -> tuple[list[dict[str, Any]], bool]:
-    """The organization's events, oldest first, and whether there are more (decision 35)."""
+) -> tuple[list[dict[str, object]], bool]:
+    """Return up to `limit` of the organization's events, oldest first, and whether there are more.
+
+    Raises ValidationFailed if `after` is not an event of the organization.
+    """
     events = Event.objects.of(organization).visible()
     if after:
         last = Event.objects.of(organization).filter(pk=after).first()
@@ -113,6 +142,7 @@ def feed(
         events = events.after(last)
     if types:
         events = events.filter(type__in=types)
+    # One row more than asked for answers `has_more` without a count.
     rows = list(events.values_list("id", "body")[: limit + 1])
     return [{"id": id, **orjson.loads(body)} for id, body in rows[:limit]], len(rows) > limit
 
@@ -121,7 +151,10 @@ def feed(
 def add_endpoint(
     *, organization: Organization, url: str, description: str = "", types: list[str] | None = None
 ) -> tuple[Endpoint, str]:
-    """Register a receiver; the secret is in the answer and nowhere else to be read (decision 33)."""
+    """Create an endpoint for these topics (none: all of them), and return it with its signing secret.
+
+    Show the secret now: it is stored encrypted and never displayed again. Raises ValidationFailed.
+    """
     validate_endpoint(url, types or [])
     secret = new_secret()
     endpoint = Endpoint.objects.create(
@@ -132,7 +165,10 @@ def add_endpoint(
 
 @transaction.atomic
 def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: list[str], is_active: bool) -> Endpoint:
-    """Change a receiver. Disabling stops what is under way after the request in flight; enabling clears its failures."""
+    """Change an endpoint, and disable or enable it. Locks the endpoint; raises ValidationFailed.
+
+    Disabling lets the request in progress finish and keeps the other deliveries pending. Enabling clears the failures.
+    """
     validate_endpoint(url, types)
     stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
     stored.url, stored.description, stored.event_types = url, description, types
@@ -148,7 +184,7 @@ def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: li
 
 
 def validate_endpoint(url: str, types: list[str]) -> None:
-    """400 for an address that is not public https, or a type nobody knows."""
+    """Raise ValidationFailed unless the URL is a public https address and every type is a topic."""
     try:
         validate_url(url)
     except BlockedAddress:
@@ -161,7 +197,7 @@ def validate_endpoint(url: str, types: list[str]) -> None:
 
 @transaction.atomic
 def rotate_secret(*, endpoint: Endpoint) -> str:
-    """A new secret; the old one signs beside it for 24 hours."""
+    """Replace the signing secret and return the new one. For 24 hours both sign. Locks the endpoint."""
     stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
     stored.previous_secret, stored.previous_secret_until = stored.secret, now() + ROTATION_OVERLAP
     stored.secret = new_secret()
@@ -171,42 +207,53 @@ def rotate_secret(*, endpoint: Endpoint) -> str:
 
 @transaction.atomic
 def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
-    """A `webhook.test` event to this endpoint alone."""
+    """Record a `webhook.test` event with one delivery, to this endpoint, whatever topics it subscribes to."""
     data = orjson.dumps({"message": f"A test of {endpoint}, sent by {actor.name}."}).decode()
     event = _build_event(TEST, endpoint.organization, actor)
-    _insert_event(event, ("SELECT NULL, %s::text", [data]), ONE_ENDPOINT, [endpoint.pk])
+    _insert_event(
+        event,
+        data_query="SELECT NULL, %s::text",
+        data_params=[data],
+        recipients=ONE_ENDPOINT,
+        recipient=endpoint.pk,
+    )
     return event
 
 
 def disable(endpoint: Endpoint, reason: str) -> None:
-    """Stop sending; what is still to be sent is dead, and can be replayed."""
+    """Disable a failing endpoint and mark its pending deliveries as dead. The caller has locked the endpoint."""
     endpoint.is_active, endpoint.disabled_reason, endpoint.disabled_at = False, reason, now()
     endpoint.save(update_fields=["is_active", "disabled_reason", "disabled_at"])
     pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING)
+    # Dead, not pending: when the endpoint is enabled again, staff decide with a replay whether they are still wanted.
     pending.update(
         state=State.DEAD, last_error="endpoint_disabled", next_attempt_at=None, lease_token=None, finished_at=Now()
     )
 
 
 def revoke_leases(endpoint: Endpoint) -> None:
-    """End the leases on the endpoint's deliveries, so that workers let go of the rest of their batches."""
-    pending = Delivery.objects.of(endpoint.organization).filter(
+    """Revoke the leases on the endpoint's deliveries, so that workers skip the rest of the batches they claimed."""
+    leased = Delivery.objects.of(endpoint.organization).filter(
         endpoint=endpoint, state=State.PENDING, lease_token__isnull=False
     )
-    pending.update(lease_token=None, next_attempt_at=Now())
+    leased.update(lease_token=None, next_attempt_at=Now())
 
 
 def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
-    """The organization's endpoints that have failed for a day, or were disabled for failing, and nobody was told; now told."""
-    rows = Endpoint.objects.of(organization).select_for_update(skip_locked=True)
-    is_failing = Q(is_active=True, failing_since__lte=now() - WARN_AFTER, owners_notified_at=None)
-    is_given_up = (
+    """Return the endpoints whose failure was not reported yet, and mark them as reported.
+
+    These have failed for a day, or were disabled for failing since the last report. Locks them; call it in the
+    transaction that queues the report.
+    """
+    is_failing = Q(is_active=True, failing_since__lte=now() - REPORT_FAILURES_AFTER, owners_notified_at=None)
+    is_disabled = (
         Q(is_active=False)
         & ~Q(disabled_reason__in=["", DISABLED_BY_STAFF])
         & (Q(owners_notified_at=None) | Q(owners_notified_at__lt=F("disabled_at")))
     )
-    found = list(rows.filter(is_failing | is_given_up))
-    Endpoint.objects.of(organization).filter(pk__in=[endpoint.pk for endpoint in found]).update(
-        owners_notified_at=now()
-    )
-    return found
+    # SKIP LOCKED: an endpoint that is being written at this moment is left to the next run.
+    unlocked = Endpoint.objects.of(organization).select_for_update(skip_locked=True)
+    endpoints = list(unlocked.filter(is_failing | is_disabled))
+    ids = [endpoint.pk for endpoint in endpoints]
+    Endpoint.objects.of(organization).filter(pk__in=ids).update(owners_notified_at=now())
+    return endpoints

@@ -1,4 +1,4 @@
-"""Signatures by the Standard Webhooks specification (decision 31)."""
+"""Signatures as the Standard Webhooks specification defines them (docs/interface.md, W11 and W12)."""
 
 import base64
 import secrets
@@ -8,16 +8,17 @@ from standardwebhooks.webhooks import Webhook
 
 
 def new_secret() -> str:
-    """A signing secret: `whsec_` and 32 random bytes in base64."""
+    """Return a new signing secret: `whsec_` and 32 random bytes in base64."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def signed_headers(webhook_id: str, body: str, signing_secrets: list[str]) -> dict[str, str]:
-    """The three headers. Every secret signs; the signatures stand side by side."""
-    moment = datetime.now(UTC)
-    signatures = [Webhook(secret).sign(webhook_id, moment, body) for secret in signing_secrets]
+    """Return the three headers of the specification, with one signature per secret."""
+    signed_at = datetime.now(UTC)
+    # During a rotation two secrets sign. Receivers accept the delivery if either signature matches.
+    signatures = [Webhook(secret).sign(webhook_id, signed_at, body) for secret in signing_secrets]
     return {
         "webhook-id": webhook_id,
-        "webhook-timestamp": str(int(moment.timestamp())),
+        "webhook-timestamp": str(int(signed_at.timestamp())),
         "webhook-signature": " ".join(signatures),
     }

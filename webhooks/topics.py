@@ -1,4 +1,4 @@
-"""Webhook topics: the types of events. Each app declares its own in one line each of its `topics.py`."""
+"""The registry of webhook topics. Each app declares its own topics, one line each, in its `topics.py`."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +12,10 @@ _registry: dict[str, "Topic"] = {}
 
 @dataclass(frozen=True)
 class Topic:
-    """A type of event: its name, the serializer of its `data`, and a sentence for receivers."""
+    """A kind of event: its name, the serializer of its `data`, and a sentence for receivers.
+
+    Creating a topic registers it. Integrators know its name as the event's `type`.
+    """
 
     name: str
     serializer: type[sql.SQLSerializer]
@@ -27,7 +30,8 @@ class Topic:
 
 @cache
 def topics() -> dict[str, Topic]:
-    """Return all topics by name. They are found in the apps' `topics` modules, the way Django finds `admin` modules."""
+    """Return all topics by name, in alphabetical order."""
+    # Importing every app's `topics` module fills the registry, the way Django finds `admin` modules.
     autodiscover_modules("topics")
     return dict(sorted(_registry.items()))
 
@@ -39,5 +43,7 @@ class TestData(sql.SQLSerializer):
 
 
 TEST = Topic(
-    "webhook.test", serializer=TestData, summary="Sent by hand from the admin, to see whether the receiver answers."
+    "webhook.test",
+    serializer=TestData,
+    summary="A test that staff sent from the admin to check whether your server responds.",
 )

@@ -1,4 +1,4 @@
-"""Addresses of events."""
+"""Routes of the events list."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The events feed (decision 35)."""
+"""The events list (docs/interface.md, W6)."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,6 +20,9 @@ class EventViewSet(ExternalViewSet):
         parameters=FeedQuery.parameters,
     )
     def list(self, request: Request) -> Response:
-        """The organization's events, oldest first: pass the last id that you have as `after`, until `has_more` is false."""
-        events, has_more = feed(organization=self.organization, **vars(FeedQuery.of(request.query_params)))
+        """Return the organization's events, oldest first. To get all of them, repeat the request with the id of the
+        last event as `after` until `has_more` is false.
+        """
+        query = FeedQuery.from_params(request.query_params)
+        events, has_more = feed(organization=self.organization, after=query.after, types=query.types, limit=query.limit)
         return data_response("Events retrieved", events, has_more=has_more)

@@ -46,7 +46,7 @@ def part(client: Client, endpoint: Endpoint) -> str:
 
 def is_moving(client: Client, endpoint: Endpoint) -> bool:
     """Whether the page looks again by itself."""
-    return "data-moving" in client.get(admin_url(Endpoint, "replays", endpoint.pk)).content.decode()
+    return "data-in-progress" in client.get(admin_url(Endpoint, "replays", endpoint.pk)).content.decode()
 
 
 def count(endpoint: Endpoint) -> int:
@@ -55,7 +55,7 @@ def count(endpoint: Endpoint) -> int:
 
 
 def test_without_a_replay_the_page_says_how_to_ask_for_one(owner: Client, endpoint: Endpoint) -> None:
-    assert part(owner, endpoint).startswith("Nothing has been sent again yet.")
+    assert part(owner, endpoint).startswith("No replays yet.")
     assert not is_moving(owner, endpoint)
 
 
@@ -73,23 +73,19 @@ def test_the_page_follows_a_replay_from_the_question_to_its_end(
         state=State.DEAD, next_attempt_at=None
     )
 
-    assert asked.startswith("What was missed from 1 Jan 2020, 00:00 to ")
-    assert " Asked by owner@acme.example on " in asked
-    assert asked.endswith(f" {whole} deliveries: 0 delivered, {whole} still to send, 0 failed. 0 of {whole}")
-    assert amid.endswith(
-        f" {whole} deliveries: {whole - 1} delivered, 1 still to send, 0 failed. {whole - 1} of {whole}"
-    )
-    assert part(owner, endpoint).endswith(
-        f" {whole} deliveries: {whole - 1} delivered, 0 still to send, 1 failed. Done."
-    )
+    assert asked.startswith("Missed events from 1 Jan 2020, 00:00 to ")
+    assert " Requested by owner@acme.example on " in asked
+    assert asked.endswith(f" {whole} deliveries: 0 delivered, {whole} pending, 0 failed. 0 of {whole}")
+    assert amid.endswith(f" {whole} deliveries: {whole - 1} delivered, 1 pending, 0 failed. {whole - 1} of {whole}")
+    assert part(owner, endpoint).endswith(f" {whole} deliveries: {whole - 1} delivered, 0 pending, 1 failed. Done.")
     assert (was_moving, is_moving(owner, endpoint)) == (True, False)
 
 
 def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) -> None:
     owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "types": ["lead.created"]})
 
-    assert ": lead.created Asked by " in part(owner, endpoint)
-    assert part(owner, endpoint).endswith(" 1 delivery: 0 delivered, 1 still to send, 0 failed. 0 of 1")
+    assert ": lead.created Requested by " in part(owner, endpoint)
+    assert part(owner, endpoint).endswith(" 1 delivery: 0 delivered, 1 pending, 0 failed. 0 of 1")
     assert list(
         Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).values_list("event__type", flat=True)
     ) == ["lead.created"]
@@ -98,8 +94,8 @@ def test_a_replay_of_some_types_says_which(owner: Client, endpoint: Endpoint) ->
 def test_a_time_in_which_nothing_was_missed_is_told_as_such(owner: Client, endpoint: Endpoint) -> None:
     owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), {**EVER, "until_0": "2020-01-02", "until_1": "00:00"})
 
-    assert " to 2 Jan 2020, 00:00 Asked by " in part(owner, endpoint)
-    assert part(owner, endpoint).endswith(" Nothing was missing.")
+    assert " to 2 Jan 2020, 00:00 Requested by " in part(owner, endpoint)
+    assert part(owner, endpoint).endswith(" There was nothing to send.")
 
 
 def test_what_a_later_replay_takes_over_is_told(owner: Client, endpoint: Endpoint) -> None:
@@ -110,7 +106,7 @@ def test_what_a_later_replay_takes_over_is_told(owner: Client, endpoint: Endpoin
     owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), EVER)
 
     assert part(owner, endpoint).endswith(
-        f" {whole} deliveries: 0 delivered, 0 still to send, 0 failed, {whole} taken over by a later replay. Done."
+        f" {whole} deliveries: 0 delivered, 0 pending, 0 failed, {whole} superseded by a later replay. Done."
     )
 
 
@@ -121,13 +117,9 @@ def test_all_that_a_filter_finds_is_replayed_and_followed(owner: Client, endpoin
 
     answer = owner.post(admin_url(Delivery, "changelist") + "?state__exact=DEAD", data)
 
-    assert shown_messages(answer) == [
-        f"{whole} deliveries are on their way; their endpoints' pages tell how far they are."
-    ]
-    assert part(owner, endpoint).startswith("Chosen in the list Asked by owner@acme.example on ")
-    assert part(owner, endpoint).endswith(
-        f" {whole} deliveries: 0 delivered, {whole} still to send, 0 failed. 0 of {whole}"
-    )
+    assert shown_messages(answer) == [f"{whole} deliveries queued. Follow progress on the endpoint page."]
+    assert part(owner, endpoint).startswith("Selected deliveries Requested by owner@acme.example on ")
+    assert part(owner, endpoint).endswith(f" {whole} deliveries: 0 delivered, {whole} pending, 0 failed. 0 of {whole}")
 
 
 def test_whoever_may_not_change_connections_replays_nothing(
@@ -159,8 +151,8 @@ def test_nobody_sees_or_replays_a_strangers(owner: Client, endpoint: Endpoint, t
 
 
 REASONS = {
-    "button": "This endpoint is disabled: enable it, then replay",
-    "list": "1 belong to an endpoint that is disabled: enable it, then replay.",
+    "button": "This endpoint is disabled. Enable it, then replay.",
+    "list": "Skipped 1: the endpoint is disabled. Enable it, then replay.",
 }
 
 

@@ -79,7 +79,7 @@ def test_nothing_of_a_stranger_is_replayed(
     other_api.book()
 
     assert replay_since(endpoint=endpoint, actor=SYSTEM, since=since) == 0
-    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(other_organization)) == 0
+    assert replay_all(organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(other_organization)) == 0
 
 
 def test_a_fresh_event_overtakes_replays(
@@ -87,7 +87,7 @@ def test_a_fresh_event_overtakes_replays(
 ) -> None:
     api.book()
     run_group(DELIVERIES, endpoint.pk)
-    replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization))
+    replay_all(organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(organization))
     send_test(endpoint=endpoint, actor=SYSTEM)
     assert count_pending_replays(endpoint) == 2
 
@@ -109,7 +109,7 @@ def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(
     replay(delivery=one)
     assert (
         replay_all(
-            organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization).filter(pk=other.pk)
+            organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(organization).filter(pk=other.pk)
         )
         == 1
     )
@@ -138,7 +138,7 @@ def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(
     with pytest.raises(EndpointDisabled):
         replay_since(endpoint=endpoint, actor=SYSTEM, since=now() - timedelta(hours=1))
 
-    assert replay_all(organization=organization, actor=SYSTEM, chosen=Delivery.objects.of(organization)) == 0
+    assert replay_all(organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(organization)) == 0
     assert Delivery.objects.of(organization).get().state == State.DONE
 
 

@@ -1,22 +1,24 @@
-// An endpoint's page: its replays move as they go. The part of the page comes from the server; nothing else is asked for.
+// Refreshes the replays on an endpoint's page while one of them is in progress. The server renders them.
 "use strict";
 
 (() => {
-  const EVERY_MS = 3000;
+  const POLL_INTERVAL_MS = 3000;
 
-  async function refresh(part) {
-    const answer = await fetch(part.dataset.from, { credentials: "same-origin", redirect: "error" });
-    if (!answer.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("replays");
-    if (fresh) part.replaceWith(fresh);
+  async function refresh(replays) {
+    const response = await fetch(replays.dataset.source, { credentials: "same-origin", redirect: "error" });
+    if (!response.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const updated = page.getElementById("replays");
+    if (updated) replays.replaceWith(updated);
   }
 
-  async function look() {
-    const part = document.getElementById("replays");
-    if (!part || !("moving" in part.dataset)) return;
-    if (!document.hidden) await refresh(part).catch(() => {}); // the server is away: it is asked again
-    setTimeout(look, EVERY_MS);
+  async function poll() {
+    const replays = document.getElementById("replays");
+    if (!replays || !("inProgress" in replays.dataset)) return;
+    // A hidden tab asks for nothing. A failed request is repeated at the next interval.
+    if (!document.hidden) await refresh(replays).catch(() => {});
+    setTimeout(poll, POLL_INTERVAL_MS);
   }
 
-  document.addEventListener("DOMContentLoaded", () => setTimeout(look, EVERY_MS));
+  document.addEventListener("DOMContentLoaded", () => setTimeout(poll, POLL_INTERVAL_MS));
 })();

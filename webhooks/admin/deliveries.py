@@ -1,0 +1,128 @@
+"""The pages of deliveries and their attempts, from which deliveries are replayed (docs/interface.md, W23)."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import RangeDateFilter
+from unfold.decorators import display
+
+from organizations.actors import staff_actor
+from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.base import ReadOnlyInline
+from organizations.admin.tenant import TenantAdmin
+from organizations.permissions import Area, current_user
+from pipeline_backend.outbox.models import State
+from webhooks.admin.events import format_body
+from webhooks.models import Attempt, Delivery
+from webhooks.replays import replay, replay_all
+
+STATE_COLORS = {
+    State.PENDING.label: "info",
+    State.DONE.label: "success",
+    State.DEAD.label: "danger",
+    State.CANCELED.label: "warning",
+}
+FIELDS = (
+    ("event", "endpoint"),
+    ("state", "attempt_count"),
+    ("last_error", "next_attempt_at"),
+    ("created_at", "finished_at"),
+)
+
+
+class AttemptInline(ReadOnlyInline):
+    """The attempts of a delivery."""
+
+    model = Attempt
+    fields = ("created_at", "status_code", "error", "duration_ms", "response", "request_head", "is_stale")
+
+
+def is_replayable(delivery: Delivery) -> bool:
+    """Return whether to offer the replay: the delivery was attempted at least once, or has ended."""
+    return delivery.state != State.PENDING or delivery.attempt_count > 0
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(TenantAdmin):
+    """The list and the page of deliveries. Nothing on them can be edited, but deliveries can be replayed."""
+
+    area = Area.CONNECTIONS
+    can_add = False
+    list_display = (
+        "topic",
+        "endpoint",
+        "state_label",
+        "attempt_count",
+        "last_error",
+        "next_attempt_at",
+        "finished_at",
+        "created_at",
+    )
+    select_related = ("event", "endpoint")
+    list_filter = ("state", "endpoint", ("created_at", RangeDateFilter))
+    search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
+    search_help_text = "Search by the id of the event or its subject, the endpoint's URL, or the error."
+    actions = ("replay_selected",)
+    actions_detail = ("replay",)
+    inlines = (AttemptInline,)
+    fields = (*FIELDS, "formatted_body")
+    readonly_fields = ("formatted_body", *(name for group in FIELDS for name in group))
+
+    class Media:
+        css = {"all": ("webhooks/bodies.css",)}
+
+    @admin.display(description="Body")
+    def formatted_body(self, delivery: Delivery) -> SafeString:
+        """Return the body, indented. The headers of each request are shown with the attempts."""
+        return format_body(delivery.event.body)
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """Hide the save buttons."""
+        # The page needs the change permission for its replay button, so Django would offer to save it.
+        hidden = {"show_save": False, "show_save_and_continue": False}
+        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
+
+    def save_model(self, request: HttpRequest, obj: Delivery, form: Any, change: bool) -> None:
+        """Do nothing: all fields are read-only."""
+
+    @admin.display(description="Event", ordering="event__type")
+    def topic(self, delivery: Delivery) -> str:
+        """Return the name of the event's topic."""
+        return delivery.event.type
+
+    @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
+    def state_label(self, delivery: Delivery) -> str:
+        """Return the state, which the page shows as a colored label."""
+        return delivery.get_state_display()
+
+    @object_action(
+        "Replay", icon="replay", question="Send this delivery again, with the same webhook-id?", when=is_replayable
+    )
+    def replay(self, request: HttpRequest, delivery: Delivery, form: ConfirmationForm) -> None:
+        """Send the delivery again, with a new retry schedule."""
+        replay(delivery=delivery)
+
+    @admin.action(description="Replay the selected deliveries", permissions=["change"])
+    def replay_selected(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
+        """Replay the selected deliveries, which can be all that match the list's filters."""
+        actor = staff_actor(current_user(request))
+        selected, disabled, queued = rows.count(), rows.filter(endpoint__is_active=False).count(), 0
+        # One replay per organization: the selection can be large, so only one row of each is loaded here.
+        for example in rows.order_by("organization_id").distinct("organization_id"):
+            if self.has_change_permission(request, example):
+                queued += replay_all(organization=example.organization, actor=actor, deliveries=rows)
+        if queued:
+            messages.success(
+                request,
+                f"{queued} deliver{pluralize(queued, 'y,ies')} queued. Follow progress on the endpoint page.",
+            )
+        if disabled:
+            messages.warning(request, f"Skipped {disabled}: the endpoint is disabled. Enable it, then replay.")
+        if queued + disabled < selected:
+            messages.warning(request, f"Skipped {selected - queued - disabled}: already in progress.")

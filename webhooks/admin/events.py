@@ -1,0 +1,80 @@
+"""The pages of events, which show each event's body and deliveries."""
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
+
+from organizations.admin.base import ReadOnlyInline
+from organizations.admin.tenant import TenantAdmin
+from organizations.permissions import Area
+from webhooks.models import Delivery, Event
+from webhooks.topics import topics
+
+
+def format_body(text: str) -> SafeString:
+    """Return JSON text indented and escaped, as HTML."""
+    return format_html('<pre class="json-body">{}</pre>', json.dumps(json.loads(text), indent=2, ensure_ascii=False))
+
+
+class TopicFilter(DropdownFilter):
+    """A filter by the event's type, offering all topics."""
+
+    title = "type"
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Offer every topic, also those without events yet."""
+        return [(name, name) for name in topics()]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        """Return the events of the selected topic, or all events."""
+        return queryset.filter(type=self.value()) if self.value() else queryset
+
+
+class DeliveryInline(ReadOnlyInline):
+    """The deliveries of an event."""
+
+    model = Delivery
+    fields = ("endpoint", "state", "attempt_count", "last_error", "next_attempt_at", "finished_at", "link")
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Load the event and the endpoint, which a delivery's name is made of, in the same query."""
+        return super().get_queryset(request).select_related("event", "endpoint")
+
+
+@admin.register(Event)
+class EventAdmin(TenantAdmin):
+    """The list and the page of events. Events are never changed."""
+
+    area = Area.RECORDS
+    can_add = can_change = False
+    list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
+    list_filter = (TopicFilter, "actor_kind", ("created_at", RangeDateFilter))
+    search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
+    search_help_text = "Search by the id of the event, its subject or its request, or by who caused it."
+    fields = (
+        ("type", "created_at"),
+        ("actor_name", "actor_kind"),
+        ("id", "subject_id"),
+        "request_id",
+        "formatted_body",
+    )
+    readonly_fields = ("formatted_body", "id")
+
+    class Media:
+        css = {"all": ("webhooks/bodies.css",)}
+
+    def get_inlines(self, request: HttpRequest, obj: Event | None) -> Any:
+        """Show the deliveries to people who may view deliveries: more roles may view events."""
+        deliveries = self.admin_site.get_model_admin(Delivery)
+        return (DeliveryInline,) if deliveries.has_view_permission(request, obj) else ()
+
+    @admin.display(description="Body")
+    def formatted_body(self, event: Event) -> SafeString:
+        """Return the body, indented."""
+        return format_body(event.body)
