@@ -1,4 +1,4 @@
-"""The leads list's parameters (decision 18)."""
+"""Query parameters of the leads list (docs/interface.md, L17)."""
 
 from typing import Any, ClassVar
 
@@ -18,21 +18,22 @@ from statuses.models import Role, Status
 
 
 class LeadEmailFilter(QueryFilter):
-    """The lead of an e-mail, in any letter case."""
+    """Filter leads by e-mail, case-insensitively."""
 
     def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
-        """That one, or none."""
-        found: QuerySet[Any] = qs.with_email(Param("organization"), value.typed("text"))  # type: ignore[attr-defined]  # leads only
-        return found
+        """Return the lead with this e-mail, or no rows."""
+        # `qs` is a LeadQuerySet, which the base class does not know.
+        leads: QuerySet[Any] = qs.with_email(Param("organization"), value.typed("text"))  # type: ignore[attr-defined]
+        return leads
 
 
 class LeadFilter(CountedListFilter):
-    """Which leads."""
+    """The filters of the leads list."""
 
-    email = LeadEmailFilter("email", help="The lead's e-mail, in any letter case.")
+    email = LeadEmailFilter("email", help="The lead's e-mail, case-insensitive.")
     status_id = RelatedIdFilter("status", Status, help="A status of the organization.")
     status_role = RelatedChoiceFilter("status", Status, "role", Role)
-    setter = MemberEmailFilter("setter", help="Setter's e-mail.")
+    setter = MemberEmailFilter("setter", help="The setter's e-mail.")
     created_from = DateTimeFromFilter("created_at")
     created_to = DateTimeToFilter("created_at")
     updated_from = DateTimeFromFilter("updated_at")

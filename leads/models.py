@@ -1,6 +1,7 @@
-"""Leads: the people an organization sells to; where they came from; what else an organization notes about them."""
+"""Leads, their sources, their status history, and the custom fields of leads and appointments."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
@@ -17,7 +18,7 @@ from statuses.models import Status, StatusChange
 
 
 class TouchPointType(models.TextChoices):
-    """How the lead is to be touched next (decision 16)."""
+    """How the lead is to be contacted next (docs/interface.md, L12)."""
 
     APPOINTMENT = "APPOINTMENT", "Appointment"
     CALL = "CALL", "Call"
@@ -28,15 +29,15 @@ class TouchPointType(models.TextChoices):
 
 
 class SourceQuerySet(TenantQuerySet):
-    """Reads of sources."""
+    """Queries for sources."""
 
-    def with_name(self, name: str | Param) -> Any:
-        """The source of this name in any letter case."""
-        return self.alias(folded=Lower("name")).filter(folded=Lower(as_expression(name)))
+    def with_name(self, name: str | Param) -> Self:
+        """Filter by name, case-insensitively."""
+        return self.alias(lowercase_name=Lower("name")).filter(lowercase_name=Lower(as_expression(name)))
 
 
 class Source(TenantModel):
-    """Where leads come from: a named row, made on first use (decision 17)."""
+    """Where leads come from. Sources are created on first use (docs/interface.md, L10)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
@@ -53,34 +54,41 @@ class Source(TenantModel):
 
 
 class LeadQuerySet(TenantQuerySet):
-    """Reads of leads."""
+    """Queries for leads."""
 
-    def with_email(self, organization: Any, email: str | Param) -> Any:
-        """The organization's lead of this e-mail in any letter case; found by the function, which may use the index behind the wall."""
-        found = Func(
+    def with_email(self, organization: UUID | Param, email: str | Param) -> Self:
+        """Filter for the organization's lead with this e-mail, compared case-insensitively."""
+        # Under row-level security PostgreSQL does not use the index on lower(email): it runs lower(), which is not
+        # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
+        lead_id = Func(
             as_expression(organization),
             as_expression(email),
             function="leads_with_email",
             output_field=models.UUIDField(),
         )
-        return self.alias(folded=Lower("email")).filter(pk=found, folded=Lower(as_expression(email)))
+        # With `for_update`, the comparison drops a lead whose e-mail changed during the wait for its lock.
+        return self.alias(lowercase_email=Lower("email")).filter(
+            pk=lead_id, lowercase_email=Lower(as_expression(email))
+        )
 
-    def for_update(self) -> Any:
-        """For a change: nobody else changes the row until the transaction ends.
+    def for_update(self) -> Self:
+        """Lock the rows against other writers until the transaction ends.
 
-        Without joins: after a wait for the lock PostgreSQL reads the row anew, but not what was joined to it.
+        Don't combine it with select_related: after a wait for the lock PostgreSQL reads the locked row again, but
+        not the rows joined to it.
         """
+        # NO KEY UPDATE, so that inserting rows that refer to the lead does not wait.
         return self.select_for_update(no_key=True)
 
 
 class Lead(TenantModel):
-    """A person, known by e-mail; one per organization and e-mail (decision 13)."""
+    """A person the organization sells to; one per e-mail in an organization (docs/interface.md, L1)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField()
     first_name = models.CharField(max_length=255, blank=True)
     last_name = models.CharField(max_length=255, blank=True)
-    phone_e164 = models.CharField("phone", max_length=16, null=True, blank=True)  # the interface shows null
+    phone_e164 = models.CharField("phone", max_length=16, null=True, blank=True)  # the API shows null
     phone_country = models.CharField(max_length=2, null=True, blank=True, editable=False)
     status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
     setter = models.ForeignKey(
@@ -101,7 +109,7 @@ class Lead(TenantModel):
         constraints = [UniqueConstraint("organization", Lower("email"), name="one_lead_per_email")]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="lead_newest"),
-            # Pages of a range are sorted by created_at: with it in the index, nothing else is read.
+            # A filtered list is sorted by created_at; including it here allows an index-only scan.
             models.Index(
                 fields=["organization", "-updated_at", "-id"], include=["created_at"], name="lead_updated_covering"
             ),
@@ -114,7 +122,7 @@ class Lead(TenantModel):
 
 
 class LeadStatusChange(StatusChange):
-    """A move of a lead on its board."""
+    """One change of a lead's status."""
 
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
 
@@ -124,16 +132,16 @@ class LeadStatusChange(StatusChange):
 
 
 class CustomField(TenantModel):
-    """A column that an organization adds to its leads or appointments (decision 27)."""
+    """A field that an organization adds to its leads or appointments (docs/interface.md, L14)."""
 
     class Entity(models.TextChoices):
-        """What has the field."""
+        """The objects that have the field."""
 
         LEAD = "LEAD", "Leads"
         APPOINTMENT = "APPOINTMENT", "Appointments"
 
     class Type(models.TextChoices):
-        """What its values are in JSON: string, number, boolean, YYYY-MM-DD, one of the options."""
+        """The type of the values. In JSON a date is YYYY-MM-DD, and a choice is one of the options."""
 
         TEXT = "TEXT", "Text"
         NUMBER = "NUMBER", "Number"

@@ -1,4 +1,8 @@
-"""Input serializers (what requests may contain) and output serializers (compiled to SQL)."""
+"""Serializers of leads: first what the API returns and webhooks send, then what requests contain.
+
+To add a field to the output, add one line to `LeadSerializer` (the lead endpoints and events) or to
+`LeadSummarySerializer` (also the lead in an appointment). Responses, event bodies and the OpenAPI document follow it.
+"""
 
 from django.db.models import Expression, Func, JSONField, TextField
 from django.db.models.functions import Cast
@@ -9,6 +13,8 @@ from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import InputSerializer, UUIDField
 from pipeline_backend.api.sql_serializers import SqlLiteral
 from statuses.serializers import StatusSerializer
+
+# --- Output, read from the database as finished JSON
 
 
 class SourceSerializer(sql.SQLSerializer):
@@ -21,7 +27,7 @@ class SourceSerializer(sql.SQLSerializer):
 
 
 class LeadSummarySerializer(sql.SQLSerializer):
-    """A lead as its appointment shows it (interface 2.2)."""
+    """The lead of an appointment."""
 
     model = Lead
 
@@ -39,7 +45,7 @@ class CustomFieldValue(sql.AnyField):
     """The outer row's value of a custom field, or null."""
 
     def expression(self, name: str, prefix: str) -> Expression:
-        """Looked up by the field's id; `outer` is annotated by `custom_fields`."""
+        """Return `outer_values -> id`; `custom_fields` annotates `outer_values`, an object of values by field id."""
         return Func(
             "outer_values",
             Cast("id", TextField()),
@@ -50,7 +56,7 @@ class CustomFieldValue(sql.AnyField):
 
 
 class CustomFieldValueSerializer(sql.SQLSerializer):
-    """A custom field and its value: a string, number, boolean, YYYY-MM-DD, or null (decision 27)."""
+    """A custom field and its value: a string, number, boolean, YYYY-MM-DD date, or null."""
 
     model = CustomField
 
@@ -62,11 +68,11 @@ class CustomFieldValueSerializer(sql.SQLSerializer):
 
 
 def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
-    """Every custom field of the organization for leads or appointments, with this row's value."""
+    """Return the field that lists the organization's custom fields for leads or appointments with the row's values."""
 
     def rows(outer):  # type: ignore[no-untyped-def]
-        own = CustomField.unscoped.filter(organization=outer("organization"), entity=SqlLiteral(entity.value))
-        return own.annotate(outer_values=outer("custom_values")).order_by("position", "key")
+        fields = CustomField.unscoped.filter(organization=outer("organization"), entity=SqlLiteral(entity.value))
+        return fields.annotate(outer_values=outer("custom_values")).order_by("position", "key")
 
     return sql.NestedList(
         CustomFieldValueSerializer, rows, help="Every custom field that the organization has defined, in its order."
@@ -74,7 +80,7 @@ def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
 
 
 class LeadSerializer(LeadSummarySerializer):
-    """A lead (decision 18)."""
+    """A lead."""
 
     component_name = "LeadDetail"
     status = sql.NestedObject(StatusSerializer)
@@ -86,7 +92,19 @@ class LeadSerializer(LeadSummarySerializer):
     updated_at = sql.DateTimeField()
 
 
+class LeadStatusSerializer(sql.SQLSerializer):
+    """A lead's new status."""
+
+    component_name = "StatusUpdate"
+
+    id = sql.UUIDField(help="The lead.")
+    status = sql.NestedObject(StatusSerializer)
+
+
+# --- Input
+
+
 class StatusUpdateInputSerializer(InputSerializer):
-    """The status to move to."""
+    """The new status of a lead."""
 
     status_id = UUIDField(help_text="A status of the lead board, from the statuses list.")

@@ -1,4 +1,8 @@
-"""What is done to leads. Everything that changes one locks it first."""
+"""Services that create and change leads, sources and custom fields.
+
+The public services run in a transaction of their own. The functions that opt-ins and appointments build on
+(`merge_submission`, `set_status` and so on) run in the caller's transaction, on a lead that the caller has locked.
+"""
 
 import uuid
 from datetime import datetime
@@ -43,14 +47,17 @@ MERGED_FIELDS = ["last_source", "first_name", "last_name", "setter", "phone_e164
 TOUCH_POINT_FIELDS = ["next_touch_point_at", "next_touch_point_type"]
 
 
+# Looking up and creating leads, in the caller's transaction.
+
+
 def get_or_create_source(*, organization: Organization, name: str) -> Source:
-    """The organization's source of this name, made on first use (decision 17)."""
+    """Return the organization's source with this name, compared case-insensitively. Create it if there is none."""
     find = partial(SOURCE_BY_NAME.first, organization=organization.pk, name=name)
     return get_or_insert(find, Source(organization=organization, name=name))[0]
 
 
 def get_lead_for_update(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
-    """The lead with this id, locked; 400 if the organization has none."""
+    """Return the lead and lock its row. Raises ValidationFailed for `lead_id` if the organization has no such lead."""
     lead = LEAD_FOR_UPDATE.first(organization=organization.pk, id=lead_id)
     if lead is None:
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
@@ -58,32 +65,45 @@ def get_lead_for_update(*, organization: Organization, lead_id: uuid.UUID) -> Le
     return lead
 
 
-def get_or_create_lead(fresh: Lead, *, is_known: bool = True) -> tuple[Lead, bool]:
-    """The organization's lead of the same e-mail, locked, or this new one, stored as it is; True if new.
+def get_or_create_lead(new_lead: Lead, *, probably_exists: bool = True) -> tuple[Lead, bool]:
+    """Return the organization's lead with the e-mail of `new_lead`, locked, and False. Or insert `new_lead`; then True.
 
-    `is_known` says whether there was one a moment ago: it decides what is tried first, not what is found.
-
-    For a new lead the caller inserts the `first_line` of its history, and records `lead.created`: see `announce`.
+    `probably_exists` only decides whether to look first or to insert first; both orders are safe against races.
+    After an insert the caller stores `initial_status_change` and calls `record_lead_created`.
     """
-    find = partial(LEAD_FOR_UPDATE_BY_EMAIL.first, organization=fresh.organization_id, email=fresh.email)
-    lead, is_new = get_or_insert(find, fresh) if is_known else insert_or_get(fresh, find)
-    lead.organization = fresh.organization
+    find = partial(LEAD_FOR_UPDATE_BY_EMAIL.first, organization=new_lead.organization_id, email=new_lead.email)
+    lead, is_new = get_or_insert(find, new_lead) if probably_exists else insert_or_get(new_lead, find)
+    lead.organization = new_lead.organization
     return lead, is_new
 
 
 def build_lead(*, organization: Organization, email: str, status: Status, source: Source, **names: str) -> Lead:
-    """A lead that is not stored yet."""
+    """Return an unsaved lead."""
     return Lead(organization=organization, email=email, status=status, first_source=source, last_source=source, **names)
 
 
 def initial_status_change(lead: Lead, *, actor: Actor) -> LeadStatusChange:
-    """How a new lead's history begins, not stored yet."""
+    """Return the first row of a new lead's status history, unsaved."""
     return build_status_change(lead, None, lead.status, actor)
 
 
+def build_status_change(lead: Lead, from_status: Status | None, to_status: Status, actor: Actor) -> LeadStatusChange:
+    """Return a row of the lead's status history, unsaved."""
+    return LeadStatusChange(
+        organization=lead.organization,
+        lead=lead,
+        from_status=from_status,
+        to_status=to_status,
+        **actor_columns(actor),
+    )
+
+
 def record_lead_created(lead: Lead, *, actor: Actor) -> None:
-    """Record that the lead is new."""
+    """Record the event `lead.created`."""
     record_event(CREATED, lead, actor=actor)
+
+
+# Changing a lead that the caller has locked.
 
 
 def merge_submission(
@@ -95,9 +115,10 @@ def merge_submission(
     last_name: str = "",
     setter: Membership | None = None,
 ) -> None:
-    """Take in what a submission or booking says: empty fields are filled, known ones kept (decision 14).
+    """Merge the values of an opt-in or a booking into the lead, in memory (docs/interface.md, L4 and L11).
 
-    The last source and the setter follow the newest word. Call it on a locked lead, then `keep`.
+    Names and phone fill empty fields only. The last source and the setter are overwritten.
+    The caller holds the row lock and stores the lead with `save_lead`.
     """
     lead.last_source = source
     lead.first_name = lead.first_name or first_name
@@ -109,61 +130,74 @@ def merge_submission(
 
 
 def set_next_touch_point(lead: Lead, appointment_at: datetime | None) -> None:
-    """Point the lead at its earliest upcoming appointment, or at none (decision 16).
+    """Set the touch point to the lead's next appointment, or clear it, in memory (docs/interface.md, L13).
 
-    What staff set stays while it is still to come and earlier. Call it on a locked lead, then `keep`.
+    The caller holds the row lock and stores the lead with `save_lead`.
     """
-    by_hand = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
-    if by_hand and (appointment_at is None or now() < by_hand < appointment_at):
+    set_by_staff = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
+    # A touch point set by staff stays if no appointment is upcoming, or if it comes before the appointment.
+    if set_by_staff and (appointment_at is None or now() < set_by_staff < appointment_at):
         return
-    wanted = (appointment_at, TouchPointType.APPOINTMENT.value if appointment_at else None)
-    if wanted == (lead.next_touch_point_at, lead.next_touch_point_type):
+    touch_point = (appointment_at, TouchPointType.APPOINTMENT.value if appointment_at else None)
+    # `updated_at` must not move if the touch point stays the same.
+    if touch_point == (lead.next_touch_point_at, lead.next_touch_point_type):
         return
-    lead.next_touch_point_at, lead.next_touch_point_type = wanted
+    lead.next_touch_point_at, lead.next_touch_point_type = touch_point
     lead.updated_at = now()
 
 
 def save_lead(lead: Lead) -> None:
-    """Store what `fill` and `point_at` have changed of a locked lead."""
+    """Store what `merge_submission` and `set_next_touch_point` have changed."""
     update_columns(lead, *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at")
 
 
-def set_status_automatically(lead: Lead, to: Status | None, *, actor: Actor) -> None:
-    """A step that nobody chose, never out of a paid status (decision 20); `keep` in any case."""
-    if to is None or lead.status.role in PAID_ROLES or not set_status(lead, to, actor=actor):
-        save_lead(lead)
+def set_status(lead: Lead, status: Status, *, actor: Actor) -> bool:
+    """Store a new status with its history row and the event `lead.status_changed`, and return True.
 
-
-def set_status(lead: Lead, to: Status, *, actor: Actor) -> bool:
-    """Put a locked lead into a status, with history and event; False, and nothing recorded, if it is there already.
-
-    What else has changed of the lead is stored with it: `keep`.
+    Stores the changes that `save_lead` would store in the same statement. If the lead has this status already, returns
+    False and stores nothing.
     """
-    before = lead.status
-    if before.pk == to.pk:
+    previous = lead.status
+    if previous.pk == status.pk:
         return False
-    lead.status = to
+    lead.status = status
     lead.updated_at = now()
     update_columns(lead, "status", *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at")
-    insert_all(build_status_change(lead, before, to, actor))
+    insert_all(build_status_change(lead, previous, status, actor))
     record_event(
         STATUS_CHANGED,
         lead,
         actor=actor,
-        previous={"status": {"id": before.pk, "name": before.name, "role": before.role}},
+        previous={"status": {"id": previous.pk, "name": previous.name, "role": previous.role}},
     )
     return True
 
 
-def build_status_change(lead: Lead, before: Status | None, to: Status, actor: Actor) -> LeadStatusChange:
-    """A line of the history, not stored yet."""
-    return LeadStatusChange(
-        organization=lead.organization, lead=lead, from_status=before, to_status=to, **actor_columns(actor)
-    )
+def set_status_automatically(lead: Lead, status: Status | None, *, actor: Actor) -> None:
+    """Set a status as the effect of a booking, rescheduling or cancellation, and store the lead in any case.
+
+    A lead with a paid status keeps it: only people move it. With None the status stays.
+    """
+    if status is None or lead.status.role in PAID_ROLES or not set_status(lead, status, actor=actor):
+        save_lead(lead)
+
+
+def save_fields(lead: Lead, values: dict[str, Any]) -> None:
+    """Store these fields of the lead."""
+    for name, value in values.items():
+        setattr(lead, name, value)
+    lead.updated_at = now()
+    lead.save(update_fields=[*values, "updated_at"])
+
+
+# Services with a transaction of their own.
 
 
 def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUID, status_id: uuid.UUID) -> Lead | None:
-    """Move a lead by hand to any status of its board (interface 4.9, decision 18); None if there is no such lead."""
+    """Move a lead to any status of the lead board; return the lead, or None if there is none with this id.
+
+    Raises ValidationFailed if the status is unknown or not of the lead board. Locks the lead.
+    """
 
     def attempt() -> Lead | None:
         lead = LEAD_FOR_UPDATE.first(organization=organization.pk, id=lead_id)
@@ -176,39 +210,42 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUI
     return atomic_with_retry(attempt)
 
 
-def add_lead(*, organization: Organization, actor: Actor, email: str, **facts: Any) -> Lead:
-    """Add a lead by hand (staff); 400 if the e-mail has one already."""
+def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: Any) -> Lead:
+    """Add a lead for staff and return it. Raises ValidationFailed if a lead has this e-mail already."""
 
     def attempt() -> Lead:
-        known = dict(facts)
+        values = dict(fields)  # a copy for each attempt, because the status is taken out of it
         source = get_or_create_source(organization=organization, name="MANUAL")
-        status = (
-            known.pop("status", None)
-            or default_statuses(organization, (Board.LEAD, Role.NEW_LEAD))[Board.LEAD, Role.NEW_LEAD]
-        )
+        status = values.pop("status", None)
+        if status is None:
+            new_lead_role = (Board.LEAD, Role.NEW_LEAD)
+            status = default_statuses(organization, new_lead_role)[new_lead_role]
         lead, is_new = get_or_create_lead(
             build_lead(organization=organization, email=email, status=status, source=source)
         )
         if not is_new:
             raise ValidationFailed({"email": ["belongs to a lead already"]})
         insert_all(initial_status_change(lead, actor=actor))
-        save_fields(lead, known)
+        save_fields(lead, values)
         record_lead_created(lead, actor=actor)
         return lead
 
     return atomic_with_retry(attempt)
 
 
-def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: Any) -> Lead:
-    """Change what is known of a lead (staff): names, phone, setter, touch point, status, custom values, e-mail."""
+def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields: Any) -> Lead:
+    """Change fields of a lead for staff, the status among them, and return the lead.
+
+    Raises ValidationFailed if another lead has the new e-mail. Locks the lead.
+    """
 
     def attempt() -> Lead:
-        changes = dict(facts)
+        values = dict(fields)  # a copy for each attempt, because the status is taken out of it
         stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
-        status = changes.pop("status", stored.status)
-        if "email" in changes:
-            require_free_email(stored, changes["email"])
-        save_fields(stored, changes)
+        status = values.pop("status", stored.status)
+        if "email" in values:
+            require_free_email(stored, values["email"])
+        save_fields(stored, values)
         set_status(stored, status, actor=actor)
         return stored
 
@@ -216,22 +253,14 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **facts: 
 
 
 def require_free_email(lead: Lead, email: str) -> None:
-    """400 if another lead has it."""
+    """Raise ValidationFailed if another lead of the organization has this e-mail."""
     if Lead.objects.of(lead.organization).with_email(lead.organization_id, email).exclude(pk=lead.pk).exists():
         raise ValidationFailed({"email": ["belongs to another lead"]})
 
 
-def save_fields(lead: Lead, facts: dict[str, Any]) -> None:
-    """Write the facts on a locked lead."""
-    for name, value in facts.items():
-        setattr(lead, name, value)
-    lead.updated_at = now()
-    lead.save(update_fields=[*facts, "updated_at"])
-
-
 @transaction.atomic
 def save_custom_field(*, organization: Organization, field: CustomField) -> CustomField:
-    """Store a new or changed custom field (staff)."""
+    """Store a new or changed custom field and return it."""
     field.organization = organization
     field.save()
     return field
@@ -239,5 +268,5 @@ def save_custom_field(*, organization: Organization, field: CustomField) -> Cust
 
 @transaction.atomic
 def delete_custom_field(*, organization: Organization, field: CustomField) -> None:
-    """Delete a custom field; the values under it are shown nowhere any more."""
+    """Delete a custom field. Its values stay in the rows, but nothing shows them."""
     CustomField.objects.of(organization).filter(pk=field.pk).delete()

@@ -1,4 +1,4 @@
-"""Addresses of leads."""
+"""URLs of the lead endpoints."""
 
 from django.urls import path
 

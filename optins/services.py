@@ -114,7 +114,7 @@ def resolve_lead(
     source = there.lead_source or get_or_create_source(organization=organization, name=source_name)
     fresh = build_lead(organization=organization, email=email, status=there.status, source=source)
     merge_submission(fresh, source=source, **facts)
-    lead, is_new = get_or_create_lead(fresh, is_known=there.lead_id is not None)
+    lead, is_new = get_or_create_lead(fresh, probably_exists=there.lead_id is not None)
     if not is_new:
         merge_submission(lead, source=source, **facts)
         save_lead(lead)

@@ -152,7 +152,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
             obj.refresh_from_db()
             return
         call: dict[str, Any] = {"organization": obj.organization, "actor": actor, "appointment": obj}
-        changed, facts = form.changed_data, form.facts()
+        changed, facts = form.changed_data, form.changed_values()
         if facts:
             edit_appointment(**call, **facts)
         if "schedule_time" in changed:

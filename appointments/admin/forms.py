@@ -57,7 +57,7 @@ class BookingForm(TenantForm):
         """One that can be read, or none."""
         text = str(self.cleaned_data["lead_phone"])
         if text and parse_phone(text, self.organization.default_country) is None:
-            raise forms.ValidationError("This is no phone number.")
+            raise forms.ValidationError("Enter a valid phone number.")
         return text
 
     def clean(self) -> dict[str, Any]:
@@ -108,10 +108,10 @@ class AppointmentForm(CustomValuesForm):
             outcome.queryset = outcome.queryset.filter(type__in=[Board.APPOINTMENT, BoardScope.BOTH])
             outcome.required = self.instance.outcome_id is not None
 
-    def facts(self) -> dict[str, Any]:
+    def changed_values(self) -> dict[str, Any]:
         """What was changed, as the service takes it; time and outcome have their own."""
         found = {name: self.cleaned_data[name] for name in APPOINTMENT_FIELDS if name in self.changed_data}
-        return found | ({"custom_values": self.custom_values()} if self.has_new_values() else {})
+        return found | ({"custom_values": self.custom_values()} if self.has_changed_custom_values() else {})
 
 
 class CancellationForm(ConfirmationForm):

@@ -200,7 +200,7 @@ def resolve_lead(
         fresh = build_lead(organization=organization, email=email, status=there.lead_status, source=source, **names)
         merge_submission(fresh, source=source, phone=phone)
         set_next_touch_point(fresh, call_at if call_at > now() else None)
-        lead, is_new = get_or_create_lead(fresh, is_known=there.lead_id is not None)
+        lead, is_new = get_or_create_lead(fresh, probably_exists=there.lead_id is not None)
     if not is_new:
         merge_submission(lead, source=source, phone=phone)
     return lead, is_new

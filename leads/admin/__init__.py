@@ -1,4 +1,4 @@
-"""Leads, their sources and custom fields in the admin."""
+"""Admin pages of leads, sources and custom fields."""
 
 from leads.admin import leads
 

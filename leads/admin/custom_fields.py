@@ -1,6 +1,6 @@
-"""Custom field values as form fields: text, number, yes or no, date, choice (decision 27).
+"""Custom field values in the admin's forms (docs/interface.md, L14).
 
-They are kept in `custom_values`, by the custom field's id: a JSON string, number, boolean, or "YYYY-MM-DD".
+`custom_values` is a JSON object of values by custom field id: a string, a number, a boolean, or a "YYYY-MM-DD" date.
 """
 
 from datetime import date
@@ -15,13 +15,18 @@ from leads.models import CustomField
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.models import Organization
 
-MAX_EXACT_INTEGER = 2**53
+JsonValue = str | float | bool | None
+FieldValue = JsonValue | date
+# Each group is a title and a dict of options, as in Django's `fieldsets`.
+Fieldsets = list[tuple[str | None, dict[str, Any]]]
+
+MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
 
 
-def build_form_field(custom: CustomField, value: Any) -> forms.Field:
-    """The form's field for a custom one; a choice keeps a value that is no option any more."""
-    common: dict[str, Any] = {"label": custom.label, "required": False}
-    match custom.type:
+def build_form_field(field: CustomField, value: JsonValue) -> forms.Field:
+    """Return the form field for a custom field whose stored value is `value`."""
+    common: dict[str, Any] = {"label": field.label, "required": False}
+    match field.type:
         case CustomField.Type.NUMBER:
             return forms.FloatField(**common, widget=widgets.UnfoldAdminDecimalFieldWidget)
         case CustomField.Type.BOOLEAN:
@@ -29,7 +34,8 @@ def build_form_field(custom: CustomField, value: Any) -> forms.Field:
         case CustomField.Type.DATE:
             return forms.DateField(**common, widget=widgets.UnfoldAdminSingleDateWidget)
         case CustomField.Type.SELECT:
-            options = dict.fromkeys([*custom.options, *([value] if isinstance(value, str) else [])])
+            # A stored value stays selectable after its option was removed; otherwise the form could not be saved.
+            options = dict.fromkeys([*field.options, *([value] if isinstance(value, str) else [])])
             return forms.ChoiceField(
                 **common,
                 choices=[("", "–"), *((option, option) for option in options)],
@@ -38,8 +44,8 @@ def build_form_field(custom: CustomField, value: Any) -> forms.Field:
     return forms.CharField(**common, max_length=10_000, widget=widgets.UnfoldAdminTextInputWidget)
 
 
-def to_json(value: Any) -> Any:
-    """What is stored: whole numbers without a fraction, dates as text."""
+def to_json(value: FieldValue) -> JsonValue:
+    """Return the form's value as it is stored: a date as text, an integral number without a fraction."""
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_EXACT_INTEGER:
@@ -47,71 +53,72 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def form_field_name(pk: UUID) -> str:
-    """The form field's name."""
-    return f"custom_{pk.hex}"
+def form_field_name(field_id: UUID) -> str:
+    """Return the name that a custom field has in the form."""
+    return f"custom_{field_id.hex}"
 
 
 class CustomValuesForm(OptimisticLockForm):
-    """Base of the forms of what has custom fields."""
+    """Base form for models with `custom_values`. `CustomFieldsAdmin.get_form` adds the form fields."""
 
     custom_fields: ClassVar[list[CustomField]] = []
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for custom in self.custom_fields:
-            self.initial[form_field_name(custom.pk)] = self.instance.custom_values.get(str(custom.pk))
+        for field in self.custom_fields:
+            self.initial[form_field_name(field.pk)] = self.instance.custom_values.get(str(field.pk))
 
-    def custom_values(self) -> dict[str, Any]:
-        """All values, with those of this form; an emptied one is gone."""
+    def custom_values(self) -> dict[str, JsonValue]:
+        """Return all values to store: the stored ones, changed by this form, without the emptied ones."""
+        # Values of fields that this form does not show are kept.
         values = dict(self.instance.custom_values)
-        for custom in self.custom_fields:
-            if form_field_name(custom.pk) in self.cleaned_data:
-                values[str(custom.pk)] = to_json(self.cleaned_data[form_field_name(custom.pk)])
-        return {pk: value for pk, value in values.items() if value not in (None, "")}
+        for field in self.custom_fields:
+            if form_field_name(field.pk) in self.cleaned_data:
+                values[str(field.pk)] = to_json(self.cleaned_data[form_field_name(field.pk)])
+        return {field_id: value for field_id, value in values.items() if value not in (None, "")}
 
-    def has_new_values(self) -> bool:
-        """Whether any was changed."""
+    def has_changed_custom_values(self) -> bool:
+        """Return whether the user changed a custom field."""
         return any(name.startswith("custom_") for name in self.changed_data)
 
 
 class CustomFieldsAdmin(TenantAdmin):
-    """Base of the pages of what has custom fields: they stand in a group of their own."""
+    """Base admin for models with `custom_values`. The custom fields form the last group of the page."""
 
     form = CustomValuesForm
     entity: ClassVar[CustomField.Entity]
 
     def custom_fields(self, request: HttpRequest, obj: Any) -> list[CustomField]:
-        """The organization's custom fields, for who may write."""
+        """Return the organization's custom fields, or none for users who may only view the page."""
         organization: Organization | None = obj.organization if obj else self.chosen_organization(request)
         may_write = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         if organization is None or not may_write:
             return []
-        known = vars(request).setdefault("custom_fields", {})
-        if organization.pk not in known:
-            known[organization.pk] = list(
+        # Django asks for the form several times per request, so the fields are read once and kept on the request.
+        cache: dict[UUID, list[CustomField]] = vars(request).setdefault("custom_fields", {})
+        if organization.pk not in cache:
+            cache[organization.pk] = list(
                 CustomField.objects.of(organization).filter(entity=self.entity).order_by("position", "key")
             )
-        found: list[CustomField] = known[organization.pk]
-        return found
+        return cache[organization.pk]
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The groups of fields, and that of the custom ones last."""
-        groups = list(super().get_fieldsets(request, obj))
-        names = [form_field_name(custom.pk) for custom in self.custom_fields(request, obj)]
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Fieldsets:
+        """Return the page's groups of fields, with the custom fields as the last one."""
+        groups: Fieldsets = list(super().get_fieldsets(request, obj))
+        names = [form_field_name(field.pk) for field in self.custom_fields(request, obj)]
         return [*groups, ("Custom fields", {"fields": names})] if names else groups
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form's class with the custom fields in it."""
-        customs = self.custom_fields(request, obj)
+        """Return the form class, extended by one form field per custom field."""
+        fields = self.custom_fields(request, obj)
         values = obj.custom_values if obj else {}
-        declared = {
-            form_field_name(custom.pk): build_form_field(custom, values.get(str(custom.pk))) for custom in customs
+        form_fields = {
+            form_field_name(field.pk): build_form_field(field, values.get(str(field.pk))) for field in fields
         }
         base = self.form_class(obj)
-        kwargs["form"] = type(base.__name__, (base,), {"custom_fields": customs, **declared})
+        kwargs["form"] = type(base.__name__, (base,), {"custom_fields": fields, **form_fields})
         return super().get_form(request, obj, change=change, **kwargs)
 
-    def form_class(self, obj: Any) -> Any:
-        """The form that the custom fields are added to."""
+    def form_class(self, obj: Any) -> type[forms.ModelForm]:
+        """Return the form class that the custom fields are added to."""
         return self.form

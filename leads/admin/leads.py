@@ -1,4 +1,4 @@
-"""Leads, their sources and custom fields in the admin."""
+"""Admin pages of leads, sources and custom fields. All writes go through `leads.services`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
+from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm, Fieldsets
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
@@ -24,7 +24,7 @@ LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_tou
 
 
 class LeadForm(CustomValuesForm):
-    """A lead by hand."""
+    """The form for adding and changing a lead."""
 
     constraint_messages = {"one_lead_per_email": ("email", "This e-mail belongs to another lead.")}
 
@@ -34,7 +34,7 @@ class LeadForm(CustomValuesForm):
         empty_value=None,
         max_length=40,
         widget=UnfoldAdminTextInputWidget,
-        help_text="A number without + is read in the organization's country.",
+        help_text="Without a country code (+), the number is read as one of the organization's country.",
     )
 
     class Meta:
@@ -47,44 +47,44 @@ class LeadForm(CustomValuesForm):
             status: Any = self.fields["status"]
             status.queryset = status.queryset.filter(type__in=[Board.LEAD, BoardScope.BOTH])
             status.required = not self.instance._state.adding
-            status.help_text = "" if status.required else "Empty: the default for new leads."
+            status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 
     def clean_email(self) -> str:
-        """Without spaces around it."""
+        """Strip spaces."""
         return str(self.cleaned_data["email"]).strip()
 
     def clean_phone_e164(self) -> str | None:
-        """As E.164, or an error."""
+        """Return the number as E.164, and set the country on the instance."""
         text = self.cleaned_data["phone_e164"]
         phone = parse_phone(text, self.organization.default_country) if text else None
         if text and phone is None:
-            raise forms.ValidationError("This is no phone number.")
+            raise forms.ValidationError("Enter a valid phone number.")
         self.instance.phone_country = phone.country if phone else None
         return phone.e164 if phone else None
 
     def clean_next_touch_point_type(self) -> str | None:
-        """Null when empty, as the interface shows it."""
+        """Return None instead of an empty string, because the API shows null."""
         return self.cleaned_data["next_touch_point_type"] or None
 
-    def facts(self) -> dict[str, Any]:
-        """What was changed, as the services take it."""
-        found = {name: self.cleaned_data[name] for name in LEAD_FIELDS if name in self.changed_data}
+    def changed_values(self) -> dict[str, Any]:
+        """Return the changed fields as keyword arguments for the services."""
+        values = {name: self.cleaned_data[name] for name in LEAD_FIELDS if name in self.changed_data}
         if "phone_e164" in self.changed_data:
-            found |= {"phone_e164": self.cleaned_data["phone_e164"], "phone_country": self.instance.phone_country}
-        if self.has_new_values():
-            found["custom_values"] = self.custom_values()
-        return found
+            values |= {"phone_e164": self.cleaned_data["phone_e164"], "phone_country": self.instance.phone_country}
+        if self.has_changed_custom_values():
+            values["custom_values"] = self.custom_values()
+        return values
 
 
 class StatusChangeInline(HistoryInline):
-    """How the lead moved."""
+    """The lead's status history."""
 
     model = LeadStatusChange
 
 
 @admin.register(Lead)
 class LeadAdmin(CustomFieldsAdmin):
-    """Leads."""
+    """Leads. The apps that come later add their rows to `inlines`."""
 
     area = Area.WORK
     entity = CustomField.Entity.LEAD
@@ -109,7 +109,7 @@ class LeadAdmin(CustomFieldsAdmin):
         ("created_at", RangeDateFilter),
     )
     search_fields = ("email", "first_name", "last_name", "phone_e164")
-    search_help_text = "Name, e-mail or phone"
+    search_help_text = "Search by name, e-mail or phone"
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
     inlines: tuple[type[ReadOnlyInline], ...] = (StatusChangeInline,)
     fieldsets = (
@@ -117,48 +117,47 @@ class LeadAdmin(CustomFieldsAdmin):
         ("Pipeline", {"fields": [("status", "setter"), ("next_touch_point_type", "next_touch_point_at")]}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Lead | None = None) -> Any:
-        """A stored lead has an origin."""
+    def get_fieldsets(self, request: HttpRequest, obj: Lead | None = None) -> Fieldsets:
+        """Add the group "Origin", which a new lead does not have yet."""
         groups = super().get_fieldsets(request, obj)
-        return (
-            [*groups, ("Origin", {"fields": [("first_source", "last_source"), ("created_at", "updated_at")]})]
-            if obj
-            else groups
-        )
+        if obj is None:
+            return groups
+        return [*groups, ("Origin", {"fields": [("first_source", "last_source"), ("created_at", "updated_at")]})]
 
     @staticmethod
     def choice_label(lead: Lead) -> str:
-        """In autocompletion, two leads of one name differ by e-mail."""
+        """Return the label in autocompletion, with the e-mail to tell leads of the same name apart."""
         return f"{lead} ({lead.email})" if str(lead) != lead.email else lead.email
 
     @admin.display(description="Lead", ordering="first_name")
     def name(self, lead: Lead) -> str:
-        """The name, or the e-mail."""
+        """Return the lead's name, or the e-mail without one."""
         return str(lead)
 
     @admin.display(description="Status", ordering="status__name")
     def status_label(self, lead: Lead) -> SafeString | str:
-        """In the status's colors."""
+        """Return the status as a colored label."""
         return status_label(lead.status)
 
-    def get_inlines(self, request: HttpRequest, obj: Lead | None) -> Any:
-        """A new lead has no history."""
+    def get_inlines(self, request: HttpRequest, obj: Lead | None) -> tuple[type[ReadOnlyInline], ...]:
+        """Return no inlines for a new lead, which has no history yet."""
         return self.inlines if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Lead, form: Any, change: bool) -> None:
-        """Through the services, with history and events."""
+        """Add or edit the lead with the service."""
         actor = staff_actor(current_user(request))
-        facts = {name: value for name, value in form.facts().items() if change or value is not None}
-        if change and facts:
-            edit_lead(organization=obj.organization, actor=actor, lead=obj, **facts)
-        if change:
+        if not change:
+            values = {name: value for name, value in form.changed_values().items() if value is not None}
+            obj.pk = add_lead(organization=form.organization, actor=actor, **values).pk
             return
-        obj.pk = add_lead(organization=form.organization, actor=actor, **facts).pk
+        # Saving without a change must not move `updated_at`.
+        if values := form.changed_values():
+            edit_lead(organization=obj.organization, actor=actor, lead=obj, **values)
 
 
 @admin.register(Source)
 class SourceAdmin(TenantAdmin):
-    """Where leads come from: made on first use, and only shown."""
+    """Sources, read-only: they are created on first use."""
 
     area = Area.RECORDS
     can_add = can_change = False
@@ -168,43 +167,44 @@ class SourceAdmin(TenantAdmin):
 
 
 class CustomFieldForm(TenantForm):
-    """A custom field; what is stored under it can't change its kind."""
+    """The form for adding and changing a custom field."""
 
     constraint_messages = {"one_custom_field_per_key": ("key", "Another custom field has this key.")}
 
     options = forms.CharField(
-        required=False, widget=UnfoldAdminTextareaWidget, help_text="For a choice: one option a line."
+        required=False, widget=UnfoldAdminTextareaWidget, help_text="Only for the type Choice: one option per line."
     )
 
     class Meta:
         model = CustomField
         fields = ()
+        help_texts = {"key": "The name that integrations use.", "label": "The name that people see."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["options"] = "\n".join(self.instance.options)
 
     def clean_options(self) -> list[str]:
-        """The lines, each once."""
-        lines = [line.strip() for line in self.cleaned_data["options"].splitlines()]
-        if any(len(line) > 255 for line in lines):
+        """Return the lines without duplicates, in their order."""
+        options = [line.strip() for line in self.cleaned_data["options"].splitlines()]
+        if any(len(option) > 255 for option in options):
             raise forms.ValidationError("An option can have at most 255 characters.")
-        return list(dict.fromkeys(filter(None, lines)))
+        return list(dict.fromkeys(filter(None, options)))
 
     def clean(self) -> dict[str, Any]:
-        """A choice has options, anything else has none."""
+        """Require options for a choice field, and refuse them for the other types."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         is_choice = cleaned.get("type", self.instance.type) == CustomField.Type.SELECT
         if is_choice and not cleaned.get("options") and "options" not in self.errors:
-            self.add_error("options", "A choice needs options.")
+            self.add_error("options", "Enter at least one option.")
         if not is_choice and cleaned.get("options"):
-            self.add_error("options", "Only a choice has options.")
+            self.add_error("options", "Only a choice field can have options.")
         return cleaned
 
 
 @admin.register(CustomField)
 class CustomFieldAdmin(TenantAdmin):
-    """Columns that the organization adds."""
+    """Custom fields of leads and appointments."""
 
     area = Area.SETUP
     can_delete = True
@@ -214,14 +214,14 @@ class CustomFieldAdmin(TenantAdmin):
     search_fields = ("label", "key")
     fields = (("entity", "type"), "label", "key", "options", "position")
 
-    def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> Any:
-        """What integrations and stored values rely on stays."""
+    def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> tuple[str, ...]:
+        """Return the fields that can't be changed: stored values and integrations depend on them."""
         return ("entity", "type", "key") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: CustomField, form: Any, change: bool) -> None:
-        """Through the service."""
+        """Save the custom field with the service."""
         save_custom_field(organization=form.organization, field=obj)
 
     def delete_model(self, request: HttpRequest, obj: CustomField) -> None:
-        """Through the service."""
+        """Delete the custom field with the service."""
         delete_custom_field(organization=obj.organization, field=obj)

@@ -196,8 +196,8 @@ def test_a_custom_field_is_made_and_its_kind_stays(owner: Client, organization: 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"type": "SELECT"}, "A choice needs options."),
-        ({"options": "Gold"}, "Only a choice has options."),
+        ({"type": "SELECT"}, "Enter at least one option."),
+        ({"options": "Gold"}, "Only a choice field can have options."),
         ({"key": "taken"}, "Another custom field has this key."),
     ],
 )
