@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line."""
+"""Django's command-line utility."""
 
 import os
 import sys
@@ -11,5 +11,6 @@ if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
     try:
         execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as wrong:
-        sys.exit(f"The settings are not right: {wrong}")
+    # The sentence names the variable; a traceback would bury it.
+    except ImproperlyConfigured as error:
+        sys.exit(f"Invalid settings: {error}")

@@ -1,22 +1,23 @@
-"""The project's own Django apps: its commands, templates and admin site."""
+"""The project's own Django apps: one for its commands and templates, one for its admin site."""
 
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
 
 
 class PipelineBackendConfig(AppConfig):
-    """Lets Django find the management commands, and imports what registers itself."""
+    """Lets Django find the management commands, and imports modules that register something."""
 
     name = "pipeline_backend"
 
     def ready(self) -> None:
-        """Import modules that Celery, drf-spectacular and the admin know only once they are imported."""
-        from pipeline_backend import celery  # noqa: F401, PLC0415  # apps must be ready first
+        """Import the Celery app, an admin page and the OpenAPI extensions; each registers itself."""
+        # Imported here because all three need the app registry to be ready.
+        from pipeline_backend import celery  # noqa: F401, PLC0415
         from pipeline_backend.admin import organizations  # noqa: F401, PLC0415
         from pipeline_backend.api import openapi  # noqa: F401, PLC0415
 
 
 class AdminSiteConfig(AdminConfig):
-    """Replaces Django's admin site by ours."""
+    """Replaces Django's admin site with ours."""
 
     default_site = "pipeline_backend.admin.site.PipelineAdminSite"

@@ -1,6 +1,6 @@
-"""Every setting, read from the environment; a wrong value stops the start by name.
+"""All settings. They are read from environment variables; an invalid value stops the start and names its variable.
 
-The README's table lists the variables. Nothing here has a secret as its default.
+README.md lists the variables. No secret has a default.
 """
 
 import ipaddress
@@ -20,49 +20,47 @@ ROOT = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
 
-def flag(name: str, *, default: bool) -> bool:
-    """A yes or no; anything else stops the start (environ alone reads "banana" as no)."""
+def read_bool(name: str, *, default: bool) -> bool:
+    """Return a boolean variable."""
     value = env.str(name, default=str(default)).strip().lower()
     if value in {"1", "true", "yes", "on"}:
         return True
     if value in {"0", "false", "no", "off"}:
         return False
+    # django-environ's own bool() would silently read a typo such as "ture" as False.
     raise ImproperlyConfigured(f"{name} must be true or false")
 
 
-def number(name: str, *, default: int, least: int = 1) -> int:
-    """A whole number of at least `least`."""
+def read_int(name: str, *, default: int, min_value: int = 1) -> int:
+    """Return an integer variable of at least `min_value`."""
     value = env.str(name, default=str(default)).strip()
-    if not value.isdecimal() or int(value) < least:
-        raise ImproperlyConfigured(f"{name} must be a whole number, at least {least}")
+    if not value.isdecimal() or int(value) < min_value:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least {min_value}")
     return int(value)
 
 
-def web_address(name: str, *, default: str) -> str:
-    """An http(s) address without its last slash."""
+def read_url(name: str, *, default: str) -> str:
+    """Return an http(s) URL without its trailing slash."""
     value = env.str(name, default=default).rstrip("/")
     if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc:
-        raise ImproperlyConfigured(f"{name} must be an http or https address")
+        raise ImproperlyConfigured(f"{name} must be an http or https URL")
     return value
 
 
-def networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Networks in CIDR form, comma-separated."""
+def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Return a comma-separated list of networks in CIDR notation."""
     try:
         return [ipaddress.ip_network(text.strip()) for text in env.list(name, default=[])]
     except ValueError:
-        raise ImproperlyConfigured(f"{name} must be networks such as 10.1.0.0/16, comma-separated") from None
+        raise ImproperlyConfigured(
+            f"{name} must be a comma-separated list of networks, such as 10.1.0.0/16,10.2.0.0/16"
+        ) from None
 
 
-def version() -> str:
-    """The newest version in the changelog."""
-    match = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    return match[1] if match else "0.0.0"
-
-
-def encryption_keys() -> list[str]:
-    """Fernet keys, the one that encrypts first; needed everywhere, so that no secret is ever stored plain."""
+def read_encryption_keys() -> list[str]:
+    """Return the Fernet keys for encrypted columns; the first one encrypts, all of them decrypt."""
     keys = env.list("FIELD_ENCRYPTION_KEYS", default=[])
+    # Required in every installation: if the key were optional, some would store secrets in plain text.
     if not keys:
         raise ImproperlyConfigured(
             "FIELD_ENCRYPTION_KEYS must hold at least one Fernet key (comma-separated, newest first)"
@@ -72,20 +70,27 @@ def encryption_keys() -> list[str]:
             Fernet(key)
         except ValueError:
             raise ImproperlyConfigured(
-                "FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, url-safe base64)"
+                "FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, URL-safe base64)"
             ) from None
     return keys
 
 
-# --- who we are -------------------------------------------------------------------------------------------------------
-SECRET_KEY = env.str("SECRET_KEY")
-DEBUG = False
-LOCAL_RUN = flag("LOCAL_RUN", default=False)
-BASE_URL = web_address("BASE_URL", default="http://127.0.0.1:8000")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
-FIELD_ENCRYPTION_KEYS = encryption_keys()
+def latest_version() -> str:
+    """Return the newest version in the changelog."""
+    # The changelog is the only place that has the version at run time: the image contains the source, not a package.
+    match = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    return match[1] if match else "0.0.0"
 
-# --- apps -------------------------------------------------------------------------------------------------------------
+
+# --- Instance ---------------------------------------------------------------------------------------------------------
+SECRET_KEY = env.str("SECRET_KEY")
+DEBUG = False  # not configurable: debug pages would show settings and data to clients
+LOCAL_RUN = read_bool("LOCAL_RUN", default=False)
+BASE_URL = read_url("BASE_URL", default="http://127.0.0.1:8000")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
+FIELD_ENCRYPTION_KEYS = read_encryption_keys()
+
+# --- Applications and middleware --------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "pipeline_backend.apps.PipelineBackendConfig",
     "organizations",
@@ -95,14 +100,14 @@ INSTALLED_APPS = [
     "leads",
     "optins",
     "appointments",
-    "unfold.apps.BasicAppConfig",  # its default one would replace our admin site
+    "unfold.apps.BasicAppConfig",  # Unfold's default config would replace our admin site
     "unfold.contrib.filters",
     "pipeline_backend.apps.AdminSiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
+    "whitenoise.runserver_nostatic",  # must precede staticfiles, whose `runserver` it overrides
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "rest_framework",
@@ -110,6 +115,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
 ]
+# The first two also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
 MIDDLEWARE = [
     "pipeline_backend.api.request_id.RequestIdMiddleware",
     "pipeline_backend.web.security_headers.SecurityHeadersMiddleware",
@@ -127,7 +133,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "pipeline_backend.urls"
 WSGI_APPLICATION = "pipeline_backend.wsgi.application"
-APPEND_SLASH = False
+APPEND_SLASH = False  # a redirect would turn an API client's POST into a GET
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -143,7 +149,7 @@ TEMPLATES = [
     },
 ]
 
-# --- the admin's looks ------------------------------------------------------------------------------------------------
+# --- Admin ------------------------------------------------------------------------------------------------------------
 UNFOLD = {
     "SITE_TITLE": "Pipeline Backend",
     "SITE_HEADER": "Pipeline Backend",
@@ -160,25 +166,29 @@ UNFOLD = {
 }
 FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
 
-# --- database ---------------------------------------------------------------------------------------------------------
+# --- Database ---------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}
 DATABASES["default"] |= {
-    "CONN_MAX_AGE": number("DATABASE_CONNECTION_SECONDS", default=300, least=0),
+    "CONN_MAX_AGE": read_int("DATABASE_CONNECTION_SECONDS", default=300, min_value=0),
     "CONN_HEALTH_CHECKS": True,
     "OPTIONS": {
         **DATABASES["default"].get("OPTIONS", {}),
         "connect_timeout": 3,
-        # Planning a list costs more than running it: statements are prepared once a connection has seen them five times.
+        # Planning a list query takes longer than running it, so a connection prepares a statement after five uses.
         "server_side_binding": True,
         "prepare_threshold": 5,
-        # A statement or a lock that waits longer than a client would is given up, and answered with 503.
-        # Indexes are in memory or on an SSD: at PostgreSQL's 4, for discs that turn, it reads small tables whole for each row of a page.
-        "options": "-c statement_timeout=30000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=60000 -c random_page_cost=1.1",
+        # Statements and locks time out sooner than clients do; the client gets 503 and can retry.
+        # random_page_cost: indexes are in memory or on an SSD. With PostgreSQL's default of 4, meant for hard disks, it
+        # scans whole small tables for each row of a page.
+        "options": (
+            "-c statement_timeout=30000 -c lock_timeout=10000 "
+            "-c idle_in_transaction_session_timeout=60000 -c random_page_cost=1.1"
+        ),
     },
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Redis: the broker, and the counters of the rate limits -------------------------------------------------------------
+# --- Redis: Celery's broker, and the rate limits' counters ------------------------------------------------------------
 REDIS_URL = env.str("REDIS_URL")
 REDIS_SOCKET_SECONDS = 0.5
 CACHES = {
@@ -186,7 +196,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "pb",
-        # No retries: whoever asks has something better to do than to wait.
+        # No retries: callers have a fallback, which is better than waiting.
         "OPTIONS": {
             "socket_timeout": REDIS_SOCKET_SECONDS,
             "socket_connect_timeout": REDIS_SOCKET_SECONDS,
@@ -200,11 +210,12 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     },
 }
-# django-ratelimit does not list Django's own RedisCache; `api/ratelimits.py` says what makes it sound here.
+# django-ratelimit's system checks accept only caches on a fixed list, which ours is not on; `api/rate_limits.py`
+# explains why it is safe to use.
 RATELIMIT_USE_CACHE = "ratelimits"
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
-# --- people -----------------------------------------------------------------------------------------------------------
+# --- Users, sessions, transport security ------------------------------------------------------------------------------
 AUTH_USER_MODEL = "organizations.User"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -221,17 +232,17 @@ HTTPS = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SECURE_HSTS_SECONDS = number("HSTS_SECONDS", default=31_536_000, least=0) if HTTPS else 0
+SECURE_HSTS_SECONDS = read_int("HSTS_SECONDS", default=31_536_000, min_value=0) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # asked from inside, where there is no TLS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if flag("BEHIND_PROXY", default=False) else None
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes connect directly, without TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if read_bool("BEHIND_PROXY", default=False) else None
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 DEFAULT_EXCEPTION_REPORTER_FILTER = "pipeline_backend.web.error_handlers.ScrubbedReporterFilter"
 
-# --- the interface ----------------------------------------------------------------------------------------------------
+# --- API --------------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["organizations.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["organizations.authentication.HasScope"],
@@ -245,39 +256,40 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pipeline Backend",
     "DESCRIPTION": (ROOT / "pipeline_backend" / "api" / "introduction.md").read_text(),
-    "VERSION": version(),
+    "VERSION": latest_version(),
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
-    "COMPONENT_SPLIT_PATCH": False,  # what a PATCH must bring, it must bring
+    "COMPONENT_SPLIT_PATCH": False,  # a PATCH has required fields, too
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
     "POSTPROCESSING_HOOKS": ["pipeline_backend.api.openapi.add_headers"],
 }
-RATE_LIMIT_PER_MINUTE = number("RATE_LIMIT_PER_MINUTE", default=600)
-FAILED_KEYS_PER_MINUTE = number("FAILED_KEYS_PER_MINUTE", default=60)
+RATE_LIMIT_PER_MINUTE = read_int("RATE_LIMIT_PER_MINUTE", default=600)
+FAILED_KEYS_PER_MINUTE = read_int("FAILED_KEYS_PER_MINUTE", default=60)
 BODY_LIMIT = 1024 * 1024
-BODY_SECONDS = number("BODY_SECONDS", default=20)
-WEB_THREADS = number("WEB_THREADS", default=4)  # of each web process
+BODY_SECONDS = read_int("BODY_SECONDS", default=20)
+WEB_THREADS = read_int("WEB_THREADS", default=4)  # per web process
 
-# --- deliveries -------------------------------------------------------------------------------------------------------
-WEBHOOKS_ALLOW_PRIVATE = flag("WEBHOOKS_ALLOW_PRIVATE", default=False)
-WEBHOOKS_ALLOWED_NETWORKS = networks("WEBHOOKS_ALLOWED_NETWORKS")
-WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and web_address("WEBHOOKS_PROXY", default="")
-KEEP_DELIVERIES_DAYS = number("KEEP_DELIVERIES_DAYS", default=90)
-DELIVERY_DEADLINE_SECONDS = number("DELIVERY_DEADLINE_SECONDS", default=15)
-DELIVERY_LEASE_SECONDS = number("DELIVERY_LEASE_SECONDS", default=60)
+# --- Webhook deliveries and other background work ---------------------------------------------------------------------
+WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
+WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
+WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", default="")
+KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90)
+DELIVERY_DEADLINE_SECONDS = read_int("DELIVERY_DEADLINE_SECONDS", default=15)
+DELIVERY_LEASE_SECONDS = read_int("DELIVERY_LEASE_SECONDS", default=60)
 if DELIVERY_LEASE_SECONDS < 2 * DELIVERY_DEADLINE_SECONDS:
+    # Otherwise a lease could expire while its delivery is still being sent, and a second worker would send it, too.
     raise ImproperlyConfigured("DELIVERY_LEASE_SECONDS must be at least twice DELIVERY_DEADLINE_SECONDS")
-HEALTH_BACKLOG_SECONDS = number("HEALTH_BACKLOG_SECONDS", default=300)
+HEALTH_BACKLOG_SECONDS = read_int("HEALTH_BACKLOG_SECONDS", default=300)
 
-# --- mail -------------------------------------------------------------------------------------------------------------
+# --- E-mail -----------------------------------------------------------------------------------------------------------
 vars().update(env.email_url("EMAIL_URL", default="smtp://127.0.0.1:25"))
-EMAIL_TIMEOUT = 10  # for each answer of the mail server
+EMAIL_TIMEOUT = 10  # seconds for each response of the mail server
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Pipeline Backend <pipeline@localhost>")
 
-# --- words, times, files ----------------------------------------------------------------------------------------------
+# --- Language, time zone, static files, logging -----------------------------------------------------------------------
 LANGUAGE_CODE = "en-us"
 USE_I18N = False
 USE_TZ = True
@@ -285,7 +297,7 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATICFILES_DIRS = [ROOT / "pipeline_backend" / package / "static" for package in ("admin", "local")]
 STATIC_ROOT = env.str("STATIC_ROOT", default="") or None
-# Without collected files (local run, tests) they are looked up when asked for, not all at the start.
+# Without collected files (local run, tests) WhiteNoise finds a file on request instead of scanning all at the start.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = STATIC_ROOT is None
 LOGGING = {
     "version": 1,
@@ -296,7 +308,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
-        "django.request": {"level": "ERROR"},  # what a client did wrong is told to the client
+        "django.request": {"level": "ERROR"},  # 4xx responses tell the client; logging them would only be noise
         "celery": {"level": "WARNING"},
         "celery.apps.worker": {"level": "INFO"},
     },

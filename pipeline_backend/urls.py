@@ -1,11 +1,9 @@
-"""The whole address map."""
-
-from typing import Any
+"""The root URL configuration."""
 
 from django.conf import settings
 from django.contrib import admin
 from django.templatetags.static import static
-from django.urls import include, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
 from pipeline_backend.api.viewsets import UnknownRouteView
@@ -14,7 +12,7 @@ from pipeline_backend.web.error_handlers import handler400, handler403, handler4
 from pipeline_backend.web.health import healthz, readyz
 from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 
-api: list[Any] = [
+api: list[URLPattern | URLResolver] = [
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", SwaggerView.as_view(), name="docs"),
     path("", include("appointments.urls")),
@@ -22,23 +20,27 @@ api: list[Any] = [
     path("", include("leads.urls")),
     path("", include("statuses.urls")),
     path("", include("webhooks.urls")),
+    # Must be last: every other path below /api/ answers 401 without a key and 404 as JSON with one.
     re_path("", UnknownRouteView.as_view(schema=None)),
 ]
 
-urlpatterns = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),
+    # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("favicon.ico", RedirectView.as_view(url=static("pipeline_backend/icon.svg"))),
 ]
 
+# Only `make run` sets this: the inbox shows received webhooks and sent e-mails to anyone who can reach the server.
 if settings.LOCAL_RUN:
     urlpatterns += [
         path("local/", inbox.show_inbox, name="local-inbox"),
         path("local/inbox", inbox.receive, name="local-inbox-receive"),
     ]
 
+# Django reads the handlers from this module.
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]

@@ -1,7 +1,6 @@
-"""The application, as WSGI has it; `rsgi.py` brings it the requests."""
+"""The WSGI application; the web server reaches it through `pipeline_backend.web.rsgi`."""
 
 import os
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import django
@@ -10,35 +9,30 @@ from django.utils.http import parse_header_parameters
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
-Application = Callable[[dict[str, Any], Any], Iterable[bytes]]
-
 
 class Request(WSGIRequest):
-    """A request that cannot fail before there is anyone to answer for it."""
+    """A request that can be created from any Content-Type header."""
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        """The media type, or none where its parameters make no sense.
+        """Set the media type and its parameters; both are empty if the header can't be parsed.
 
-        Django lets that error through to the server, and reads the query in the body's charset, whatever codec that names.
-        Django REST framework reads the header once more.
+        Two differences from Django: a parse error doesn't propagate (it would reach the server, past every error
+        handler), and the `charset` parameter is ignored (Django would decode the query string with it).
         """
         try:
             self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
         except ValueError:
+            # Django REST framework parses the header again, so it is emptied there as well.
             meta["CONTENT_TYPE"] = self.content_type = ""
             self.content_params = {}
 
 
 class Handler(WSGIHandler):
-    """Django's way from WSGI to the views."""
+    """Django's WSGI handler with our request class."""
 
     request_class = Request
 
 
-def build() -> Application:
-    """Django, with its settings read."""
-    django.setup(set_prefix=False)
-    return Handler()
-
-
-application = build()
+# As django.core.wsgi.get_wsgi_application() does, but with our handler.
+django.setup(set_prefix=False)
+application = Handler()

@@ -1,9 +1,11 @@
-"""The admin's first page: the next calls, and what needs somebody's attention."""
+"""The admin's first page: upcoming appointments, and alerts for what needs attention."""
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from django.contrib import admin
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -15,58 +17,74 @@ from statuses.admin import status_label
 from statuses.models import Role
 from webhooks.models import Delivery, Endpoint
 
-CALLS = 10
+M = TypeVar("M", bound=Model)
 
-# Model, condition, what to say of one and of several, and the list's filter that shows them.
-ALERTS: list[tuple[type[Any], dict[str, Any], str, str, str]] = [
-    (Endpoint, {"is_active": False}, "endpoint is disabled", "endpoints are disabled", "is_active__exact=0"),
-    (
+UPCOMING_APPOINTMENTS = 10
+
+
+@dataclass(frozen=True)
+class Alert:
+    """A condition that somebody should look into; `query` filters the model's list to the same rows."""
+
+    model: type[Model]
+    condition: dict[str, Any]
+    singular: str
+    plural: str
+    query: str
+
+
+ALERTS = [
+    Alert(Endpoint, {"is_active": False}, "endpoint is disabled", "endpoints are disabled", "is_active__exact=0"),
+    Alert(
         Delivery,
         {"state": State.DEAD},
-        "delivery has failed for good",
-        "deliveries have failed for good",
+        "delivery has failed permanently",
+        "deliveries have failed permanently",
         f"state__exact={State.DEAD}",
     ),
-    (
+    Alert(
         Notification,
         {"state": State.DEAD},
-        "notification was never sent",
-        "notifications were never sent",
+        "notification could not be sent",
+        "notifications could not be sent",
         f"state__exact={State.DEAD}",
     ),
 ]
 
 
-def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """What the page shows, of the person's organizations."""
+def dashboard(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
+    """Return the template context of the first page."""
     return {
         **context,
         "title": "Overview",
-        "calls": list(upcoming_appointments(request)),
-        "worries": list(alerts(request)),
+        "appointments": list(upcoming_appointments(request)),
+        "alerts": list(alerts(request)),
     }
 
 
-def upcoming_appointments(request: HttpRequest) -> Iterator[dict[str, Any]]:
-    """The calls that come next."""
-    rows = rows_of(request, Appointment).filter(schedule_time__gt=now()).exclude(outcome__role=Role.CANCELED)
-    for call in rows.select_related("event_type", "host__user").order_by("schedule_time", "id")[:CALLS]:
+def upcoming_appointments(request: HttpRequest) -> Iterator[dict[str, object]]:
+    """Yield the next appointments that the user may see, the earliest first."""
+    rows = visible_rows(request, Appointment).filter(schedule_time__gt=now()).exclude(outcome__role=Role.CANCELED)
+    rows = rows.select_related("event_type", "host__user").order_by("schedule_time", "id")
+    for appointment in rows[:UPCOMING_APPOINTMENTS]:
         yield {
-            "call": call,
-            "url": reverse("admin:appointments_appointment_change", args=[call.pk]),
-            "outcome": status_label(call.outcome),
+            "appointment": appointment,
+            "url": reverse("admin:appointments_appointment_change", args=[appointment.pk]),
+            "outcome": status_label(appointment.outcome),
         }
 
 
 def alerts(request: HttpRequest) -> Iterator[dict[str, str]]:
-    """What has stopped working, each with its list."""
-    for model, condition, one, several, query in ALERTS:
-        count = rows_of(request, model).filter(**condition).count()
+    """Yield a sentence for each alert that applies, with the URL of the list that shows its rows."""
+    for alert in ALERTS:
+        count = visible_rows(request, alert.model).filter(**alert.condition).count()
         if count:
-            address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-            yield {"sentence": f"{count} {one if count == 1 else several}", "url": f"{address}?{query}"}
+            text = f"{count} {alert.singular if count == 1 else alert.plural}"
+            url = reverse(f"admin:{alert.model._meta.app_label}_{alert.model._meta.model_name}_changelist")
+            yield {"text": text, "url": f"{url}?{alert.query}"}
 
 
-def rows_of(request: HttpRequest, model: type[Any]) -> Any:
-    """The rows that the model's own page would list for the person."""
+def visible_rows(request: HttpRequest, model: type[M]) -> QuerySet[M]:
+    """Return the rows that the model's own admin page lists for the user."""
+    # The page's query set applies roles and tenant; repeating those rules here would let the two drift apart.
     return admin.site.get_model_admin(model).get_queryset(request)

@@ -1,10 +1,11 @@
-"""Organizations in the admin: here, because opening one composes apps."""
+"""Organizations in the admin. The page is not in the `organizations` app because creating one composes several apps."""
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.contrib.auth import admin as auth_admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
@@ -18,29 +19,31 @@ from organizations.services import change_organization
 from pipeline_backend.egress.ssrf import BlockedAddress, validate_url
 from pipeline_backend.onboarding import create_organization
 
-# Roles say who may do what; Django's groups would say it a second time. (Importing its admin has registered them.)
+# Roles decide what a user may do, so Django's groups are not offered. Importing `auth_admin` has registered them.
 admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
 
 
 class OrganizationForm(ServiceForm):
-    """An organization."""
+    """The settings of an organization."""
 
     class Meta:
         model = Organization
         fields = ()
 
     def clean_default_country(self) -> str:
-        """A country that has phone numbers."""
+        """Return the country code in upper case; it must be one that has phone numbers."""
         country = str(self.cleaned_data["default_country"]).upper()
         if not is_country_code(country):
-            raise forms.ValidationError("This is no ISO country code, such as US.")
+            raise forms.ValidationError("Enter a two-letter ISO country code, such as US.")
         return country
 
 
-class OpeningForm(ServiceForm):
+class NewOrganizationForm(ServiceForm):
     """A new organization and its owner."""
 
-    owner_email = forms.EmailField(widget=UnfoldAdminEmailInputWidget, help_text="Who has an account already keeps it.")
+    owner_email = forms.EmailField(
+        widget=UnfoldAdminEmailInputWidget, help_text="If this person already has an account, it is kept."
+    )
 
     class Meta:
         model = Organization
@@ -48,100 +51,109 @@ class OpeningForm(ServiceForm):
 
 
 class SlackForm(ConfirmationForm):
-    """An incoming webhook of Slack; it is a secret, and never shown again."""
+    """The URL of a Slack incoming webhook."""
 
-    url = WebAddressField(label="Incoming webhook's URL", help_text="Empty: calls are not told to Slack.")
+    # Shown empty, also when a webhook is connected: its URL is a secret, because whoever has it can post.
+    url = WebAddressField(label="Incoming webhook URL", help_text="Leave empty to stop posting to Slack.")
 
     def clean_url(self) -> str:
-        """An address that may be reached from here."""
+        """Return the URL, or "" to disconnect; it must not point into a private network."""
         url = self.cleaned_data["url"] or ""
         try:
             if url:
                 validate_url(url)
         except BlockedAddress:
-            raise forms.ValidationError("This must be a public https address.") from None
+            raise forms.ValidationError("Enter a public https URL.") from None
         return url
 
 
 @admin.register(Organization)
 class OrganizationAdmin(ServiceAdmin):
-    """Tenants: opened by operators, looked after by their owners."""
+    """Organizations: operators create them, owners manage them."""
 
     form = OrganizationForm
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
     search_fields = ("name", "=id")
     actions_detail = ("connect_slack",)
-    facts = ("has_slack", "id", "created_at")
+    readonly = ("has_slack", "id", "created_at")
     fields = ("name", "default_country", "is_active", "rate_limit_per_minute", "has_slack", "id", "created_at")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
-        """The person's own."""
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
+        """Return the organizations that the user may see."""
         return organizations_with_role(request, PERMISSIONS[Area.ORGANIZATION].view)
 
     def has_view_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
-        """By role."""
+        """Return whether the user may see the organization, or any at all."""
         return has_role(request, PERMISSIONS[Area.ORGANIZATION].view, obj.pk if obj else None)
 
     def has_change_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
-        """By role."""
+        """Return whether the user may change the organization, or any at all."""
         return has_role(request, PERMISSIONS[Area.ORGANIZATION].write, obj.pk if obj else None)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Operators open organizations."""
+        """Return True for operators only."""
         return is_operator(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
-        """An organization is made inactive instead."""
+        """Return False: organizations are deactivated instead, because their data must stay."""
         return False
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Whether the menu has it."""
+        """Return whether the menu shows this page."""
         return self.has_view_permission(request)
 
     def get_form(
         self, request: HttpRequest, obj: Organization | None = None, change: bool = False, **kwargs: Any
-    ) -> Any:
-        """Opening one has its own form."""
-        return super().get_form(request, obj, change=change, **({} if obj else {"form": OpeningForm}), **kwargs)
+    ) -> type[ServiceForm]:
+        """Return the form for a new organization, or the one for its settings."""
+        return super().get_form(request, obj, change=change, **({} if obj else {"form": NewOrganizationForm}), **kwargs)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Organization | None = None) -> Any:
-        """Opening asks for two things."""
+    def get_fieldsets(
+        self, request: HttpRequest, obj: Organization | None = None
+    ) -> list[tuple[None, dict[str, tuple[str, ...]]]]:
+        """Return all fields, or only name and owner for a new organization."""
         return [(None, {"fields": self.fields if obj else ("name", "owner_email")})]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> Any:
-        """Limits and access are the operators'."""
-        return self.facts if is_operator(request) else (*self.facts, "is_active", "rate_limit_per_minute")
+    def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> tuple[str, ...]:
+        """Return the read-only fields; only operators may change the rate limit or deactivate the organization."""
+        return self.readonly if is_operator(request) else (*self.readonly, "is_active", "rate_limit_per_minute")
 
-    def save_model(self, request: HttpRequest, obj: Organization, form: Any, change: bool) -> None:
-        """Through the services; whether the owner needs a password is kept for the answer."""
+    def save_model(self, request: HttpRequest, obj: Organization, form: ServiceForm, change: bool) -> None:
+        """Create or change the organization through its services."""
         if change:
             change_organization(organization=obj, **{name: form.cleaned_data[name] for name in form.changed_data})
             return
-        opened = create_organization(name=form.cleaned_data["name"], owner_email=form.cleaned_data["owner_email"])
-        obj.pk, vars(request)["opened"] = opened.organization.pk, opened
+        created = create_organization(name=form.cleaned_data["name"], owner_email=form.cleaned_data["owner_email"])
+        # The service made its own instance. Django's admin goes on with `obj`, and response_add() needs the owner.
+        obj.pk, vars(request)["created"] = created.organization.pk, created
 
-    def response_add(self, request: HttpRequest, obj: Organization, post_url_continue: Any = None) -> HttpResponse:
-        """A new owner's link to choose a password, once."""
-        opened = vars(request)["opened"]
-        if not opened.is_new_user:
+    def response_add(
+        self, request: HttpRequest, obj: Organization, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Show the link for choosing a password, once, if the owner is new."""
+        created = vars(request)["created"]
+        if not created.is_new_user:
             return super().response_add(request, obj, post_url_continue)
         return secret_page(
             self,
             request,
             obj,
-            title=f"A link for {opened.owner}",
+            title=f"Password link for {created.owner}",
             explanation=LINK_EXPLANATION,
-            secret=password_link(request, opened.owner.user),
+            secret=password_link(request, created.owner.user),
         )
 
-    @admin.display(description="Calls are told to Slack", boolean=True)
+    @admin.display(description="Slack notifications", boolean=True)
     def has_slack(self, organization: Organization) -> bool:
-        """Whether there is a webhook; its address is a secret."""
+        """Return whether a Slack webhook is connected; its URL is never shown."""
         return bool(organization.slack_url)
 
     @object_action(
-        "Connect Slack", icon="forum", question="Calls are told to this incoming webhook, too.", form=SlackForm
+        "Connect Slack",
+        icon="forum",
+        question="Appointments are also posted to this Slack webhook.",
+        form=SlackForm,
     )
-    def connect_slack(self, request: HttpRequest, organization: Organization, form: Any) -> None:
-        """Or, without an address, no more."""
+    def connect_slack(self, request: HttpRequest, organization: Organization, form: SlackForm) -> None:
+        """Store the webhook URL; an empty one disconnects Slack."""
         change_organization(organization=organization, slack_url=form.cleaned_data["url"])

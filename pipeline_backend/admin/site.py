@@ -1,126 +1,133 @@
-"""The admin site: who gets in, its menu, and the page at which a password is chosen."""
+"""The admin site: who may sign in, the menu, and the page for choosing a password."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError
+from django.db.models import ForeignKey, Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import path, reverse, reverse_lazy
+from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils import timezone
 from unfold.forms import AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.isolation import bypass_rls
+from organizations.models import User
 from organizations.permissions import ALL_ROLES, organizations_with_role, read_roles, roles_by_organization
 from pipeline_backend.api.rate_limits import client_address, hit
 from pipeline_backend.db.retry import is_serialization_failure
 
+# Per minute. Several people may share an address, so it gets more attempts than an account.
 ATTEMPTS_PER_ADDRESS = 30
 ATTEMPTS_PER_ACCOUNT = 10
 
-# Group, then (title, icon, app, model). An entry shows for who may see its list.
-MENU = [
-    (
-        "Pipeline",
-        [
-            ("Appointments", "event", "appointments", "appointment"),
-            ("Leads", "person", "leads", "lead"),
-            ("Opt-ins", "input", "optins", "optin"),
-            ("Notes", "edit_note", "appointments", "note"),
-            ("Call analyses", "insights", "appointments", "callanalysis"),
-        ],
-    ),
-    (
-        "Setup",
-        [
-            ("Statuses", "label", "statuses", "status"),
-            ("Event types", "category", "appointments", "eventtype"),
-            ("Custom fields", "tune", "leads", "customfield"),
-            ("Sources", "conversion_path", "leads", "source"),
-        ],
-    ),
-    (
-        "Connections",
-        [
-            ("API keys", "key", "organizations", "apikey"),
-            ("Webhook endpoints", "webhook", "webhooks", "endpoint"),
-            ("Events", "bolt", "webhooks", "event"),
-            ("Deliveries", "local_shipping", "webhooks", "delivery"),
-        ],
-    ),
-    (
-        "Team",
-        [
-            ("Members", "group", "organizations", "membership"),
-            ("Notifications", "notifications", "notifications", "notification"),
-            ("Organization", "apartment", "organizations", "organization"),
-            ("All people", "badge", "organizations", "user"),
-        ],
-    ),
-]
+
+class MenuEntry(NamedTuple):
+    """A link to a model's list, which is shown to users who may see that list."""
+
+    title: str
+    icon: str
+    app: str
+    model: str
+
+
+MENU: dict[str, list[MenuEntry]] = {
+    "Pipeline": [
+        MenuEntry("Appointments", "event", "appointments", "appointment"),
+        MenuEntry("Leads", "person", "leads", "lead"),
+        MenuEntry("Opt-ins", "input", "optins", "optin"),
+        MenuEntry("Notes", "edit_note", "appointments", "note"),
+        MenuEntry("Call analyses", "insights", "appointments", "callanalysis"),
+    ],
+    "Setup": [
+        MenuEntry("Statuses", "label", "statuses", "status"),
+        MenuEntry("Event types", "category", "appointments", "eventtype"),
+        MenuEntry("Custom fields", "tune", "leads", "customfield"),
+        MenuEntry("Sources", "conversion_path", "leads", "source"),
+    ],
+    "Connections": [
+        MenuEntry("API keys", "key", "organizations", "apikey"),
+        MenuEntry("Webhook endpoints", "webhook", "webhooks", "endpoint"),
+        MenuEntry("Events", "bolt", "webhooks", "event"),
+        MenuEntry("Deliveries", "local_shipping", "webhooks", "delivery"),
+    ],
+    "Team": [
+        MenuEntry("Members", "group", "organizations", "membership"),
+        MenuEntry("Notifications", "notifications", "notifications", "notification"),
+        MenuEntry("Organization", "apartment", "organizations", "organization"),
+        MenuEntry("All users", "badge", "organizations", "user"),
+    ],
+}
 
 
 class SignInForm(AuthenticationForm):
-    """The sign-in form; guessing passwords is slow, per client address and per account."""
+    """The sign-in form, with a limit on attempts per client address and per account."""
 
-    def clean(self) -> dict[str, Any]:
-        """Count the attempt before looking at it."""
+    def clean(self) -> dict[str, object]:
+        """Count the attempt, then check the password."""
+        # Counted first, and for unknown accounts as well: the refusal must not tell which accounts exist.
         account = self.cleaned_data.get("username", "").strip().lower()
-        of_address = hit(
+        by_address = hit(
             self.request, group="sign-in-address", whom=client_address(self.request), limit=ATTEMPTS_PER_ADDRESS
         )
-        of_account = hit(self.request, group="sign-in-account", whom=account, limit=ATTEMPTS_PER_ACCOUNT)
-        if of_address.is_over or of_account.is_over:
+        by_account = hit(self.request, group="sign-in-account", whom=account, limit=ATTEMPTS_PER_ACCOUNT)
+        if by_address.is_over or by_account.is_over:
             raise ValidationError("Too many attempts. Wait a minute, then try again.")
         return super().clean()
 
-    def confirm_login_allowed(self, user: Any) -> None:
-        """Staff, who have something to work on."""
+    def confirm_login_allowed(self, user: User) -> None:
+        """Refuse users who are neither an operator nor an active member of an active organization."""
         super().confirm_login_allowed(user)
         if not user.is_superuser and not read_roles(user):
-            raise ValidationError("You are a member of no active organization.")
+            raise ValidationError("You are not a member of any active organization.")
 
 
 class NewPasswordForm(SetPasswordForm):
-    """A new password, twice."""
+    """Django's form for choosing a password, with Unfold's input styles."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
         for field in self.fields.values():
             field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
 
 
 class LabelledAutocomplete(AutocompleteJsonView):
-    """Autocompletion whose entries can say more than a row's name."""
+    """Autocompletion whose choices can have a longer label than the row's name."""
 
-    def process_request(self, request: HttpRequest) -> Any:
-        """What is asked about; only fields of the model itself choose rows (Django fails at those that point at it)."""
+    def process_request(self, request: HttpRequest) -> tuple[str, ModelAdmin, ForeignKey, str]:
+        """Return Django's parse of the request; refuse reverse relations."""
         term, model_admin, source_field, to_field_name = super().process_request(request)
+        # A hand-made request can name a reverse relation, on which Django fails with a server error.
         if source_field.auto_created:
             raise PermissionDenied
         return term, model_admin, source_field, to_field_name
 
-    def serialize_result(self, obj: Any, to_field_name: str) -> dict[str, str]:
-        """The page's own label for choices, if it has one."""
+    def serialize_result(self, obj: Model, to_field_name: str) -> dict[str, str]:
+        """Return a choice with the label that the model's page defines in `choice_label`, if it does."""
         label = getattr(self.model_admin, "choice_label", str)
         return super().serialize_result(obj, to_field_name) | {"text": label(obj)}
 
 
 def retry_on_deadlock(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """A page whose change PostgreSQL gave up (two people, the same rows, in another order) is asked for again: nothing of it was kept."""
+    """Run an admin view again, once, if PostgreSQL aborted its transaction.
+
+    Two people who save the same rows in a different order deadlock. The aborted request has changed nothing, so it can
+    be repeated.
+    """
 
     @wraps(view)
-    def patient(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except OperationalError as error:
@@ -128,33 +135,35 @@ def retry_on_deadlock(view: Callable[..., HttpResponseBase]) -> Callable[..., Ht
                 raise
         return view(request, *args, **kwargs)
 
-    return patient
+    return wrapper
 
 
 class PipelineAdminSite(UnfoldAdminSite):
-    """Our admin."""
+    """Unfold's admin site with our rules for access."""
 
     login_form = SignInForm
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Staff with an active membership of an active organization, asked anew on each request; and operators."""
+        """Return whether the user is an operator, or staff with a role in an active organization."""
+        # Roles are read on every request, so that a removed member is out at once and not at the end of the session.
         return super().has_permission(request) and (request.user.is_superuser or bool(roles_by_organization(request)))
 
-    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Every page but those of signing in."""
+    def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
+        """Wrap every view except those for signing in."""
         return super().admin_view(retry_on_deadlock(view), cacheable)
 
-    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Who asks is found out here, so everybody can be found."""
+    def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
+        """Show the sign-in form and sign in."""
+        # The user isn't known yet, so there is no tenant scope in which the account could be found.
         with bypass_rls():
             return super().login(request, extra_context)
 
-    def extra_urls(self) -> list[Any]:
-        """Where a password is chosen; open to who has the link."""
+    def extra_urls(self) -> list[URLPattern]:
+        """Return the page for choosing a password, which needs no session: the link itself authorizes."""
         return [path("set-password/<uidb64>/<token>/", self.set_password, name="set_password")]
 
     def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponseBase:
-        """Django's own page for a link that is good once."""
+        """Show Django's page for a password link; a link works once."""
         context = self.each_context(request)
         view = PasswordResetConfirmView.as_view(
             template_name="admin/set_password.html",
@@ -162,60 +171,63 @@ class PipelineAdminSite(UnfoldAdminSite):
             success_url=reverse_lazy("admin:login"),
             extra_context=context,
         )
-        with bypass_rls():  # the link says who it is
+        # As at sign-in: the link identifies the user, and no scope is set yet.
+        with bypass_rls():
             return view(request, uidb64=uidb64, token=token)
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
-        """Choices as one types: the rows that the person may see."""
+        """Return choices for a typed term, among the rows that the user may see."""
         return LabelledAutocomplete.as_view(admin_site=self)(request)
 
-    def search(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Unfold's search over pages: not offered, as the menu is short."""
+    def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
+        """Answer 404: Unfold's search over the menu isn't offered, because the menu is short."""
         raise Http404
 
 
-def menu(request: HttpRequest) -> list[dict[str, Any]]:
-    """The menu of what this person may see."""
-    home = {"title": "Overview", "icon": "home", "link": reverse("admin:index")}
-    groups = [
-        {"title": title, "separator": True, "items": [item for entry in entries for item in entry_of(request, *entry)]}
-        for title, entries in MENU
+def menu(request: HttpRequest) -> list[dict[str, object]]:
+    """Return the menu in Unfold's format, with the entries that the user may see."""
+    groups: list[dict[str, object]] = [
+        {"items": [{"title": "Overview", "icon": "home", "link": reverse("admin:index")}]}
     ]
+    for title, entries in MENU.items():
+        items = visible_items(request, entries)
+        if items:
+            groups.append({"title": title, "separator": True, "items": items})
+    return [*groups, {"title": "You", "separator": True, "items": account_items(request)}]
+
+
+def visible_items(request: HttpRequest, entries: Sequence[MenuEntry]) -> list[dict[str, object]]:
+    """Return the menu items for those models whose list the user may see."""
     return [
-        {"items": [home]},
-        *(group for group in groups if group["items"]),
-        {"title": "You", "separator": True, "items": own_entries(request)},
+        {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.app}_{entry.model}_changelist")}
+        for entry in entries
+        if admin.site.get_model_admin(apps.get_model(entry.app, entry.model)).has_module_permission(request)
     ]
 
 
-def own_entries(request: HttpRequest) -> list[dict[str, Any]]:
-    """The person's own pages."""
-    account = {
+def account_items(request: HttpRequest) -> list[dict[str, object]]:
+    """Return the menu items for the user's own account."""
+    account: dict[str, object] = {
         "title": "My account",
         "icon": "account_circle",
         "link": reverse("admin:organizations_user_change", args=[quote(str(request.user.pk))]),
     }
-    mails = {
-        "title": "My mails",
+    # Notification settings belong to a membership; an operator may have none.
+    if not roles_by_organization(request):
+        return [account]
+    notifications = {
+        "title": "My e-mail notifications",
         "icon": "mail",
         "link": f"{reverse('admin:organizations_membership_changelist')}?user__id__exact={request.user.pk}",
         "active": "user__id__exact" in request.GET,
     }
-    return [account, mails] if roles_by_organization(request) else [account]
-
-
-def entry_of(request: HttpRequest, title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
-    """The model's entry, if the person may see its list."""
-    page = admin.site.get_model_admin(apps.get_model(app, model))
-    if not page.has_module_permission(request):
-        return []
-    return [{"title": title, "icon": icon, "link": reverse(f"admin:{app}_{model}_changelist")}]
+    return [account, notifications]
 
 
 def subheader(request: HttpRequest) -> str:
-    """Whose data, and in which time zone its times are."""
+    """Return the line under the site's name: the user's organization, and the time zone of all times shown."""
     if not request.user.is_authenticated:
         return ""
     names = [str(organization) for organization in organizations_with_role(request, ALL_ROLES)[:2]]
-    whose = names[0] if len(names) == 1 else "Several organizations"
-    return f"{whose} · {timezone.get_current_timezone_name()}"
+    name = names[0] if len(names) == 1 else "Several organizations"
+    return f"{name} · {timezone.get_current_timezone_name()}"

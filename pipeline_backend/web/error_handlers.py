@@ -1,9 +1,9 @@
-"""What Django itself refuses, or fails at: in the interface's error form below /api/, as its own pages elsewhere."""
+"""Django's error handlers: the API's error body below `/api/`, pages elsewhere. Also the filter for error reports."""
 
 import re
 import sys
 from collections.abc import Callable, ItemsView
-from typing import Any
+from types import FrameType
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -20,43 +20,49 @@ MESSAGES = {
 }
 
 
-def handler(code: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Django's handler for one status code."""
+def build_handler(status: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Return Django's handler for one status code: JSON for the API, `page` for everything else."""
 
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def handle(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if request.path_info.startswith("/api/"):
-            return JsonResponse({"status": "error", "message": MESSAGES[code]}, status=code)
+            return JsonResponse({"status": "error", "message": MESSAGES[status]}, status=status)
         return page(request, *args, **kwargs)
 
-    return answer
+    return handle
 
 
-handler400 = handler(400, defaults.bad_request)
-handler403 = handler(403, defaults.permission_denied)
-handler404 = handler(404, defaults.page_not_found)
-_server_error = handler(500, defaults.server_error)
+handler400 = build_handler(400, defaults.bad_request)
+handler403 = build_handler(403, defaults.permission_denied)
+handler404 = build_handler(404, defaults.page_not_found)
+_server_error = build_handler(500, defaults.server_error)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """500, or 503 if it was the database; Django calls this while the error is handled."""
+    """Return 503 if the database caused the error, otherwise 500."""
+    # Django calls this inside its `except` block and doesn't pass the exception.
     return unavailable(request) if is_unavailable(sys.exception()) else _server_error(request)
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """To come again; the page asks the database nothing."""
+    """Return 503 with `Retry-After`."""
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     if request.path_info.startswith("/api/"):
         return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=headers)
+    # Rendered without the request: context processors would load the session and the user, which need the database.
     return HttpResponse(render_to_string("503.html"), status=503, headers=headers)
 
 
 class ScrubbedReporterFilter(SafeExceptionReporterFilter):
-    """Django's reports of errors, for whoever has them sent: where it failed, not with what. Addresses can hold passwords, too."""
+    """Removes secrets from the error reports that operators can have mailed to them.
 
+    Reports keep the traceback, without the values of local variables.
+    """
+
+    # URLs in settings (DATABASE_URL, a cache's LOCATION, WEBHOOKS_PROXY) can contain passwords.
     hidden_settings = re.compile(
         f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|LOCATION|PROXY", re.IGNORECASE
     )
 
-    def get_traceback_frame_variables(self, request: Any, tb_frame: Any) -> ItemsView[str, Any]:
-        """None: among them may be a key, a header, somebody's data."""
-        return dict[str, Any]().items()
+    def get_traceback_frame_variables(self, request: HttpRequest | None, tb_frame: FrameType) -> ItemsView[str, object]:
+        """Return no variables: any of them may hold an API key, a header or a lead's data."""
+        return dict[str, object]().items()

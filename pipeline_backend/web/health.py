@@ -1,4 +1,4 @@
-"""Is the service well: `/healthz` for alarms and workers, `/readyz` for load balancers and `make run`."""
+"""Health checks: `/healthz` for alarms and worker containers, `/readyz` for load balancers and `make run`."""
 
 from datetime import timedelta
 
@@ -16,43 +16,45 @@ from pipeline_backend.outbox.queue import Queue
 from webhooks.queue import DELIVERIES
 
 DATABASE_UNAVAILABLE = "The database does not answer"
-STALE_BACKLOG = "{what} have been due for more than {seconds} seconds, and no worker takes them up"
+STALE_BACKLOG = "{names} have been due for more than {seconds} seconds, and no worker is processing them"
 QUEUES: dict[str, list[Queue]] = {"Webhook deliveries": [DELIVERIES], "Notifications": NOTIFICATION_QUEUES}
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 while the database answers and workers take up what is due, whatever processes there are; 503, saying what is wrong, otherwise."""
+    """Return 200 while the database answers and workers process what is due, otherwise 503 with the problem."""
     return health_response(health_error())
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 while this web server can serve: absent workers are no reason to send it no bookings."""
+    """Return 200 while this web server can answer requests, otherwise 503."""
+    # Workers don't matter here: a booking can be accepted while they are down, and is processed when they are back.
     return health_response(database_error())
 
 
-def health_response(wrong: str) -> JsonResponse:
-    """The sentence, if there is one."""
-    if wrong:
+def health_response(error: str) -> JsonResponse:
+    """Return 503 with the error, or 200 if it is empty."""
+    if error:
         return JsonResponse(
-            {"status": "error", "message": wrong}, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)}
+            {"status": "error", "message": error}, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)}
         )
     return JsonResponse({"status": "ok"})
 
 
 def health_error() -> str:
-    """What is wrong with the service, in a sentence; empty if nothing is."""
-    wrong = database_error()
-    if wrong:
-        return wrong
-    with bypass_rls():  # the work of all organizations, of which no name is told
-        waiting = " and ".join(
-            what for what, queues in QUEUES.items() if any(has_stale_backlog(queue) for queue in queues)
-        )
-    return STALE_BACKLOG.format(what=waiting.capitalize(), seconds=settings.HEALTH_BACKLOG_SECONDS) if waiting else ""
+    """Return one sentence that says what is wrong with the service, or "" if it is healthy."""
+    error = database_error()
+    if error:
+        return error
+    # The backlog spans all organizations; the sentence names none of them.
+    with bypass_rls():
+        stale = [name for name, queues in QUEUES.items() if any(has_stale_backlog(queue) for queue in queues)]
+    if not stale:
+        return ""
+    return STALE_BACKLOG.format(names=" and ".join(stale).capitalize(), seconds=settings.HEALTH_BACKLOG_SECONDS)
 
 
 def database_error() -> str:
-    """That the database does not answer, if so."""
+    """Return a sentence if the database is unreachable, otherwise ""."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -62,12 +64,13 @@ def database_error() -> str:
 
 
 def has_stale_backlog(queue: Queue) -> bool:
-    """Whether something has been due for too long while no worker has anything of the same receiver in hand.
+    """Return whether any receiver has overdue jobs while no worker is processing one of its jobs.
 
-    A slow receiver makes its own events wait, which is no illness of ours: it is in hand, or in the slow lane.
+    A slow receiver delays its own jobs, which is not our failure: it either has a leased job or is in the slow lane.
     """
+    # Only existence is tested: counting a large backlog would make the health check slow when it matters most.
     jobs = queue.rows.filter(**{f"{queue.group}_id": OuterRef("pk")}, state=State.PENDING).order_by()
-    late = jobs.filter(next_attempt_at__lt=Now() - timedelta(seconds=settings.HEALTH_BACKLOG_SECONDS))
-    in_hand = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
-    found: bool = queue.groups(is_slow=False).filter(Exists(late), ~Exists(in_hand)).exists()
-    return found
+    overdue = jobs.filter(next_attempt_at__lt=Now() - timedelta(seconds=settings.HEALTH_BACKLOG_SECONDS))
+    leased = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
+    is_stale: bool = queue.groups(is_slow=False).filter(Exists(overdue), ~Exists(leased)).exists()
+    return is_stale

@@ -1,7 +1,7 @@
-"""Middlewares for those who use pages: the interface has no session, no signed-in person, no messages and no files.
+"""Django's middlewares for pages, which API requests skip.
 
-A request to it passes them by, each of them in one comparison: together they take a tenth of a small answer's time. CSRF's
-stays in its way, because what isn't exempt below `/api/` should not be so for lack of it.
+The API has no session, no signed-in user, no messages and no static files. Skipping these four saves about 10 % of a
+small response's time. CSRF protection is not skipped: an API view has to opt out of it explicitly.
 """
 
 from typing import Any
@@ -10,34 +10,35 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-INTERFACE = "/api/"
+API_PREFIX = "/api/"
 
 
 class SkipApi:
-    """Mixin: not for the interface."""
+    """Mixin that passes API requests straight to the next middleware."""
 
-    get_response: Any
+    get_response: Any  # as the middlewares' own type stubs have it
 
-    def __call__(self, request: HttpRequest) -> Any:
-        """What the middleware does, or what comes behind it."""
-        if request.path_info.startswith(INTERFACE):
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Return the next middleware's response for the API, this middleware's for everything else."""
+        if request.path_info.startswith(API_PREFIX):
             return self.get_response(request)
-        return super().__call__(request)  # type: ignore[misc]  # the middleware's
+        return super().__call__(request)  # type: ignore[misc]  # defined by the middleware that is mixed in
 
 
 class StaticFilesMiddleware(SkipApi, WhiteNoiseMiddleware):
-    """Styles, scripts and pictures."""
+    """Serves styles, scripts and images."""
 
 
 class SessionMiddleware(SkipApi, sessions.SessionMiddleware):
-    """`request.session`."""
+    """Sets `request.session`."""
 
 
 class AuthMiddleware(SkipApi, AuthenticationMiddleware):
-    """`request.user`."""
+    """Sets `request.user`."""
 
 
 class MessageMiddleware(SkipApi, messages.MessageMiddleware):
-    """What the next page says of the last."""
+    """Stores messages that the next page shows."""

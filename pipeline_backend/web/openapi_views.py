@@ -1,13 +1,14 @@
-"""The OpenAPI document and its reader; both need no key. The document is made once a process, since it says the same to everybody."""
+"""The OpenAPI document and Swagger UI. Neither needs a key."""
 
 from functools import cache
 from threading import Lock
-from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
 from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,35 +20,39 @@ _lock = Lock()
 
 @cache
 def rendered_schema() -> bytes:
-    """The document's bytes. The generator can't work for two threads at once: hold the lock."""
+    """Return the document as JSON, rendered once per process: it is the same for every client.
+
+    Callers in a web server hold `_lock`.
+    """
     generator = SchemaGenerator()
     rendered: bytes = OpenApiJsonRenderer().render(generator.get_schema(request=None, public=True), renderer_context={})
     return rendered
 
 
 class SchemaView(APIView):
-    """The document, for machines."""
+    """The OpenAPI document."""
 
-    authentication_classes: Any = []
-    permission_classes: Any = []
+    authentication_classes: list[type[BaseAuthentication]] = []
+    permission_classes: list[type[BasePermission]] = []
     http_method_names = ["get", "head"]
-    schema = None
+    schema = None  # the document doesn't describe itself
 
     def get(self, request: Request) -> HttpResponse:
-        """Its bytes."""
+        """Return the document."""
+        # drf-spectacular's generator is not thread-safe, and `cache` doesn't stop two first requests from running it.
         with _lock:
             return HttpResponse(rendered_schema(), content_type="application/json")
 
 
 class SwaggerView(SpectacularSwaggerSplitView):
-    """The document, for people; what it refuses is told in the error form all the same."""
+    """Swagger UI for the OpenAPI document."""
 
-    authentication_classes: Any = []
-    permission_classes: Any = []
+    authentication_classes: list[type[BaseAuthentication]] = []
+    permission_classes: list[type[BasePermission]] = []
     http_method_names = ["get", "head"]
 
     def handle_exception(self, exc: Exception) -> Response:
-        """The refusal, in JSON."""
+        """Return errors as JSON, like every view below `/api/`, not with the page's HTML renderer."""
         self.request.accepted_renderer, self.request.accepted_media_type = JsonRenderer(), JsonRenderer.media_type
         response: Response = super().handle_exception(exc)
         return response

@@ -1,126 +1,143 @@
-"""The web server's way in: a request's body is read here, with a deadline, before any thread works on the request.
+"""Adapter between Granian's interface (RSGI) and the WSGI application.
 
-By WSGI the thread itself would wait for the body, and four clients that announce one and stall would stop a worker.
+A request's body is read here, in the event loop, with a size limit and a deadline; only a complete request occupies a
+thread. With plain WSGI the thread itself waits for the body, so four clients that announce a body and stall would stop
+a worker process (docs/decisions/0005).
 """
 
 import asyncio
 import io
 import logging
 import sys
+from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
 from granian.rsgi import HTTPProtocol, ProtocolClosed, ProtocolError, Scope
 
-from pipeline_backend.wsgi import Application, application
+from pipeline_backend.wsgi import application
 
 # isort: split
-from organizations.keys import parse_key  # now that Django is ready
+from organizations.keys import parse_key  # importable only after django.setup(), which `wsgi` has called
 
 logger = logging.getLogger(__name__)
 
+# The second argument is WSGI's start_response; none of our responses uses the `write` function that it should return.
+Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 RawResponse = tuple[int, list[tuple[str, str]], bytes]
-QueuedRequest = tuple[dict[str, Any], HTTPProtocol, asyncio.AbstractEventLoop, asyncio.Future[None]]
+QueuedRequest = tuple[WSGIEnvironment, HTTPProtocol, asyncio.AbstractEventLoop, asyncio.Future[None]]
 
 REQUEST_TIMEOUT: RawResponse = (
     408,
     [("content-type", "application/json"), ("connection", "close")],
     b'{"status":"error","message":"The request body did not arrive in time"}',
 )
-JOINED_BY = {"HTTP_COOKIE": "; "}
+# HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
+HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
 
 class RsgiApplication:
-    """Serves a WSGI application by Granian's own interface (RSGI), with a body as soon as it is whole."""
+    """Runs a WSGI application in a few threads per worker process."""
 
-    def __init__(self, serve: Application) -> None:
-        self.serve = serve
-        self.waiting: SimpleQueue[QueuedRequest] = SimpleQueue()
+    def __init__(self, wsgi_application: Application) -> None:
+        self.wsgi_application = wsgi_application
+        self.requests: SimpleQueue[QueuedRequest] = SimpleQueue()
 
-    def __rsgi_init__(self, _loop: Any) -> None:
-        """In each web process: its threads. A pool's futures would cost as much as all the rest of this file."""
+    def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
+        """Start the threads. Granian calls this once in each worker process."""
+        # Not a ThreadPoolExecutor: its futures would double the cost of this adapter.
         for number in range(settings.WEB_THREADS):
-            Thread(target=self.work, name=f"web-{number}", daemon=True).start()
+            Thread(target=self._worker, name=f"web-{number}", daemon=True).start()
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
-        """One request."""
-        environ = environment(scope)
+        """Read a request, queue it for a thread and wait until the thread has responded."""
+        environ = build_environ(scope)
         try:
             environ["wsgi.input"] = io.BytesIO(await read_body(environ, protocol))
         except TimeoutError:
             protocol.response_bytes(*REQUEST_TIMEOUT)
             return
         except (ProtocolClosed, ProtocolError):
-            return  # nobody is there any more
+            return  # the client has disconnected
         loop = asyncio.get_running_loop()
-        done = loop.create_future()
-        self.waiting.put((environ, protocol, loop, done))
-        await done
+        responded = loop.create_future()
+        self.requests.put((environ, protocol, loop, responded))
+        await responded
 
-    def work(self) -> None:
-        """A thread: one request after another."""
+    def _worker(self) -> None:
         while True:
-            environ, protocol, loop, done = self.waiting.get()
+            environ, protocol, loop, responded = self.requests.get()
             try:
-                protocol.response_bytes(*self.answer(environ))
+                protocol.response_bytes(*self.get_response(environ))
+            # Nothing may end this thread: the process would go on with one fewer.
             except Exception:
-                logger.exception("a request was not answered")
-            loop.call_soon_threadsafe(finish, done)
+                logger.exception("could not respond to a request")
+            loop.call_soon_threadsafe(_resolve, responded)
 
-    def answer(self, environ: dict[str, Any]) -> RawResponse:
-        """What the application says, whole."""
-        said: list[Any] = []
-        parts = self.serve(environ, lambda status, headers, _=None: said.extend((status, headers)))
+    def get_response(self, environ: WSGIEnvironment) -> RawResponse:
+        """Call the WSGI application and return its whole response."""
+        start: list[Any] = []
+        chunks = self.wsgi_application(environ, lambda status, headers, _=None: start.extend((status, headers)))
         try:
-            return int(said[0][:3]), said[1], b"".join(parts)
+            return int(start[0][:3]), start[1], b"".join(chunks)
         finally:
-            getattr(parts, "close", tuple)()
+            # WSGI requires this; Django ends the request (signals, database connections) in it.
+            getattr(chunks, "close", tuple)()
 
 
-def finish(done: asyncio.Future[None]) -> None:
-    """The request is over, unless the server gave it up already."""
-    if not done.done():
-        done.set_result(None)
+def _resolve(responded: asyncio.Future[None]) -> None:
+    # The server cancels the future if the client disconnects first.
+    if not responded.done():
+        responded.set_result(None)
 
 
-async def read_body(environ: dict[str, Any], protocol: HTTPProtocol) -> bytes:
-    """The body up to the limit; nothing of one that is too long by its own word, or that nobody will ask for."""
+async def read_body(environ: WSGIEnvironment, protocol: HTTPProtocol) -> bytes:
+    """Return the body and set CONTENT_LENGTH to the size that was read.
+
+    Return b"" without reading if the body is announced as too long, or if nothing will use it. Of a chunked body, whose
+    size isn't announced, read just past the limit: the parser then refuses it.
+
+    Raises TimeoutError if the body doesn't arrive within BODY_SECONDS.
+    """
     is_chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
-    announced = environ.get("CONTENT_LENGTH", "")
-    is_readable = announced.isdecimal() and 0 < int(announced) <= settings.BODY_LIMIT
-    if not (is_chunked or is_readable) or not is_wanted(environ):
+    content_length = environ.get("CONTENT_LENGTH", "")
+    is_within_limit = content_length.isdecimal() and 0 < int(content_length) <= settings.BODY_LIMIT
+    if not (is_chunked or is_within_limit) or not should_read_body(environ):
         return b""
     body = bytearray()
     async with asyncio.timeout(settings.BODY_SECONDS):
-        async for part in protocol:
-            body += part
+        async for chunk in protocol:
+            body += chunk
             if len(body) > settings.BODY_LIMIT:
                 break
     environ["CONTENT_LENGTH"] = str(len(body))
     return bytes(body)
 
 
-def is_wanted(environ: dict[str, Any]) -> bool:
-    """False for a client of the interface whose key has not even the form of one: it hears so at once."""
+def should_read_body(environ: WSGIEnvironment) -> bool:
+    """Return False for an API request without a well-formed key: it is refused (401) without waiting for its body."""
     return not environ["PATH_INFO"].startswith("/api/") or parse_key(environ.get("HTTP_X_API_KEY", "")) is not None
 
 
-def environment(scope: Scope) -> dict[str, Any]:
-    """The request as WSGI has it; nothing of the server's own environment, which holds secrets."""
+def build_environ(scope: Scope) -> WSGIEnvironment:
+    """Return the WSGI environment of a request."""
     address, _, _ = scope.client.rpartition(":")
     host, _, port = scope.server.rpartition(":")
-    environ = {
+    # Built from scratch, not from os.environ as most servers do: that holds the secrets of the deployment.
+    environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope.method,
         "SCRIPT_NAME": "",
-        "PATH_INFO": as_latin(scope.path),
-        "QUERY_STRING": as_latin(scope.query_string),
+        "PATH_INFO": to_latin1(scope.path),
+        "QUERY_STRING": to_latin1(scope.query_string),
         "REMOTE_ADDR": address.strip("[]"),
         "SERVER_NAME": host,
         "SERVER_PORT": port,
         "SERVER_PROTOCOL": f"HTTP/{scope.http_version}",
-        "HTTP_HOST": "",  # a request without one is refused, not taken for ours
+        # Django would fall back to SERVER_NAME, which is allowed; a request without a Host header must be refused.
+        "HTTP_HOST": "",
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope.scheme,
         "wsgi.errors": sys.stderr,
@@ -133,16 +150,16 @@ def environment(scope: Scope) -> dict[str, Any]:
     return environ
 
 
-def as_latin(text: str) -> str:
-    """WSGI's texts hold a byte in each character."""
+def to_latin1(text: str) -> str:
+    """Return the text as WSGI wants it: each character is one byte of the UTF-8 encoding."""
     return text.encode().decode("latin-1")
 
 
-def add_header(environ: dict[str, Any], name: str, value: str) -> None:
-    """A header by its name in WSGI; of one that comes twice, both."""
+def add_header(environ: WSGIEnvironment, name: str, value: str) -> None:
+    """Add a header under its WSGI name; values of a repeated header are joined."""
     key = name.upper().replace("-", "_")
     key = key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
-    environ[key] = f"{environ[key]}{JOINED_BY.get(key, ',')}{value}" if environ.get(key) else value
+    environ[key] = f"{environ[key]}{HEADER_SEPARATORS.get(key, ',')}{value}" if environ.get(key) else value
 
 
 server = RsgiApplication(application)

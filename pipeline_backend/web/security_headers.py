@@ -1,7 +1,7 @@
-"""What browsers are told of every page: where its parts may come from, and what it may do there.
+"""Content-Security-Policy and Permissions-Policy headers.
 
-Scripts come from our own files alone, never from within a page. Three kinds of pages need more than nothing; the rest,
-JSON above all, is given nothing.
+Scripts are loaded from this host only and are never inline. Three kinds of pages need a policy of their own; every
+other response, above all JSON, allows nothing.
 """
 
 from collections.abc import Callable
@@ -9,31 +9,30 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 CSP_NONE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-CSP_SELF = "default-src 'none'; connect-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-# The admin's Alpine evaluates what stands in attributes; its theme, and a status's colors, are styles within the page.
-ADMIN = f"{CSP_SELF}; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'"
-# So is a style of Swagger UI's page.
-DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
-INBOX = f"{CSP_SELF}; style-src 'self'"
+CSP_SELF = (
+    "default-src 'none'; connect-src 'self'; font-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+# Alpine.js, which the admin uses, evaluates expressions in attributes; the theme and status colors are inline styles.
+CSP_ADMIN = f"{CSP_SELF}; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'"
+# Swagger UI's page has an inline style.
+CSP_DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
+CSP_INBOX = f"{CSP_SELF}; style-src 'self'"
 
-POLICIES = {"/admin/": ADMIN, "/api/docs": DOCS, "/local/": INBOX}
+POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_INBOX}
 PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class SecurityHeadersMiddleware:
-    """Sets `Content-Security-Policy` and `Permissions-Policy`."""
+    """Sets both headers on every response, also on errors."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Serve the request, then say what its page may do."""
         response = self.get_response(request)
-        response["Content-Security-Policy"] = policy_of(request.path_info)
+        path = request.path_info
+        policy = next((policy for prefix, policy in POLICIES.items() if path.startswith(prefix)), CSP_NONE)
+        response["Content-Security-Policy"] = policy
         response["Permissions-Policy"] = PERMISSIONS
         return response
-
-
-def policy_of(path: str) -> str:
-    """The policy of the page at this path."""
-    return next((policy for start, policy in POLICIES.items() if path.startswith(start)), CSP_NONE)

@@ -1,4 +1,4 @@
-"""The admin shows and takes times in the person's own time zone; the interface is UTC always."""
+"""Times in the admin are in the user's own time zone; the API always uses UTC."""
 
 from collections.abc import Callable
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 
 class AdminTimezoneMiddleware:
-    """Middleware: the person's zone for the length of a request to the admin."""
+    """Activates the user's time zone for the duration of an admin request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -21,8 +21,9 @@ class AdminTimezoneMiddleware:
 
 
 def get_zone(name: str) -> ZoneInfo:
-    """The zone, or UTC for a name that nobody knows."""
+    """Return the time zone with this name, or UTC if there is none."""
     try:
         return ZoneInfo(name)
+    # A stored name can be unknown to this server's time zone database; OSError and ValueError come from odd file names.
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return ZoneInfo("UTC")

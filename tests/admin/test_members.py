@@ -40,7 +40,7 @@ def test_a_new_person_is_invited_and_chooses_a_password_once(owner: Client, orga
     member = Membership.objects.of(organization).get(user__email="new@acme.example")
     assert (member.role, str(member), "no-store" in answer.headers["Cache-Control"]) == ("SETTER", "Nina New", True)
     assert Client().login(username="new@acme.example", password=password)
-    assert b"This link has been used or is too old" in again.content
+    assert b"This link has already been used or has expired" in again.content
 
 
 def test_who_has_an_account_keeps_it(owner: Client, organization: Organization, other_organization: Organization):
@@ -214,7 +214,7 @@ def test_slack_is_connected_and_its_address_never_shown(owner: Client, organizat
     )
 
     organization.refresh_from_db()
-    assert form_errors(refused) == ["This must be a public https address."]
+    assert form_errors(refused) == ["Enter a public https URL."]
     assert organization.slack_url == "https://hooks.slack.example/T0/secret"
     pages = [
         owner.get(admin_url(Organization, view, organization.pk)).content

@@ -42,7 +42,7 @@ def test_who_is_a_member_of_nothing_sees_nothing(db: None):
 
     client, answer = sign_in("alone@example.com")
 
-    assert "You are a member of no active organization." in answer.content.decode()
+    assert "You are not a member of any active organization." in answer.content.decode()
     assert client.get("/admin/").status_code == 302
 
 

@@ -20,7 +20,7 @@ from webhooks.services import change_endpoint
 
 WELL = (200, {"status": "ok"})
 LATE = timedelta(hours=1)
-WAITING = "Webhook deliveries have been due for more than 300 seconds, and no worker takes them up"
+WAITING = "Webhook deliveries have been due for more than 300 seconds, and no worker is processing them"
 
 
 @pytest.fixture
@@ -63,7 +63,8 @@ def test_mails_that_nobody_takes_up_are_told_too(api: ApiClient) -> None:
     Notification.unscoped.update(next_attempt_at=now() - LATE)
 
     assert (
-        health()[1]["message"] == "Notifications have been due for more than 300 seconds, and no worker takes them up"
+        health()[1]["message"]
+        == "Notifications have been due for more than 300 seconds, and no worker is processing them"
     )
 
 

@@ -1,4 +1,4 @@
-"""How the admin writes dates and times: in one way for everybody, with 24 hours."""
+"""Date and time formats of the admin: the same for everybody, with a 24-hour clock."""
 
 DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"
