@@ -18,10 +18,10 @@ django.setup()
 from redis import Redis  # noqa: E402  # after the settings
 
 from pipeline_backend.onboarding import create_organization  # noqa: E402
-from tests.faults.backlog import endpoint_at, pile  # noqa: E402
+from tests.faults.backlog import make_backlog, make_endpoint  # noqa: E402
 from tests.faults.fast_receiver import FastReceiver  # noqa: E402
 from tests.faults.stack import Stack  # noqa: E402
-from tests.faults.test_throughput import NO_OP, pace  # noqa: E402
+from tests.faults.test_throughput import NO_OP, measure_rate  # noqa: E402
 from webhooks.models import Delivery  # noqa: E402
 
 ENDPOINTS = 16
@@ -36,13 +36,13 @@ def worker_and_receiver() -> Iterator[tuple[Stack, FastReceiver]]:
 
 
 def events_a_second(name: str, kind: str, endpoints: int, events_of_each: int, *workers: str) -> float:
-    """From a pile of events to receivers that answer at once (`ok`) or after 0.3 seconds (`slow`)."""
+    """From a backlog of events to receivers that answer at once (`ok`) or after 0.3 seconds (`slow`)."""
     organization = create_organization(name=name, owner_email=f"owner@{name}.example").organization
     with worker_and_receiver() as (stack, inbox):
         for number in range(endpoints):
-            pile(endpoint_at(organization, inbox.url(f"{kind}/{number}")), events_of_each)
+            make_backlog(make_endpoint(organization, inbox.url(f"{kind}/{number}")), events_of_each)
         stack.start(*workers)
-        return pace(lambda: len(inbox.arrivals()), endpoints * events_of_each)
+        return measure_rate(lambda: len(inbox.arrivals()), endpoints * events_of_each)
 
 
 def tasks_a_second(count: int) -> float:
@@ -51,7 +51,7 @@ def tasks_a_second(count: int) -> float:
         for _number in range(count):
             stack.send_task(NO_OP)
         stack.start("worker")
-        return pace(lambda: count - redis.llen("celery") - redis.hlen("unacked"), count)
+        return measure_rate(lambda: count - redis.llen("celery") - redis.hlen("unacked"), count)
 
 
 def measure(count: int, rounds: int) -> dict[str, list[float]]:

@@ -19,7 +19,7 @@ from organizations.admin.members import MembershipAdmin
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import Membership
 from organizations.permissions import Area
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 
 STATE_COLORS = {
     State.PENDING.label: "info",

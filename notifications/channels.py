@@ -13,8 +13,7 @@ from django.db.models import Q
 
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
-from pipeline_backend.outbox.queue import Queue
-from pipeline_backend.outbox.retries import Result
+from pipeline_backend.outbox import Queue, Result
 
 Send = Callable[[Notification], Awaitable[Result]]
 
@@ -32,11 +31,11 @@ class Channel(ABC):
         """The channel's jobs, a group for each organization."""
         return Queue(
             model=Notification,
-            group="organization",
+            group_field="organization",
             group_model=Organization,
-            session=self.session,
-            open=Q(is_active=True),
-            read=lambda due: due.select_related("recipient__user", "organization"),
-            job=lambda notification: notification,
-            only=Q(medium=self.medium),
+            open_session=self.session,
+            enabled=Q(is_active=True),
+            select_for_claim=lambda due: due.select_related("recipient__user", "organization"),
+            build_job=lambda notification: notification,
+            filter=Q(medium=self.medium),
         )

@@ -21,7 +21,7 @@ from notifications.channels import Channel, Send
 from notifications.invitations import invitation
 from notifications.models import APPOINTMENT_KINDS, ChannelKind, Notification
 from organizations.models import Organization, User
-from pipeline_backend.outbox.retries import Result
+from pipeline_backend.outbox import Result
 
 
 def compose(notification: Notification) -> EmailMultiAlternatives:

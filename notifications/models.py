@@ -7,7 +7,7 @@ from uuid_utils.compat import uuid7
 
 from organizations.isolation import TenantModel
 from organizations.models import Membership
-from pipeline_backend.outbox.models import Job, State
+from pipeline_backend.outbox import Job, State
 
 
 class Kind(models.TextChoices):

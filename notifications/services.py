@@ -5,9 +5,9 @@ from typing import Any
 from notifications.models import APPOINTMENT_KINDS, ChannelKind, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
 from pipeline_backend.db.writes import insert_all
-from pipeline_backend.outbox.wakeup import WakeUp
+from pipeline_backend.outbox import notify_on_commit
 
-WAKE_UP_TASK = "notifications.drain"
+WAKE_UP_TASK = "notifications.deliver_due"
 
 
 def enqueue(*, organization: Organization, kind: Kind, recipients: list[Membership], context: dict[str, Any]) -> None:
@@ -31,7 +31,7 @@ def build_notifications(
     if organization.slack_url and kind in APPOINTMENT_KINDS:
         rows.append(Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context))
     if rows:
-        WakeUp.ring(WAKE_UP_TASK, organization.pk)
+        notify_on_commit(WAKE_UP_TASK, organization.pk)
     return rows
 
 

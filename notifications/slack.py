@@ -11,8 +11,8 @@ from notifications.channels import Channel, Send
 from notifications.mail import admin_link, format_local_time, one_line
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
-from pipeline_backend.egress.client import EndpointClient
-from pipeline_backend.outbox.retries import Result
+from pipeline_backend.egress import EndpointClient
+from pipeline_backend.outbox import Result
 
 LONGEST_NAME = 150
 
@@ -35,7 +35,7 @@ class SlackChannel(Channel):
         try:
             yield send
         finally:
-            line.hang_up()
+            line.close()
 
 
 def message(notification: Notification) -> dict[str, Any]:

@@ -1,14 +1,17 @@
-"""The Celery app and the beat table. Messages carry ids; results are not kept; the rows are the truth."""
+"""The Celery app and its beat schedule.
+
+Messages carry ids and results are not kept: the state of every job is in its row.
+"""
 
 import os
-from typing import Any
+from typing import Any, TypedDict
 
 from celery import Celery
 from celery.signals import celeryd_after_setup, celeryd_init, setup_logging, worker_shutdown, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
-from django.conf import settings  # the variable first
+from django.conf import settings  # needs the variable above
 
 from pipeline_backend.kombu_patches import apply
 
@@ -18,8 +21,17 @@ DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
 
 
-def beat_entry(seconds: int, task: str) -> dict[str, object]:
-    """A line of the beat table; what waited longer than a few rounds is not worth doing any more."""
+class BeatEntry(TypedDict):
+    """A periodic task."""
+
+    task: str
+    schedule: int
+    options: dict[str, int]
+
+
+def beat_entry(seconds: int, task: str) -> BeatEntry:
+    """Return the beat schedule's entry for a task that runs every so many seconds."""
+    # After ten rounds in the queue a message has been replaced by newer ones, so it expires.
     return {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
 
 
@@ -29,7 +41,8 @@ app.conf.update(
     broker_url=settings.REDIS_URL,
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    broker_channel_error_retry=True,  # a Redis that is read-only, full or without its replicas would end the worker
+    # Without this a Redis that is read-only, full or without its replicas would stop the worker.
+    broker_channel_error_retry=True,
     broker_transport_options={
         "visibility_timeout": 300,
         "socket_connect_timeout": settings.REDIS_SOCKET_SECONDS,
@@ -50,19 +63,21 @@ app.conf.update(
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     beat_schedule={
-        "webhooks.sweep": beat_entry(SWEEP_SECONDS, "webhooks.sweep"),
-        "notifications.sweep": beat_entry(SWEEP_SECONDS, "notifications.sweep"),
-        "digest.send": beat_entry(DIGEST_SECONDS, "digest.send"),
-        "webhooks.prune": beat_entry(PRUNE_SECONDS, "webhooks.prune"),
+        task: beat_entry(seconds, task)
+        for task, seconds in {
+            "webhooks.sweep": SWEEP_SECONDS,
+            "notifications.sweep": SWEEP_SECONDS,
+            "webhooks.send_endpoint_digest": DIGEST_SECONDS,
+            "webhooks.prune": PRUNE_SECONDS,
+        }.items()
     },
 )
-app.autodiscover_tasks(["webhooks", "notifications"])
-app.autodiscover_tasks(["pipeline_backend"], related_name="digest")
+app.autodiscover_tasks(["webhooks", "notifications", "pipeline_backend"])
 
 
 @setup_logging.connect
 def configure_logging(**_: object) -> None:
-    """Celery would replace the log's form by its own."""
+    """Use Django's logging configuration, which Celery would replace by its own."""
     from logging.config import dictConfig  # noqa: PLC0415  # only in workers
 
     dictConfig(settings.LOGGING)
@@ -70,15 +85,15 @@ def configure_logging(**_: object) -> None:
 
 @celeryd_init.connect
 def set_worker_timeouts(conf: Any, **_: object) -> None:
-    """A worker has time to wait for Redis; whoever rings from a request has not."""
+    """Let a worker wait longer for Redis than a web request may."""
     conf.broker_transport_options["socket_timeout"] = WORKER_SOCKET_SECONDS
 
 
 @celeryd_after_setup.connect
 def start_dispatcher(**_: object) -> None:
-    """Every worker looks for work itself, before it has ever reached Redis: neither Redis nor beat can lose any."""
-    from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, when apps are ready
-    from pipeline_backend.outbox.dispatcher import Dispatcher  # noqa: PLC0415
+    """Start the dispatcher before the worker has reached Redis, because it works without."""
+    from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, and needs the apps to be loaded
+    from pipeline_backend.outbox import Dispatcher  # noqa: PLC0415
     from webhooks.queue import DELIVERIES  # noqa: PLC0415
 
     Dispatcher([DELIVERIES, *QUEUES]).start()
@@ -86,16 +101,16 @@ def start_dispatcher(**_: object) -> None:
 
 @worker_shutting_down.connect
 def request_shutdown(**_: object) -> None:
-    """Finish what is under way, give the rest back."""
-    from pipeline_backend.outbox.queue import shutdown_requested  # noqa: PLC0415
+    """Let jobs that are being sent finish, and claim no more."""
+    from pipeline_backend.outbox import shutdown_requested  # noqa: PLC0415
 
     shutdown_requested.set()
 
 
 @worker_shutdown.connect
 def stop_dispatcher(**_: object) -> None:
-    """Wait for what is under way."""
-    from pipeline_backend.outbox.dispatcher import running_dispatchers  # noqa: PLC0415
+    """Wait for the jobs that are being sent."""
+    from pipeline_backend.outbox import running_dispatchers  # noqa: PLC0415
 
-    for courier in list(running_dispatchers):
-        courier.end()
+    for dispatcher in list(running_dispatchers):
+        dispatcher.stop()

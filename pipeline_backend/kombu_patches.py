@@ -1,6 +1,6 @@
-"""What Celery's Redis transport (kombu 5.7, redis-py 8) needs to be quick about a Redis that is away.
+"""Patches to Celery's Redis transport (kombu 5.7, redis-py 8), so that it fails fast when Redis is unreachable.
 
-Nothing here is needed for correctness: the rows are the truth, messages only ring.
+Nothing here is needed for correctness: jobs are rows, and messages only save time.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from redis.retry import Retry
 
 
 class NoRetryConnection(Connection):
-    """Fails at the first failure; redis-py's own retries hold a booking for six seconds."""
+    """A connection that fails at the first error; with redis-py's own retries a booking would wait six seconds."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("retry", Retry(NoBackoff(), 0))
@@ -20,8 +20,8 @@ class NoRetryConnection(Connection):
 
 
 def apply() -> None:
-    """Once, before the app connects."""
+    """Apply the patches. Call it before the Celery app connects."""
     Channel.connection_class = NoRetryConnection
-    # An acknowledgement that comes after the connection was lost fails with an AttributeError inside kombu. As one of
-    # the connection's errors it makes the worker connect anew; otherwise it would end the worker.
+    # Acknowledging a message after the connection was lost raises an AttributeError inside kombu. Listed as a
+    # connection error it makes the worker reconnect; otherwise the worker would stop.
     Transport.connection_errors = (*Transport.connection_errors, AttributeError)

@@ -1,4 +1,7 @@
-"""The owners' digest: which webhook endpoints need them, in one mail however many there are (decision 32)."""
+"""The digest of failing endpoints: one e-mail to an organization's owners, however many endpoints fail.
+
+It stands here because it needs both webhooks and notifications (docs/interface.md, N8).
+"""
 
 from celery import shared_task
 from django.db import transaction
@@ -10,16 +13,23 @@ from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
 
 
-@shared_task(name="digest.send")
+@shared_task(name="webhooks.send_endpoint_digest")
 def send_endpoint_digest() -> None:
-    """Tell the owners of every organization what they don't know yet."""
+    """Notify the owners of every active organization about failing endpoints they don't know of yet."""
     for organization in Organization.objects.filter(is_active=True).iterator():
         notify_owners(organization=organization)
 
 
+# Remove after 0.3: messages that version 0.2 has published carry this name.
+@shared_task(name="digest.send")
+def send_endpoint_digest_old_name() -> None:
+    """Do the same as `send_endpoint_digest`."""
+    send_endpoint_digest()
+
+
 @transaction.atomic
 def notify_owners(*, organization: Organization) -> None:
-    """One notification for each owner, if there is anything new."""
+    """Enqueue one notification for each active owner, if there are unreported failures."""
     endpoints = take_unreported_failures(organization=organization)
     if not endpoints:
         return
@@ -30,9 +40,10 @@ def notify_owners(*, organization: Organization) -> None:
 
 
 def endpoint_summary(endpoint: Endpoint) -> dict[str, str]:
-    """An endpoint in the digest."""
+    """Return an endpoint's id, name and state for the e-mail."""
     if endpoint.is_active:
-        state = f"No delivery has succeeded since {endpoint.failing_since:%d %B %Y, %H:%M} UTC ({endpoint.failures} failures); still trying."
+        since = f"{endpoint.failing_since:%d %B %Y, %H:%M} UTC"
+        state = f"No delivery has succeeded since {since} ({endpoint.failures} failures); still trying."
     else:
         state = f"Disabled: {endpoint.disabled_reason}. Nothing is sent to it any more."
     return {"id": str(endpoint.pk), "name": str(endpoint), "state": state}

@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import caches
 
 from organizations.models import Membership, Organization, Role
-from pipeline_backend.outbox.wakeup import WakeUp
+from pipeline_backend.outbox import wakeup
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 
@@ -21,7 +21,7 @@ def _quick_and_fresh(settings: Any) -> Iterator[None]:
     yield
     for name in ("default", "memory"):
         caches[name].clear()
-    WakeUp.silent_until = 0.0
+    wakeup.circuit_open_until = 0.0
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from pipeline_backend.db.encryption import EncryptedField
 from pipeline_backend.db.expressions import CurrentXactId, SnapshotXmin
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from pipeline_backend.outbox.models import Job, State
+from pipeline_backend.outbox import Job, State
 
 
 class EventQuerySet(TenantQuerySet):

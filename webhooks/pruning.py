@@ -6,7 +6,7 @@ from django.conf import settings
 
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from webhooks.models import Delivery
 
 BATCH_SIZE = 2000

@@ -18,9 +18,8 @@ from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_URL_LENGTH
 from pipeline_backend.db.compiled import bind
 from pipeline_backend.db.timestamps import isoformat_z, now
-from pipeline_backend.egress.ssrf import BlockedAddress, validate_url
-from pipeline_backend.outbox.models import State
-from pipeline_backend.outbox.wakeup import WakeUp
+from pipeline_backend.egress import BlockedAddress, validate_url
+from pipeline_backend.outbox import State, notify_on_commit
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, Topic, topics
@@ -28,7 +27,7 @@ from webhooks.topics import TEST, Topic, topics
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
-WAKE_UP_TASK = "webhooks.drain"
+WAKE_UP_TASK = "webhooks.deliver_due"
 
 # One statement, because a second round trip would cost a booking more than the inserts do. `data_query` selects the
 # subject's id and its JSON; `recipients` is one of the two conditions below.
@@ -124,7 +123,7 @@ def _insert_event(
         cursor.execute(statement, params)
         rows = cursor.fetchall()
     for (endpoint_id,) in rows:
-        WakeUp.ring(WAKE_UP_TASK, endpoint_id)
+        notify_on_commit(WAKE_UP_TASK, endpoint_id)
 
 
 def feed(

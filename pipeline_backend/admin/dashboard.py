@@ -12,7 +12,7 @@ from django.urls import reverse
 from appointments.models import Appointment
 from notifications.models import Notification
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from statuses.admin import status_label
 from statuses.models import Role
 from webhooks.models import Delivery, Endpoint

@@ -16,7 +16,7 @@ from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, Area, has_role, is_operator, organizations_with_role
 from organizations.services import change_organization
-from pipeline_backend.egress.ssrf import BlockedAddress, validate_url
+from pipeline_backend.egress import BlockedAddress, validate_url
 from pipeline_backend.onboarding import create_organization
 
 # Roles decide what a user may do, so Django's groups are not offered. Importing `auth_admin` has registered them.

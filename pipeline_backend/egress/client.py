@@ -1,8 +1,8 @@
-"""Sending one signed request, and what its answer means (decision 32).
+"""Sends one signed request, and says what its response means (docs/interface.md, W14).
 
-The deadline is a true total over name, connection, TLS, headers and body. A connection is kept open for one endpoint's
-next delivery and never shared with another endpoint. Redirects, cookies,
-compressed answers and proxies from the environment do not exist here.
+The deadline is a total over name resolution, connecting, TLS, head and body. A connection is kept open for the same
+endpoint's next delivery and never shared with another endpoint. Redirects, cookies, compressed responses, and proxies
+from the environment are not supported, on purpose.
 """
 
 import asyncio
@@ -11,10 +11,10 @@ import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from functools import cache, cached_property, partial
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -22,17 +22,17 @@ from django.conf import settings
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.egress.response import InvalidResponse, ResponseReader
 from pipeline_backend.egress.ssrf import BlockedAddress, ParsedUrl, parse_url, require_allowed
-from pipeline_backend.outbox.retries import Result
+from pipeline_backend.outbox import Result
 
 GONE = 410
 RETRY_AFTER_STATUSES = {429, 502, 503, 504}
-READ_AT_ONCE = 16 * 1024
+READ_BUFFER_SIZE = 16 * 1024
 _resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
 
 
 @dataclass(frozen=True)
 class SendResult(Result):
-    """A result with what staff want to see of it."""
+    """The result of a request, with the details that staff see."""
 
     status_code: int | None = None
     response: str = ""
@@ -41,111 +41,118 @@ class SendResult(Result):
 
 
 class HttpConnection(asyncio.BufferedProtocol):
-    """An open connection: one request at a time, and its answer."""
+    """An open connection, with one request at a time and its response."""
 
     transport: asyncio.Transport
 
     def __init__(self) -> None:
-        self.buffer = memoryview(bytearray(READ_AT_ONCE))  # of a plain bytearray asyncio's TLS would fill copies
+        # A memoryview, because from a plain bytearray asyncio's TLS layer would fill copies.
+        self.buffer = memoryview(bytearray(READ_BUFFER_SIZE))
         self.is_open = False
-        self.answer = ResponseReader()
-        self.heard: asyncio.Future[ResponseReader] | None = None
-        self.only_head = False
+        self.response = ResponseReader()
+        self.response_future: asyncio.Future[ResponseReader] | None = None
+        self.head_only = False
 
-    async def ask(self, request: bytes, *, only_head: bool = False) -> ResponseReader:
-        """Send a request; its answer with the start of the body, or what broke it off before the end of its head."""
-        self.answer, self.only_head = ResponseReader(), only_head
-        self.heard = asyncio.get_running_loop().create_future()
-        self.transport.write(request)
-        return await self.heard
+    async def request(self, data: bytes, *, head_only: bool = False) -> ResponseReader:
+        """Send a request and return its response with the start of the body.
+
+        Raises InvalidResponse or ConnectionError if the connection ends before the head is complete.
+        """
+        self.response, self.head_only = ResponseReader(), head_only
+        self.response_future = asyncio.get_running_loop().create_future()
+        self.transport.write(data)
+        return await self.response_future
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """Keep the transport."""
         self.transport, self.is_open = cast(asyncio.Transport, transport), True
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go."""
+        """Return the buffer for the next bytes."""
         return self.buffer
 
     def buffer_updated(self, size: int) -> None:
-        """So many have come; with what nobody asked for (the rest of an answer, a second one) the connection is at its end."""
-        if self.heard is None or self.heard.done():
-            self.hang_up()
+        """Parse the bytes received, and finish the request once there is enough of the response."""
+        # Bytes that nobody asked for (the rest of a long body, a second response) must not be taken for the next
+        # response, so the connection is not used again.
+        if self.response_future is None or self.response_future.done():
+            self.close()
             return
         try:
-            self.answer.feed(bytes(self.buffer[:size]))
+            self.response.feed(bytes(self.buffer[:size]))
         except InvalidResponse as error:
-            self.heard.set_exception(error)
+            self.response_future.set_exception(error)
         else:
-            if self.answer.has_head and (self.only_head or self.answer.is_enough):
-                self.heard.set_result(self.answer)
+            if self.response.has_head and (self.head_only or self.response.has_enough):
+                self.response_future.set_result(self.response)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """It has ended; for a body that breaks off that changes nothing."""
+        """Finish the request: with its response if the head is there, even if the body broke off."""
         self.is_open = False
-        if self.heard is None or self.heard.done():
+        if self.response_future is None or self.response_future.done():
             return
-        if self.answer.has_head:
-            self.heard.set_result(self.answer)
+        if self.response.has_head:
+            self.response_future.set_result(self.response)
         else:
-            self.heard.set_exception(error or (InvalidResponse() if self.answer.size else ConnectionResetError()))
+            default = InvalidResponse() if self.response.size else ConnectionResetError()
+            self.response_future.set_exception(error or default)
 
-    def hang_up(self) -> None:
-        """Close it, without a word."""
+    def close(self) -> None:
+        """Close the connection at once, without TLS's closing handshake."""
         self.is_open = False
         self.transport.abort()
 
 
 class EndpointClient:
-    """A connection to one endpoint, opened when needed and kept while it can be."""
+    """Sends to one endpoint, over a connection that is opened when needed and kept while possible."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.wire: HttpConnection | None = None
+        self.connection: HttpConnection | None = None
 
     @cached_property
     def target(self) -> ParsedUrl:
-        """Where it leads, or BlockedAddress."""
+        """Return the parsed URL. Raises BlockedAddress."""
         return parse_url(self.url)
 
     async def post(self, body: bytes, headers: dict[str, str]) -> SendResult:
-        """Send, and say how it went; never raises for anything a receiver does."""
+        """Send a request and return how it went. Never raises for anything that a receiver does."""
         started = time.monotonic()
-        head, told = "", {}
+        head = ""
         try:
             head = request_head(self.target, len(body), headers)
             async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS):
-                told = classify(await self.exchange(head.encode("ascii") + body))
+                result = classify(await self._send(head.encode("ascii") + body))
         except Exception as error:
-            self.hang_up()
-            told = {"error": error_class(error)}
-        return SendResult(**told, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
+            self.close()
+            result = SendResult(error=error_class(error))
+        return replace(result, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
 
-    async def exchange(self, request: bytes) -> ResponseReader:
-        """On the open connection; on a new one if the receiver has closed it between two deliveries."""
-        if self.wire and self.wire.is_open:
+    async def _send(self, request: bytes) -> ResponseReader:
+        """Send over the open connection, or over a new one if the receiver has closed it since the last delivery."""
+        if self.connection and self.connection.is_open:
             with contextlib.suppress(ConnectionError):
-                return await self.ask(self.wire, request)
-        self.hang_up()
-        self.wire = await open_connection(self.target)
-        return await self.ask(self.wire, request)
+                return await self._request(self.connection, request)
+        self.close()
+        self.connection = await open_connection(self.target)
+        return await self._request(self.connection, request)
 
-    async def ask(self, wire: HttpConnection, request: bytes) -> ResponseReader:
-        """One request and its answer."""
-        answer = await wire.ask(request)
-        if not (answer.is_over and answer.keeps_alive):
-            self.hang_up()
-        return answer
+    async def _request(self, connection: HttpConnection, request: bytes) -> ResponseReader:
+        """Send one request, and close the connection if the response does not let us keep it."""
+        response = await connection.request(request)
+        if not (response.is_complete and response.keeps_alive):
+            self.close()
+        return response
 
-    def hang_up(self) -> None:
-        """Close the connection, if one is open."""
-        if self.wire:
-            self.wire.hang_up()
-        self.wire = None
+    def close(self) -> None:
+        """Close the connection if there is one."""
+        if self.connection:
+            self.connection.close()
+        self.connection = None
 
 
 def request_head(target: ParsedUrl, length: int, headers: dict[str, str]) -> str:
-    """The request up to its body. Nothing in it comes from outside but the checked URL."""
+    """Return the request up to its body. Only the checked URL in it comes from outside."""
     common = {
         "Host": target.host_header,
         "User-Agent": "PipelineBackend-Webhooks/1",
@@ -158,9 +165,13 @@ def request_head(target: ParsedUrl, length: int, headers: dict[str, str]) -> str
 
 
 async def open_connection(target: ParsedUrl) -> HttpConnection:
-    """A connection to the first of the checked addresses that answers (or by the operator's proxy), with TLS for https."""
+    """Connect to the target, with TLS for https: to the first of its addresses that answers, or via the proxy.
+
+    Raises BlockedAddress if any of the addresses must not be reached.
+    """
     if settings.WEBHOOKS_PROXY:
         return await connect_via_proxy(target)
+    # We connect to the addresses that were checked and never resolve again: no DNS rebinding in between.
     *others, last = require_allowed(await resolve(target))
     for number, address in enumerate(others, 1):
         with contextlib.suppress(OSError):
@@ -170,64 +181,71 @@ async def open_connection(target: ParsedUrl) -> HttpConnection:
 
 
 async def connect(address: str, target: ParsedUrl) -> HttpConnection:
-    """To this address, as the host that the target names."""
-    security: dict[str, Any] = {"ssl": tls(), "server_hostname": target.host} if target.is_tls else {}
-    _, wire = await asyncio.get_running_loop().create_connection(HttpConnection, address, target.port, **security)
-    return wire
+    """Connect to this address; for TLS under the name in the URL."""
+    _, connection = await asyncio.get_running_loop().create_connection(
+        HttpConnection,
+        address,
+        target.port,
+        ssl=tls() if target.is_tls else None,
+        server_hostname=target.host if target.is_tls else None,
+    )
+    return connection
 
 
 async def connect_via_proxy(target: ParsedUrl) -> HttpConnection:
-    """A tunnel by CONNECT: the proxy resolves the name and refuses what must not be reached."""
+    """Open a CONNECT tunnel. The proxy resolves the name and refuses what must not be reached.
+
+    Raises BlockedAddress if the proxy refuses.
+    """
     loop, proxy = asyncio.get_running_loop(), urlsplit(settings.WEBHOOKS_PROXY)
-    _, wire = await loop.create_connection(HttpConnection, str(proxy.hostname), proxy.port or 80)
-    with contextlib.ExitStack() as unless_open:
-        unless_open.callback(wire.hang_up)
-        answer = await wire.ask(
-            f"CONNECT {target.host}:{target.port} HTTP/1.1\r\nHost: {target.host}:{target.port}\r\n\r\n".encode(
-                "ascii"
-            ),
-            only_head=True,
-        )
-        if answer.status != 200:
+    _, connection = await loop.create_connection(HttpConnection, str(proxy.hostname), proxy.port or 80)
+    with contextlib.ExitStack() as close_on_error:
+        close_on_error.callback(connection.close)
+        host = f"{target.host}:{target.port}"
+        request = f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n"
+        response = await connection.request(request.encode("ascii"), head_only=True)
+        if response.status != 200:
             raise BlockedAddress
         if target.is_tls:
-            wire.transport = cast(
-                asyncio.Transport, await loop.start_tls(wire.transport, wire, tls(), server_hostname=target.host)
-            )
-        unless_open.pop_all()
-    return wire
+            transport = await loop.start_tls(connection.transport, connection, tls(), server_hostname=target.host)
+            connection.transport = cast(asyncio.Transport, transport)
+        close_on_error.pop_all()
+    return connection
 
 
 async def resolve(target: ParsedUrl) -> list[str]:
-    """Every address of the host; the resolver knows no deadline, so it is asked from another thread."""
-    ask = partial(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
-    found = await asyncio.get_running_loop().run_in_executor(_resolvers, ask)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    """Return every address of the host, without duplicates."""
+    # getaddrinfo blocks and knows no deadline, so it runs in a thread that the deadline can leave behind.
+    lookup = partial(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
+    entries = await asyncio.get_running_loop().run_in_executor(_resolvers, lookup)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Verified TLS, 1.2 or newer."""
+    """Return a context that verifies certificates and requires TLS 1.2 or newer."""
     return ssl.create_default_context()
 
 
-def classify(answer: ResponseReader) -> dict[str, Any]:
-    """2xx is success, 410 is final, everything else is worth another try."""
-    code = answer.status
-    seen = {"status_code": code, "response": answer.text}
-    if 200 <= code < 300:
-        return seen
-    wait = parse_retry_after(answer.retry_after.decode("latin-1")) if code in RETRY_AFTER_STATUSES else None
-    return {
-        **seen,
-        "error": "redirect" if 300 <= code < 400 else f"http_{code}",
-        "retry_after": wait,
-        "is_final": code == GONE,
-    }
+def classify(response: ResponseReader) -> SendResult:
+    """Return the result that a response means: 2xx is success, 410 is final, everything else can be retried."""
+    status, text = response.status, response.text
+    if 200 <= status < 300:
+        return SendResult(status_code=status, response=text)
+    retry_after = None
+    if status in RETRY_AFTER_STATUSES:
+        retry_after = parse_retry_after(response.retry_after.decode("latin-1"))
+    return SendResult(
+        error="redirect" if 300 <= status < 400 else f"http_{status}",
+        retry_after=retry_after,
+        is_final=status == GONE,
+        status_code=status,
+        response=text,
+    )
 
 
 def parse_retry_after(header: str) -> float | None:
-    """`Retry-After` in seconds: a number or a date; nothing for anything else."""
+    """Return `Retry-After` in seconds, from a number or a date; None for anything else."""
     if header.isascii() and header.isdecimal() and len(header) < 10:
         return float(header)
     try:
@@ -236,6 +254,7 @@ def parse_retry_after(header: str) -> float | None:
         return None
 
 
+# The first that matches counts, so subclasses stand before their base classes.
 ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
     (BlockedAddress, "blocked_address"),
     (TimeoutError, "timeout"),
@@ -250,5 +269,5 @@ ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
 
 
 def error_class(error: BaseException) -> str:
-    """One word for staff: what went wrong, without addresses."""
+    """Return one word that says what went wrong, without addresses."""
     return next((name for kind, name in ERROR_CLASSES if isinstance(error, kind)), "bad_response")

@@ -1,14 +1,14 @@
-"""An answer, read no further than we care: its status, `Retry-After`, and the start of its body.
+"""Reads an HTTP response as far as we need it: its status, `Retry-After`, and the start of its body.
 
-The parser is llhttp, Node's. It is asked to take what sloppy servers say, as browsers do: the connection is one
-endpoint's alone, so an answer that is misread harms nobody else.
+The parser is llhttp, the one of Node.js. It is set to accept what sloppy servers send, as browsers do: a connection
+belongs to a single endpoint, so a response that is misread harms nobody else.
 """
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-HEAD_AT_MOST = 64 * 1024
-HEADERS_AT_MOST = 100
-READ_AT_MOST = 64 * 1024
+MAX_HEAD_SIZE = 64 * 1024
+MAX_HEADERS = 100
+MAX_READ_SIZE = 64 * 1024
 BODY_PREFIX = 4 * 1024
 LENIENT = {
     "lenient_headers": True,
@@ -21,62 +21,63 @@ LENIENT = {
 
 
 class InvalidResponse(Exception):
-    """Not HTTP, or too much of it."""
+    """The receiver did not answer with HTTP, or its head is too large."""
 
 
 class ResponseReader:
-    """What has come of it so far; the parser calls the `on_` methods."""
+    """A response, read piece by piece. The parser calls the `on_` methods."""
 
     def __init__(self) -> None:
         self.parser = HttpResponseParser(self)
         self.parser.set_dangerous_leniencies(**LENIENT)
-        self.size = self.headers = self.status = 0
+        self.size = self.header_count = self.status = 0
         self.retry_after = self.body = b""
-        self.has_head = self.is_over = self.keeps_alive = False
+        self.has_head = self.is_complete = self.keeps_alive = False
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of it; BadAnswer for a bad head. What is wrong behind the head ends the answer and changes nothing."""
+        """Parse the next bytes. Raises InvalidResponse if the head is malformed or too large."""
         self.size += len(data)
         try:
             self.parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
-            self.is_over, self.keeps_alive = True, False
-        if not self.has_head and (self.is_over or self.size > HEAD_AT_MOST):
+            # Behind a valid head an error only ends the response: the status has already said how it went.
+            self.is_complete, self.keeps_alive = True, False
+        if not self.has_head and (self.is_complete or self.size > MAX_HEAD_SIZE):
             raise InvalidResponse
 
     @property
-    def is_enough(self) -> bool:
-        """Whether it is complete, or as long as we read."""
-        return self.is_over or self.size >= READ_AT_MOST
+    def has_enough(self) -> bool:
+        """Return True if the response is complete, or as long as we read."""
+        return self.is_complete or self.size >= MAX_READ_SIZE
 
     @property
     def text(self) -> str:
-        """The start of the body, as PostgreSQL can store it."""
+        """Return the start of the body in a form that PostgreSQL can store."""
         return self.body[:BODY_PREFIX].decode("utf-8", "backslashreplace").replace("\x00", "\\x00")
 
     def on_message_begin(self) -> None:
-        """Nothing may come behind the answer; before it, 1xx may."""
-        self.keeps_alive = self.keeps_alive and not self.is_over
+        """Note that a message behind a complete response is one that nobody asked for."""
+        self.keeps_alive = self.keeps_alive and not self.is_complete
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One alone matters."""
-        self.headers += 1
-        if self.headers > HEADERS_AT_MOST:
+        """Count the header, and keep it if it is `Retry-After`."""
+        self.header_count += 1
+        if self.header_count > MAX_HEADERS:
             raise InvalidResponse
         if name.lower() == b"retry-after":
             self.retry_after = value
 
     def on_headers_complete(self) -> None:
-        """What 1xx say is nothing yet."""
+        """Take the status, unless it is an interim one (1xx), which another response follows."""
         status = self.parser.get_status_code()
-        if status >= 200 and not self.is_over:
+        if status >= 200 and not self.is_complete:
             self.has_head, self.status, self.keeps_alive = True, status, self.parser.should_keep_alive()
 
     def on_body(self, data: bytes) -> None:
-        """A part of it."""
+        """Keep the start of the body."""
         if len(self.body) < BODY_PREFIX:
             self.body += data
 
     def on_message_complete(self) -> None:
-        """The end, unless it was one of 1xx."""
-        self.is_over = self.has_head
+        """Mark the response as complete, unless it was an interim one."""
+        self.is_complete = self.has_head

@@ -1,7 +1,7 @@
-"""Where webhooks may go: public addresses only, unless the operator allows others (decision 33).
+"""Guards against server-side request forgery: webhooks reach public addresses only (docs/interface.md, W9).
 
-A URL is looked at when it is saved, for a friendly message, and every address it resolves to when it is dialled, for
-safety. The tenant learns one word, `blocked_address`, and nothing of the network inside.
+A URL is checked when it is saved, for a friendly message, and every address that it resolves to when we connect, for
+safety. The tenant sees one error class, `blocked_address`, and nothing about the internal network.
 """
 
 import ipaddress
@@ -13,18 +13,18 @@ from django.conf import settings
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Globally routable by the registries, and still nobody's web server.
+# Globally routable according to the registries, but never the address of a tenant's web server.
 BLOCKED_NETWORKS = [
     ipaddress.ip_network(text)
     for text in (
-        "168.63.129.16/32",
-        "192.31.196.0/24",
-        "192.52.193.0/24",
-        "192.88.99.0/24",
-        "192.175.48.0/24",
-        "2001::/23",
-        "2002::/16",
-        "3fff::/20",
+        "168.63.129.16/32",  # the platform service of Azure's virtual machines
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # automatic multicast tunneling
+        "192.88.99.0/24",  # 6to4 relays
+        "192.175.48.0/24",  # AS112
+        "2001::/23",  # protocol assignments, among them Teredo, which embeds IPv4 addresses
+        "2002::/16",  # 6to4, which embeds IPv4 addresses
+        "3fff::/20",  # documentation
     )
 ]
 UNICAST = ipaddress.ip_network("2000::/3")
@@ -36,7 +36,7 @@ class BlockedAddress(Exception):
 
 @dataclass(frozen=True)
 class ParsedUrl:
-    """A URL, taken apart."""
+    """The parts of a URL that a request needs."""
 
     is_tls: bool
     host: str
@@ -46,8 +46,9 @@ class ParsedUrl:
 
 
 def parse_url(url: str) -> ParsedUrl:
-    """The URL's parts, or BlockedAddress for whatever no well-meant endpoint has."""
+    """Split a URL. Raises BlockedAddress for anything that no ordinary endpoint URL contains."""
     schemes = {"https", "http"} if settings.WEBHOOKS_ALLOW_PRIVATE else {"https"}
+    # Parsers disagree about these characters, so what we check might not be what is requested.
     if any(character <= " " or character in "\\\x7f" for character in url) or not url.isascii():
         raise BlockedAddress
     try:
@@ -59,29 +60,26 @@ def parse_url(url: str) -> ParsedUrl:
         raise BlockedAddress
     is_tls = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return ParsedUrl(
-        is_tls=is_tls, host=host, port=port or (443 if is_tls else 80), path=path, host_header=parts.netloc
-    )
+    default_port = 443 if is_tls else 80
+    return ParsedUrl(is_tls=is_tls, host=host, port=port or default_port, path=path, host_header=parts.netloc)
 
 
 def validate_url(url: str) -> None:
-    """Refuse what can be seen to be no public https address."""
+    """Raise BlockedAddress for a URL that is visibly not a public https address. Resolves nothing."""
     host = parse_url(url).host.rstrip(".")
     if settings.WEBHOOKS_ALLOW_PRIVATE:
         return
     literal = parse_ip_literal(host)
     if literal and not is_allowed(literal):
         raise BlockedAddress
-    if (
-        literal is None
-        and not settings.WEBHOOKS_ALLOWED_NETWORKS
-        and ("." not in host or host.endswith((".localhost", ".local", ".internal")))
-    ):
+    # Names of the local network. An operator who allows a network may well use such a name for it.
+    is_local_name = "." not in host or host.endswith((".localhost", ".local", ".internal"))
+    if literal is None and is_local_name and not settings.WEBHOOKS_ALLOWED_NETWORKS:
         raise BlockedAddress
 
 
 def parse_ip_literal(host: str) -> Address | None:
-    """The address, if the host is one in any spelling that a resolver takes (2130706433, 0x7f.1, ::1)."""
+    """Return the address if the host is one, in any spelling that a resolver accepts (2130706433, 0x7f.1, ::1)."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -93,7 +91,7 @@ def parse_ip_literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Globally routable unicast, and no disguise of an IPv4 address."""
+    """Return True for globally routable unicast that does not embed an IPv4 address."""
     if any(address in network for network in BLOCKED_NETWORKS if network.version == address.version):
         return False
     if not address.is_global or address.is_multicast or address.is_reserved:
@@ -101,18 +99,17 @@ def is_public(address: Address) -> bool:
     return isinstance(address, ipaddress.IPv4Address) or address in UNICAST
 
 
-def require_allowed(found: list[str]) -> list[str]:
-    """All the resolver's answers, or BlockedAddress if any of them must not be reached."""
-    addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
-    if not addresses or not all(map(is_allowed, addresses)):
+def require_allowed(addresses: list[str]) -> list[str]:
+    """Return the resolved addresses. Raises BlockedAddress if there are none, or if any of them must not be reached."""
+    parsed = [ipaddress.ip_address(text.partition("%")[0]) for text in addresses]  # "%" begins an IPv6 zone
+    if not parsed or not all(map(is_allowed, parsed)):
         raise BlockedAddress
-    return found
+    return addresses
 
 
 def is_allowed(address: Address) -> bool:
-    """Public, or in a network that the operator allows."""
+    """Return True if the address is public, or in a network that the operator allows."""
     if settings.WEBHOOKS_ALLOW_PRIVATE or is_public(address):
         return True
-    return any(
-        address in network for network in settings.WEBHOOKS_ALLOWED_NETWORKS if network.version == address.version
-    )
+    networks = settings.WEBHOOKS_ALLOWED_NETWORKS
+    return any(address in network for network in networks if network.version == address.version)

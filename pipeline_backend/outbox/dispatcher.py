@@ -1,16 +1,16 @@
-"""The courier: one event loop in each worker process that delivers everything, whoever told of it.
+"""The dispatcher: one event loop per worker process that sends all due jobs.
 
-Doorbells tell what is due; once a second it looks for itself, so that neither Redis nor beat can lose anything. One loop
-serves many receivers: a delivery is mostly waiting, and threads would spend more on handing Python's lock to each other
-than on delivering (`docs/decisions/0007`). The slow lane has places of its own, so that receivers that hang never hold
-up the others.
+It is notified of due jobs by messages, and looks for them itself once a second, so neither Redis nor beat can lose any.
+One loop serves many receivers, because a delivery is mostly waiting, and threads would spend more time on the
+interpreter's lock than on sending (docs/decisions/0007). The slow lane has its own concurrency limit, so that receivers
+that hang never delay the others.
 """
 
 import asyncio
 import logging
 import os
 import threading
-from typing import Any
+from uuid import UUID
 
 from django.db import Error
 
@@ -28,104 +28,109 @@ SHUTDOWN_TIMEOUT = 20
 
 
 class Dispatcher:
-    """Delivers what is due of some queues, until the process is asked to end."""
+    """Sends the due jobs of some queues until the process is asked to stop."""
 
     def __init__(self, queues: list[Queue]) -> None:
-        self.desk, *writers = self.threads = [ThreadPool(THREADS), *(ThreadPool(1) for _ in queues)]
-        self.turns = [GroupRunner(queue, self.desk, writer) for queue, writer in zip(queues, writers, strict=True)]
-        self.places = {False: asyncio.Semaphore(FAST_CONCURRENCY), True: asyncio.Semaphore(SLOW_CONCURRENCY)}
-        self.in_hand: dict[
-            tuple[GroupRunner, Any], bool
-        ] = {}  # the groups, and whether somebody has rung for them meanwhile
-        self.under_way: set[asyncio.Task[None]] = set()
+        # One writer thread per queue keeps its database session warm for the statement that stores results.
+        self.executor, *writers = self.thread_pools = [ThreadPool(THREADS), *(ThreadPool(1) for _ in queues)]
+        self.runners = [
+            GroupRunner(queue, self.executor, writer) for queue, writer in zip(queues, writers, strict=True)
+        ]
+        self.lanes = {False: asyncio.Semaphore(FAST_CONCURRENCY), True: asyncio.Semaphore(SLOW_CONCURRENCY)}
+        # The groups being run or waiting for their lane, and whether to run them once more afterwards.
+        self.active_groups: dict[tuple[GroupRunner, UUID], bool] = {}
+        self.tasks: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(
-            target=self.loop.run_until_complete, args=(self.run(),), name="courier", daemon=True
+            target=self.loop.run_until_complete, args=(self.run(),), name="outbox-dispatcher", daemon=True
         )
 
     def start(self) -> None:
-        """Begin; from now on this process's rings are for it."""
+        """Start the loop. From now on `dispatch` in this process hands groups to it."""
         self.thread.start()
         running_dispatchers.append(self)
 
-    def end(self) -> None:
-        """Wait until what was under way when `outbox.stopping` was set is finished; nothing more is claimed."""
+    def stop(self) -> None:
+        """Wait for the jobs that were being sent when `shutdown_requested` was set."""
         running_dispatchers.remove(self)
         self.thread.join(SHUTDOWN_TIMEOUT)
         if self.thread.is_alive():
-            return  # what it still holds is due again when its lease ends
+            return  # what it still holds is due again when the lease ends
         self.loop.close()
-        for threads in self.threads:
-            threads.end()
+        for thread_pool in self.thread_pools:
+            thread_pool.shutdown()
 
-    def ring(self, queue: Queue, group_id: Any) -> None:
-        """There may be something to do for this group; from any thread."""
-        [turns] = [turns for turns in self.turns if turns.queue is queue]
+    def notify(self, queue: Queue, group_id: UUID | str) -> None:
+        """Say that the group may have due jobs. Any thread may call this."""
+        [runner] = [runner for runner in self.runners if runner.queue is queue]
         group = queue.group_model._meta.pk.to_python(group_id)
-        self.loop.call_soon_threadsafe(self.hear, turns, group)
+        self.loop.call_soon_threadsafe(self.on_notify, runner, group)
 
     async def run(self) -> None:
-        """Look until told to stop. Whatever fails, the loop goes on: nobody else delivers in this process."""
+        """Poll until the process is asked to stop, then wait for what is running."""
         while not shutdown_requested.is_set():
+            # No error may end this loop: nothing else in the process would send the jobs.
             try:
-                await self.look()
+                await self.poll()
             except Error as error:
-                logger.warning("the database is away (%s); looking again in a moment", type(error).__name__)
+                logger.warning("Database unreachable (%s); polling again in a moment", type(error).__name__)
             except Exception:
-                logger.exception("a look failed")
+                logger.exception("Polling for due jobs failed")
             await asyncio.sleep(POLL_INTERVAL)
-        while self.under_way:
-            await asyncio.wait(self.under_way)
+        while self.tasks:
+            await asyncio.wait(self.tasks)
 
-    async def look(self) -> None:
-        """Begin a turn for every group that has something due."""
-        for turns in self.turns:
-            for is_slow in self.places:
-                for group in await self.desk.ask(turns.queue.due, is_slow):
-                    self.take(turns, group, is_slow=is_slow)
+    async def poll(self) -> None:
+        """Schedule every group that has due jobs."""
+        for runner in self.runners:
+            for is_slow in self.lanes:
+                for group_id in await self.executor.run(runner.queue.groups_with_due_jobs, is_slow):
+                    self.schedule(runner, group_id, is_slow=is_slow)
 
-    def hear(self, turns: GroupRunner, group: Any) -> None:
-        """Begin a turn, or another one when the present one ends: it may have looked already."""
-        if (turns, group) in self.in_hand:
-            self.in_hand[turns, group] = True
+    def on_notify(self, runner: GroupRunner, group_id: UUID) -> None:
+        """Start the group, or mark it to run again: the current run may already have read its last batch."""
+        if (runner, group_id) in self.active_groups:
+            self.active_groups[runner, group_id] = True
         else:
-            self.take(turns, group)
+            self.schedule(runner, group_id)
 
-    def take(self, turns: GroupRunner, group: Any, *, is_slow: bool = False) -> None:
-        """Begin a turn for a group that is not in hand."""
-        if (turns, group) in self.in_hand or shutdown_requested.is_set():
+    def schedule(self, runner: GroupRunner, group_id: UUID, *, is_slow: bool = False) -> None:
+        """Start a task for the group unless it has one."""
+        if (runner, group_id) in self.active_groups or shutdown_requested.is_set():
             return
-        self.in_hand[turns, group] = False
-        task = self.loop.create_task(self.deliver(turns, group, is_slow))
-        self.under_way.add(task)
-        task.add_done_callback(self.under_way.discard)
+        self.active_groups[runner, group_id] = False
+        task = self.loop.create_task(self.run_group(runner, group_id, is_slow))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
-    async def deliver(self, turns: GroupRunner, group: Any, is_slow: bool) -> None:
-        """A turn, and behind the others that wait another one if it was not enough."""
-        has_more = await self.turn(turns, group, is_slow)
-        was_rung = self.in_hand.pop((turns, group))
-        if was_rung or (has_more and not is_slow):
-            self.take(turns, group)
-
-    async def turn(self, turns: GroupRunner, group: Any, is_slow: bool) -> bool:
-        """One turn, when there is a place; True if it was not enough."""
+    async def run_group(self, runner: GroupRunner, group_id: UUID, is_slow: bool) -> None:
+        """Run the group when its lane has room, and schedule it again, behind the others that wait, if it has more."""
+        has_more = False
         try:
-            async with self.places[is_slow]:
-                return await turns.drain(group, is_slow=is_slow)
+            async with self.lanes[is_slow]:
+                has_more = await runner.run_group(group_id, is_slow=is_slow)
         except Error as error:
-            logger.warning("the database is away (%s); the lease ends by itself", type(error).__name__)
+            logger.warning(
+                "Database unreachable (%s); the jobs are due again when the lease ends", type(error).__name__
+            )
         except Exception:
-            logger.exception("a turn failed")
+            logger.exception("Running a group failed")
+        was_notified = self.active_groups.pop((runner, group_id))
+        # A slow group waits for the next poll, so that it can't take its lane from the others.
+        if was_notified or (has_more and not is_slow):
+            self.schedule(runner, group_id)
+
+
+running_dispatchers: list[Dispatcher] = []  # of this process: none or one
+os.register_at_fork(after_in_child=running_dispatchers.clear)  # a forked child doesn't have the thread
+
+
+def dispatch(queue: Queue, group_id: UUID | str) -> bool:
+    """Hand the group to this process's dispatcher, or run it here and now if there is none.
+
+    Return True if there may be more to run.
+    """
+    for dispatcher in running_dispatchers:
+        dispatcher.notify(queue, group_id)
         return False
-
-
-running_dispatchers: list[Dispatcher] = []  # this process's
-os.register_at_fork(after_in_child=running_dispatchers.clear)  # a thread is not there in a child
-
-
-def dispatch(queue: Queue, group_id: Any) -> bool:
-    """Tell this process's courier, or deliver here and now if it has none; True if there may be more."""
-    for courier in running_dispatchers:
-        courier.ring(queue, group_id)
-        return False
-    return run_group(queue, group_id)
+    return run_group(queue, queue.group_model._meta.pk.to_python(group_id))

@@ -1,4 +1,4 @@
-"""The columns of a queued job."""
+"""The columns that every queued job has."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -7,7 +7,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField
 
 
 class State(models.TextChoices):
-    """What can become of a job."""
+    """The states of a job. A leased job is still PENDING: it carries a lease token and is due when the lease ends."""
 
     PENDING = "PENDING", "Pending"
     DONE = "DONE", "Delivered"
@@ -16,9 +16,14 @@ class State(models.TextChoices):
 
 
 class Job(models.Model):
-    """Columns of a queued job. `next_attempt_at` is when it may be claimed; while leased, when the lease ends."""
+    """Base class of a table that is a queue.
+
+    `attempt_count` counts stored results, `claim_count` the leases since the last one. `next_attempt_at` is when the
+    job may be claimed; while it is leased, when the lease ends.
+    """
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING, editable=False)
+    # Raw SQL (queue.py, results.py, webhooks) names these two columns "attempts" and "claims".
     attempt_count = models.PositiveIntegerField("attempts", default=0, editable=False, db_column="attempts")
     claim_count = models.PositiveIntegerField("claims", default=0, editable=False, db_column="claims")
     next_attempt_at = MillisecondDateTimeField(null=True, db_default=Now(), editable=False)

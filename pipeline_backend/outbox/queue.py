@@ -1,155 +1,220 @@
-"""The outbox: jobs are rows, written in the transaction of what causes them; Celery only rings.
+"""Queues: which jobs there are, which groups may be served, and how jobs are claimed, leased and released.
 
-A worker claims due rows in a short transaction and lets go of the database before it touches the network. A claim
-is a fresh token and a time by which the row is due again, so a worker that dies or hangs loses its rows to another
-by itself. Every later write is conditional on the token: who has lost the lease changes nothing. Time is the
-database's.
+A worker claims due rows in a short transaction and commits before it touches the network. A lease is a fresh token and
+a due time in the future, so the jobs of a worker that dies or hangs are simply due again (docs/decisions/0003). Every
+later write is conditional on the token. All times are the database's, because workers' clocks may differ.
 """
 
 import threading
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, models, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
-from pipeline_backend.outbox.claims import ClaimQueries
+from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.outbox.models import State
 from pipeline_backend.outbox.results import ResultRow, ResultStatements
-from pipeline_backend.outbox.retries import Result, next_state
+from pipeline_backend.outbox.retries import ClaimedJob, Result, next_state
 
 MAX_CLAIMS = 5
 BATCH_SIZE = 50
 
-shutdown_requested = threading.Event()  # set when this process is asked to end: nothing is claimed any more
+Send = Callable[[Any], Awaitable[Any]]  # from a claimed job to its Result
 
+# Set when this process is asked to stop; nothing is claimed after that.
+shutdown_requested = threading.Event()
 
 LEASE = """
-UPDATE {table} SET lease_token = %s, claims = claims + 1, next_attempt_at = statement_timestamp() + %s * interval '1 second'
+UPDATE {table}
+SET lease_token = %s,
+    claims = claims + 1,
+    next_attempt_at = statement_timestamp() + %s * interval '1 second'
 WHERE id = ANY(%s)
 """
 
 
 @dataclass(frozen=True)
 class Queue:
-    """One kind of job: its model, what its jobs are grouped by (a receiver), and how a group's jobs are delivered.
-
-    `session` opens whatever a group's deliveries share and gives a coroutine function from job to result. `read` adds
-    what that function needs to the query of due jobs, `job` makes a job of what it answers. `record` is SQL (further
-    members of the WITH of `SETTLE`) that notes results in the same statement, with the `columns` that `facts` makes;
-    `after_failure` is called once a failure is written. `open` says which groups are served at all, `slow` which only
-    by the slow lane, `only` which rows are of this queue; `slots` is how many workers may serve a group at a time.
-    """
+    """One kind of job: its table, how its jobs are grouped by receiver, and how a group's jobs are sent."""
 
     model: type[Any]
-    group: str
-    group_model: type[Any]
-    session: Callable[[Any], AbstractAsyncContextManager[Callable[[Any], Awaitable[Any]]]]
-    open: Q
-    read: Callable[[Any], Any]
-    job: Callable[[Any], Any]
-    slow: Q | None = None
-    only: Q | None = None
-    record: str = ""
-    columns: str = ""
-    facts: Callable[[Any, Any], ResultRow] | None = None
+    # The foreign key to the receiver, and its model. The jobs of a group share a connection, a lane and its limits.
+    group_field: str
+    group_model: type[models.Model]
+    # Opens what a group's jobs share, such as a connection, and yields the coroutine function that sends one job.
+    open_session: Callable[[Any], AbstractAsyncContextManager[Send]]
+    # The groups that may be served at all.
+    enabled: Q
+    # Adds to the query of due jobs what sending needs, and builds a job from each of its rows.
+    select_for_claim: Callable[[QuerySet], QuerySet]
+    build_job: Callable[[Any], Any]
+    # The groups that only the slow lane serves.
+    slow_lane: Q | None = None
+    # The rows of the table that belong to this queue; None for all.
+    filter: Q | None = None
+    # CTEs that run in the statement that stores results, after `updated`; the columns they add to its input; and a
+    # function that makes the values of those columns from a job and its result.
+    after_settle_sql: str = ""
+    after_settle_columns: str = ""
+    after_settle_values: Callable[[Any, Any], ResultRow] | None = None
+    # Called with the job and its result once a failure is stored.
     after_failure: Callable[[Any, Any], None] | None = None
-    slots: int = 2
+    max_workers_per_group: int = 2
 
     @property
-    def rows(self) -> Any:
-        """The jobs of this queue."""
-        return self.model.unscoped.filter(self.only or Q())
+    def rows(self) -> QuerySet:
+        """Return every job of this queue, of all organizations."""
+        return self.model.unscoped.filter(self.filter or Q())
 
-    def groups(self, *, is_slow: bool) -> Any:
-        """The groups of one lane that are served."""
-        groups = self.group_model._base_manager.filter(self.open)
-        if self.slow is None:
+    def lane_groups(self, *, is_slow: bool) -> QuerySet:
+        """Return the enabled groups of one lane."""
+        groups = self.group_model._base_manager.filter(self.enabled)
+        if self.slow_lane is None:
             return groups.none() if is_slow else groups
-        return groups.filter(self.slow) if is_slow else groups.exclude(self.slow)
+        return groups.filter(self.slow_lane) if is_slow else groups.exclude(self.slow_lane)
 
-    def due(self, is_slow: bool = False) -> list[Any]:
-        """The groups of one lane that have something to do now, the longest waiting first."""
-        waiting = self.rows.filter(
-            state=State.PENDING, next_attempt_at__lte=Now(), **{f"{self.group}__in": self.groups(is_slow=is_slow)}
+    def groups_with_due_jobs(self, is_slow: bool = False) -> list[UUID]:
+        """Return the ids of a lane's groups that have a due job, the longest waiting first."""
+        due = self.rows.filter(
+            state=State.PENDING,
+            next_attempt_at__lte=Now(),
+            **{f"{self.group_field}__in": self.lane_groups(is_slow=is_slow)},
         )
-        oldest = waiting.order_by().values(self.group).annotate(since=models.Min("next_attempt_at")).order_by("since")
-        return list(oldest.values_list(self.group, flat=True))
+        by_age = due.order_by().values(self.group_field).annotate(since=models.Min("next_attempt_at"))
+        return list(by_age.order_by("since").values_list(self.group_field, flat=True))
 
-    def served(self, group_id: Any, is_slow: bool) -> Any:
-        """The group, if that lane serves it."""
-        return self.groups(is_slow=is_slow).filter(pk=group_id).first()
+    def get_group(self, group_id: UUID, is_slow: bool) -> models.Model | None:
+        """Return the group, or None if that lane does not serve it."""
+        return self.lane_groups(is_slow=is_slow).filter(pk=group_id).first()
 
     @transaction.atomic
-    def claim(self, group_id: Any, most: int = BATCH_SIZE) -> list[Any]:
-        """Lease the group's oldest due jobs, replays last, unless all its slots are taken."""
-        # One claim at a time for a group, so that its slots are counted right; the wait is as short as a claim.
-        found = self.candidates
-        if found.opened.first(group=group_id) is None or len(found.busy.all(group=group_id)) >= self.slots:
+    def claim(self, group_id: UUID, limit: int = BATCH_SIZE) -> list[ClaimedJob]:
+        """Lease the group's oldest due jobs, replays last. Return none if enough workers already serve the group.
+
+        Locks the group, then its jobs.
+        """
+        queries = self.claim_queries
+        # The lock makes concurrent claims take turns; otherwise two could both count one worker too few.
+        if queries.lock_group.first(group=group_id) is None:
             return []
-        fresh = found.oldest if most == 1 else found.fresh
-        return lease(fresh.all(group=group_id) or self.suspect(group_id), self)
+        if len(queries.active_leases.all(group=group_id)) >= self.max_workers_per_group:
+            return []
+        query = queries.next_job if limit == 1 else queries.next_batch
+        return lease(query.all(group=group_id) or self.claim_suspect(group_id), self)
 
     @cached_property
-    def candidates(self) -> ClaimQueries:
-        """What can be claimed."""
+    def claim_queries(self) -> "ClaimQueries":
+        """Return the queue's compiled claim queries."""
         return ClaimQueries(self, BATCH_SIZE)
 
-    def suspect(self, group_id: Any) -> list[Any]:
-        """A row whose last lease ended without a result: it may have killed its worker, so it is taken alone.
+    def claim_suspect(self, group_id: UUID) -> list[Any]:
+        """Return the row of a job whose last lease ended without a result, or no row.
 
-        After five such leases it is left for people to see.
+        Such a job may have killed its worker, so it is claimed alone. After `MAX_CLAIMS` leases it is dead.
         """
-        while rows := self.candidates.suspects.all(group=group_id):
-            [job] = map(self.job, rows)
+        while rows := self.claim_queries.next_suspect.all(group=group_id):
+            job = self.build_job(rows[0])
             if job.claim_count < MAX_CLAIMS:
                 return rows
             mark_as_poison(job, self.model)
         return []
 
-    def entry(self, job: Any, result: Result) -> ResultRow:
-        """What is to be written of an attempt: done, due again, or dead."""
-        facts = self.facts(job, result) if self.facts else {}
-        return next_state(job, result) | {"id": job.pk, "token": job.lease_token, "error": result.error} | facts
+    def result_row(self, job: ClaimedJob, result: Result) -> ResultRow:
+        """Return what the statement that stores results takes as input."""
+        values = self.after_settle_values(job, result) if self.after_settle_values else {}
+        return {"id": job.pk, "token": job.lease_token, "error": result.error, **next_state(job, result), **values}
 
     @cached_property
-    def settlement(self) -> ResultStatements:
-        """How results are written."""
-        return ResultStatements(self.model._meta.db_table, self.columns, self.record)
+    def statements(self) -> ResultStatements:
+        """Return the statements that store results."""
+        return ResultStatements(self.model._meta.db_table, self.after_settle_columns, self.after_settle_sql)
 
 
-def lease(rows: list[Any], queue: Queue) -> list[Any]:
-    """Put a fresh token and an end on the rows; as jobs."""
-    token, jobs = uuid.uuid4(), list(map(queue.job, rows))
+class ClaimQueries:
+    """The queries of a claim; all take the `group` as their parameter.
+
+    They are compiled once, since Django takes longer to compile one than PostgreSQL takes to run it.
+    """
+
+    def __init__(self, queue: Queue, batch_size: int) -> None:
+        self.queue = queue
+        self.batch_size = batch_size
+
+    @cached_property
+    def lock_group(self) -> CompiledQuery:
+        """Lock the group, and find nothing if it is disabled."""
+        groups = self.queue.group_model._base_manager.select_for_update(no_key=True, of=("self",))
+        return CompiledQuery(lambda: groups.filter(self.queue.enabled, pk=Param("group")).values_list("pk"))
+
+    @cached_property
+    def active_leases(self) -> CompiledQuery:
+        """Find the tokens of the group's leases that have not ended; each is one worker."""
+        leased = self._pending().filter(lease_token__isnull=False, next_attempt_at__gt=Now())
+        # Without order_by() the model's default order would join in the DISTINCT, and count rows instead of leases.
+        return CompiledQuery(lambda: leased.order_by().values_list("lease_token").distinct())
+
+    @cached_property
+    def next_batch(self) -> CompiledQuery:
+        """Find a batch of the oldest due jobs, replays last."""
+        return CompiledQuery(lambda: self._due_without_suspects()[: self.batch_size])
+
+    @cached_property
+    def next_job(self) -> CompiledQuery:
+        """Find the first job of that batch."""
+        return CompiledQuery(lambda: self._due_without_suspects()[:1])
+
+    @cached_property
+    def next_suspect(self) -> CompiledQuery:
+        """Find the due job with the fewest leases without a result."""
+        suspects = self._due().filter(claim_count__gt=0)
+        return CompiledQuery(lambda: suspects.order_by("claim_count", "next_attempt_at", "pk")[:1])
+
+    def _due_without_suspects(self) -> QuerySet:
+        """Return due jobs whose last lease, if there was one, ended with a result."""
+        return self._due().filter(claim_count=0).order_by("is_replay", "next_attempt_at", "pk")
+
+    def _due(self) -> QuerySet:
+        """Return due jobs that nobody else is claiming, locked."""
+        due = self._pending().filter(next_attempt_at__lte=Now())
+        return self.queue.select_for_claim(due.select_for_update(skip_locked=True, of=("self",)))
+
+    def _pending(self) -> QuerySet:
+        return self.queue.rows.filter(Q(**{f"{self.queue.group_field}_id": Param("group")}), state="PENDING")
+
+
+def lease(rows: list[Any], queue: Queue) -> list[ClaimedJob]:
+    """Put a fresh token and a due time on the rows. Return them as jobs."""
+    token = uuid.uuid4()
+    jobs: list[ClaimedJob] = [queue.build_job(row) for row in rows]
     for job in jobs:
         job.lease_token = token
     if jobs:
+        statement = LEASE.format(table=queue.model._meta.db_table)
         with connection.cursor() as cursor:
-            cursor.execute(
-                LEASE.format(table=queue.model._meta.db_table),
-                [token, settings.DELIVERY_LEASE_SECONDS, [job.pk for job in jobs]],
-            )
+            cursor.execute(statement, [token, settings.DELIVERY_LEASE_SECONDS, [job.pk for job in jobs]])
     return jobs
 
 
-def mark_as_poison(job: Any, model: type[Any]) -> None:
-    """A row that was claimed again and again without a result kills its workers: it is dead."""
-    poison = model.unscoped.filter(pk=job.pk)
-    poison.update(
+def mark_as_poison(job: ClaimedJob, model: type[Any]) -> None:
+    """Mark a poison job dead: its last `MAX_CLAIMS` claims ended without a result."""
+    model.unscoped.filter(pk=job.pk).update(
         state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now()
     )
 
 
-def release(model: type[Any], jobs: list[Any]) -> None:
-    """Give leased jobs back untried, as far as they are still ours."""
+def release(model: type[Any], jobs: Sequence[ClaimedJob]) -> None:
+    """Release unsent jobs whose lease we still hold."""
     if jobs:
-        leased = model.unscoped.filter(
+        ours = model.unscoped.filter(
             pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING
         )
-        leased.update(lease_token=None, next_attempt_at=Now(), claim_count=F("claim_count") - 1)
+        # The claim is taken back too: it does not make a job suspect.
+        ours.update(lease_token=None, next_attempt_at=Now(), claim_count=F("claim_count") - 1)

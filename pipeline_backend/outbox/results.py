@@ -1,11 +1,13 @@
-"""Writing what came of attempts, many at a time: while one statement runs, the results for the next one gather.
+"""Stores the results of attempts, many in one statement (group commit).
 
-Nobody goes on before his own is written, so a worker that dies has sent at most one job for each connection whose
-result is not in the database. A statement for eight results costs little more than one for a single result.
+While one statement runs, the results for the next one collect. Each connection waits until its own result is stored
+before it sends again, so a killed worker repeats at most one delivery per connection. Eight results cost little more
+than one (docs/decisions/0006).
 """
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.db import connection
@@ -14,91 +16,104 @@ from pipeline_backend.outbox.executor import Executor
 
 ResultRow = dict[str, Any]
 
-# The entries are JSON: one parameter, however many there are. `locked` says what to do about rows that others hold.
-# LATERAL and ANY keep PostgreSQL, which knows nothing of the entries' number, from reading the whole table for them.
+# Results are passed as one JSON parameter. `lock_clause` is SKIP LOCKED for batches and empty for single rows.
+# `owned` are the jobs whose lease is still ours. A queue may add columns to `input` and CTEs after `updated`.
+# LATERAL and ANY (ARRAY ...) are there because PostgreSQL can't estimate the size of `input` and would otherwise scan
+# the whole table for it.
 SAVE_RESULTS = """
-WITH given AS (
-    SELECT * FROM json_to_recordset(%s::json) AS given(id uuid, token uuid, state text, error text, gap float{columns})
-), mine AS (
-    SELECT job.id FROM given CROSS JOIN LATERAL (
-        SELECT id FROM {table} WHERE id = given.id AND lease_token = given.token AND state = 'PENDING' FOR NO KEY UPDATE {locked}
+WITH input AS (
+    SELECT *
+    FROM json_to_recordset(%s::json)
+        AS input (id uuid, token uuid, state text, error text, delay float{columns})
+), owned AS (
+    SELECT job.id
+    FROM input
+    CROSS JOIN LATERAL (
+        SELECT id
+        FROM {table}
+        WHERE id = input.id AND lease_token = input.token AND state = 'PENDING'
+        FOR NO KEY UPDATE {lock_clause}
     ) AS job
-), settled AS (
-    UPDATE {table} AS job SET
-        state = given.state, attempts = job.attempts + 1, claims = 0, lease_token = NULL, last_error = given.error,
-        next_attempt_at = statement_timestamp() + given.gap * interval '1 second',
-        finished_at = CASE WHEN given.gap IS NULL THEN statement_timestamp() END
-    FROM given WHERE job.id = given.id AND job.id = ANY (ARRAY(SELECT id FROM mine))
+), updated AS (
+    UPDATE {table} AS job
+    SET state = input.state,
+        attempts = job.attempts + 1,
+        claims = 0,
+        lease_token = NULL,
+        last_error = input.error,
+        next_attempt_at = statement_timestamp() + input.delay * interval '1 second',
+        finished_at = CASE WHEN input.delay IS NULL THEN statement_timestamp() END
+    FROM input
+    WHERE job.id = input.id AND job.id = ANY (ARRAY(SELECT id FROM owned))
     RETURNING job.id
-){record}
-SELECT id FROM settled
+){after_settle}
+SELECT id FROM updated
 """
 
 
 class ResultStatements:
-    """The statements of one queue; `record` notes the results, and `known` joins those with the ones that count."""
+    """The two statements that store a queue's results: for a batch, and for a single result.
 
-    def __init__(self, table: str, columns: str, record: str) -> None:
-        def statement(*, locked: str, known: str) -> str:
-            return SAVE_RESULTS.format(
-                table=table, columns=columns, locked=locked, record=record.format(locked=locked, known=known)
-            )
+    A batch skips rows that are locked or no longer ours; each of those is stored by itself afterwards. Only the
+    single statement sees every result, so only there `{join}` is a LEFT JOIN, which also records lost leases.
+    """
 
-        self.many = statement(locked="SKIP LOCKED", known="JOIN")
-        self.one = statement(locked="", known="LEFT JOIN")
+    def __init__(self, table: str, columns: str, after_settle_sql: str) -> None:
+        def build(lock_clause: str, join: str) -> str:
+            after_settle = after_settle_sql.format(lock_clause=lock_clause, join=join)
+            return SAVE_RESULTS.format(table=table, columns=columns, lock_clause=lock_clause, after_settle=after_settle)
 
-    def alone(self, entry: ResultRow) -> bool:
-        """Write one result; False if its lease was lost, which is recorded."""
-        return entry["id"] in save_results(self.one, [entry])
+        self.batch = build("SKIP LOCKED", "JOIN")
+        self.single = build("", "LEFT JOIN")
+
+    def save_single(self, row: ResultRow) -> bool:
+        """Store one result, waiting for its row. Return False if the lease was lost; the attempt is still recorded."""
+        return row["id"] in save_results(self.single, [row])
 
 
-def save_results(statement: str, entries: list[ResultRow]) -> set[Any]:
-    """The ids of those entries whose leases were still theirs."""
+def save_results(statement: str, rows: list[ResultRow]) -> set[UUID]:
+    """Run the statement and return the ids of the jobs that it updated."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, [orjson.dumps(entries).decode()])
+        cursor.execute(statement, [orjson.dumps(rows).decode()])
         return {id for (id,) in cursor.fetchall()}
 
 
 class ResultBatcher:
-    """One statement at a time for all that a loop delivers of a queue."""
+    """Collects the results of one event loop and one queue into batches, with one statement running at a time."""
 
-    def __init__(self, settlement: ResultStatements, desk: Executor, writer: Executor) -> None:
-        self.settlement = settlement
-        self.desk = desk  # where a statement may wait for somebody's lock
-        self.writer = writer  # where none does
-        self.waiting: list[tuple[ResultRow, asyncio.Future[bool]]] = []
-        self.writing: asyncio.Task[None] | None = None
+    def __init__(self, statements: ResultStatements, executor: Executor, writer: Executor) -> None:
+        self.statements = statements
+        self.executor = executor  # for single results, which may wait for a lock
+        self.writer = writer  # for batches, which never wait
+        self.pending: list[tuple[ResultRow, asyncio.Future[bool]]] = []
+        self.flush_task: asyncio.Task[None] | None = None
 
-    async def settle(self, entry: ResultRow) -> bool:
-        """Write a result, and wait until it is written; False if its lease was lost, which is recorded.
+    async def save_result(self, row: ResultRow) -> bool:
+        """Store a result and wait until it is stored. Return False if the lease was lost."""
+        # Failures are stored one by one, so that an endpoint's consecutive failures are counted in order.
+        if not row["error"] and await self.save_batched(row):
+            return True
+        return await self.executor.run(self.statements.save_single, row)
 
-        A success waits for nobody's lock: it is written with others', and alone only where that failed. A failure is
-        written alone, to count the failures in a row right.
-        """
-        is_ours = not entry["error"] and await self.along(entry)
-        return is_ours or await self.desk.ask(self.settlement.alone, entry)
+    async def save_batched(self, row: ResultRow) -> bool:
+        """Store a result with others. Return False if its row was locked, its lease lost, or the statement failed."""
+        is_stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.pending.append((row, is_stored))
+        if self.flush_task is None:
+            self.flush_task = asyncio.create_task(self._flush_loop())
+        return await is_stored
 
-    async def along(self, entry: ResultRow) -> bool:
-        """True if it was written with others; False if it has to be tried alone: its row is held, lost, or the statement failed."""
-        is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self.waiting.append((entry, is_written))
-        if self.writing is None:
-            self.writing = asyncio.create_task(self.write_all())
-        return await is_written
+    async def _flush_loop(self) -> None:
+        while self.pending:
+            batch, self.pending = self.pending, []
+            stored = await self._flush([row for row, _ in batch])
+            for row, is_stored in batch:
+                if not is_stored.cancelled():
+                    is_stored.set_result(row["id"] in stored)
+        self.flush_task = None
 
-    async def write_all(self) -> None:
-        """What is waiting, and again what has come meanwhile, until there is no more."""
-        while self.waiting:
-            batch, self.waiting = self.waiting, []
-            written = await self.attempt([entry for entry, _ in batch])
-            for entry, is_written in batch:
-                if not is_written.cancelled():
-                    is_written.set_result(entry["id"] in written)
-        self.writing = None
-
-    async def attempt(self, entries: list[ResultRow]) -> set[Any]:
-        """The ids that were written."""
+    async def _flush(self, rows: list[ResultRow]) -> set[UUID]:
         try:
-            return await self.writer.ask(save_results, self.settlement.many, entries)
+            return await self.writer.run(save_results, self.statements.batch, rows)
         except Exception:
-            return set()  # each is tried alone, and fails there for itself
+            return set()  # each is stored by itself next, and raises there if it fails again

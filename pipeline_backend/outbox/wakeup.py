@@ -1,10 +1,14 @@
-"""The doorbell: what tells a worker that there is something to do in an outbox."""
+"""Wake-up messages: tell a worker that a group has jobs.
+
+The messages only save time. A lost one costs at most one poll interval, because every dispatcher looks for due jobs
+by itself.
+"""
 
 import logging
 import threading
 import time
 from functools import partial
-from typing import Any, ClassVar
+from uuid import UUID
 
 from celery import current_app
 from django.db import transaction
@@ -15,53 +19,56 @@ logger = logging.getLogger(__name__)
 BACKOFF = 5
 DEBOUNCE = 0.1
 
+circuit_open_until = 0.0  # time.monotonic(); until then nothing is published
 
-class WakeUp:
-    """Tells a worker that there is something to do. Losing a ring costs latency; the sweep finds the row.
+_pending: dict[tuple[str, str], None] = {}  # a set that keeps its order
+_changed = threading.Condition()
+_thread: threading.Thread | None = None
 
-    A thread rings, so that no request waits for the broker. What is wanted while it rings, or just after, becomes one
-    ring for each group: a message costs as much as a third of a booking. The first rings at once; only a process that is
-    busy lets its next ones wait.
+
+def notify_on_commit(task: str, group_id: UUID | str) -> None:
+    """Send the Celery task `task` with the group's id once the transaction has committed (at once if there is none)."""
+    transaction.on_commit(partial(_enqueue, task, str(group_id)))
+
+
+def _enqueue(task: str, group_id: str) -> None:
+    """Hand a message to the publisher thread, so that no request waits for the broker."""
+    global _thread
+    with _changed:
+        _pending[task, group_id] = None
+        # A forked child inherits the variable but not the thread.
+        if _thread is None or not _thread.is_alive():
+            _thread = threading.Thread(target=_publisher_loop, name="outbox-wakeup", daemon=True)
+            _thread.start()
+        _changed.notify()
+
+
+def _publisher_loop() -> None:
+    """Publish pending messages, merging those that arrive within `DEBOUNCE` into one per group.
+
+    Publishing a message costs about a third of a booking. The first one leaves at once; only a busy process delays
+    the next ones.
     """
+    global _pending
+    while True:
+        with _changed:
+            while not _pending:
+                _changed.wait()
+            batch, _pending = _pending, {}
+        for task, group_id in batch:
+            _publish(task, group_id)
+        time.sleep(DEBOUNCE)
 
-    silent_until: ClassVar[float] = 0.0
-    wanted: ClassVar[dict[tuple[str, str], None]] = {}
-    change: ClassVar[threading.Condition] = threading.Condition()
-    ringer: ClassVar[threading.Thread | None] = None
 
-    @classmethod
-    def ring(cls, task: str, group_id: Any) -> None:
-        """After the commit, if there is one; `task` is a task's name."""
-        transaction.on_commit(partial(cls.publish, task, str(group_id)))
-
-    @classmethod
-    def publish(cls, task: str, group_id: str) -> None:
-        """Leave it to the thread, which is started where there is none (a fork has none)."""
-        with cls.change:
-            cls.wanted[task, group_id] = None
-            if cls.ringer is None or not cls.ringer.is_alive():
-                cls.ringer = threading.Thread(target=cls.keep_ringing, name="doorbell", daemon=True)
-                cls.ringer.start()
-            cls.change.notify()
-
-    @classmethod
-    def keep_ringing(cls) -> None:
-        """At once what is wanted, then a short while nothing."""
-        while True:
-            with cls.change:
-                cls.change.wait_for(lambda: cls.wanted)
-                rings, cls.wanted = cls.wanted, {}
-            for task, group_id in rings:
-                cls.send(task, group_id)
-            time.sleep(DEBOUNCE)
-
-    @classmethod
-    def send(cls, task: str, group_id: str) -> None:
-        """One message; a broker that is away is left alone for a few seconds."""
-        if time.monotonic() < cls.silent_until:
-            return
-        try:
-            current_app.send_task(task, (group_id,), retry=False)
-        except (OperationalError, OSError) as error:
-            cls.silent_until = time.monotonic() + BACKOFF
-            logger.warning("the broker is away (%s); the sweep will find the work", type(error).__name__)
+def _publish(task: str, group_id: str) -> None:
+    """Send one message, or drop it while the broker is known to be unreachable."""
+    global circuit_open_until
+    if time.monotonic() < circuit_open_until:
+        return
+    try:
+        current_app.send_task(task, (group_id,), retry=False)
+    except (OperationalError, OSError) as error:
+        circuit_open_until = time.monotonic() + BACKOFF
+        logger.warning(
+            "Message broker unreachable (%s); dispatchers will find the jobs by polling", type(error).__name__
+        )

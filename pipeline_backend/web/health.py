@@ -11,8 +11,7 @@ from django.http import HttpRequest, JsonResponse
 from notifications.tasks import QUEUES as NOTIFICATION_QUEUES
 from organizations.isolation import bypass_rls
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
-from pipeline_backend.outbox.models import State
-from pipeline_backend.outbox.queue import Queue
+from pipeline_backend.outbox import Queue, State
 from webhooks.queue import DELIVERIES
 
 DATABASE_UNAVAILABLE = "The database does not answer"
@@ -69,8 +68,8 @@ def has_stale_backlog(queue: Queue) -> bool:
     A slow receiver delays its own jobs, which is not our failure: it either has a leased job or is in the slow lane.
     """
     # Only existence is tested: counting a large backlog would make the health check slow when it matters most.
-    jobs = queue.rows.filter(**{f"{queue.group}_id": OuterRef("pk")}, state=State.PENDING).order_by()
+    jobs = queue.rows.filter(**{f"{queue.group_field}_id": OuterRef("pk")}, state=State.PENDING).order_by()
     overdue = jobs.filter(next_attempt_at__lt=Now() - timedelta(seconds=settings.HEALTH_BACKLOG_SECONDS))
     leased = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
-    is_stale: bool = queue.groups(is_slow=False).filter(Exists(overdue), ~Exists(leased)).exists()
+    is_stale: bool = queue.lane_groups(is_slow=False).filter(Exists(overdue), ~Exists(leased)).exists()
     return is_stale

@@ -9,7 +9,7 @@ from django.test import Client
 
 from appointments.models import Appointment
 from organizations.models import ApiKey, Organization
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.client import ApiClient

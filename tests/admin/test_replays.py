@@ -11,8 +11,7 @@ from django.test import Client
 from appointments.models import Appointment
 from organizations.models import Membership, Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.group_runner import run_group
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State, run_group
 from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.receiver import Receiver
 from webhooks.models import Delivery, Endpoint, Replay

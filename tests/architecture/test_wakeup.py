@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pipeline_backend.outbox.wakeup import WakeUp
+from pipeline_backend.outbox import wakeup
 from tests.faults.stack import wait_for
 
 
@@ -17,15 +17,15 @@ def test_what_is_wanted_while_it_rings_becomes_one_ring_for_each_receiver(monkey
         is_ringing.set()
         may_go_on.wait(10)
 
-    monkeypatch.setattr(WakeUp, "send", send)
+    monkeypatch.setattr(wakeup, "_publish", send)
 
-    WakeUp.publish("webhooks.drain", "first")
+    wakeup._enqueue("webhooks.deliver_due", "first")
     assert is_ringing.wait(10)
     for receiver in ("first", "second", "second", "first"):
-        WakeUp.publish("webhooks.drain", receiver)
+        wakeup._enqueue("webhooks.deliver_due", receiver)
     may_go_on.set()
     wait_for(lambda: len(rung) >= 3, seconds=10)
-    WakeUp.publish("webhooks.drain", "last")
+    wakeup._enqueue("webhooks.deliver_due", "last")
     wait_for(lambda: "last" in rung, seconds=10)
 
     assert rung == ["first", "first", "second", "last"]

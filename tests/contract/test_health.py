@@ -13,7 +13,7 @@ from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from tests.client import ApiClient
 from tests.commands.runner import command_error, run
-from tests.faults.backlog import endpoint_at, pile
+from tests.faults.backlog import make_backlog, make_endpoint
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 from webhooks.services import change_endpoint
@@ -27,7 +27,7 @@ WAITING = "Webhook deliveries have been due for more than 300 seconds, and no wo
 def _an_hour_late(organization: Organization, settings: Any) -> None:
     """Six events that were due an hour ago."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
-    pile(endpoint_at(organization, "http://127.0.0.1:9/hook"), 6)
+    make_backlog(make_endpoint(organization, "http://127.0.0.1:9/hook"), 6)
     Delivery.unscoped.update(next_attempt_at=now() - LATE)
 
 
@@ -42,7 +42,7 @@ def test_all_is_well_with_nothing_to_do_and_with_work_that_came_just_now(
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     assert health() == WELL
 
-    pile(endpoint_at(organization, "http://127.0.0.1:9/hook"), 6)
+    make_backlog(make_endpoint(organization, "http://127.0.0.1:9/hook"), 6)
 
     assert health() == WELL
     assert run("health").out == "All is well.\n"

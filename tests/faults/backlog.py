@@ -1,37 +1,37 @@
-"""Events that wait to be delivered, many at once, as rows."""
+"""Due deliveries, created in bulk, and queries about them."""
 
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import add_endpoint
 
 
-def endpoint_at(organization: Organization, url: str) -> Endpoint:
-    """An endpoint for all events."""
+def make_endpoint(organization: Organization, url: str) -> Endpoint:
+    """Create an endpoint for all events."""
     return add_endpoint(organization=organization, url=url)[0]
 
 
-def pile(endpoint: Endpoint, count: int, note: str = "") -> list[Delivery]:
-    """So many events, due now, that no doorbell has announced."""
-    own = {"organization": endpoint.organization, "type": "webhook.test", **actor_columns(SYSTEM)}
+def make_backlog(endpoint: Endpoint, count: int, note: str = "") -> list[Delivery]:
+    """Create events that are due now and of which no worker is notified."""
+    common = {"organization": endpoint.organization, "type": "webhook.test", **actor_columns(SYSTEM)}
     body = f'{{"type":"webhook.test","data":{{"note":"{note}"}}}}'
-    events = Event.unscoped.bulk_create([Event(body=body, **own) for _ in range(count)], batch_size=1000)
+    events = Event.unscoped.bulk_create([Event(body=body, **common) for _ in range(count)], batch_size=1000)
     deliveries = [Delivery(organization=endpoint.organization, event=event, endpoint=endpoint) for event in events]
     return Delivery.unscoped.bulk_create(deliveries, batch_size=1000)
 
 
-def states(*endpoints: Endpoint) -> dict[str, int]:
-    """How many deliveries are in which state."""
-    found = list(Delivery.unscoped.filter(endpoint__in=endpoints).values_list("state", flat=True))
-    return {state.value: found.count(state) for state in State if state in found}
+def count_by_state(*endpoints: Endpoint) -> dict[str, int]:
+    """Return the number of deliveries in each state that occurs."""
+    states = list(Delivery.unscoped.filter(endpoint__in=endpoints).values_list("state", flat=True))
+    return {state.value: states.count(state) for state in State if state in states}
 
 
-def are_done(*endpoints: Endpoint) -> bool:
-    """Whether all is delivered."""
-    return set(states(*endpoints)) == {State.DONE.value}
+def all_delivered(*endpoints: Endpoint) -> bool:
+    """Return True if every delivery of the endpoints is done."""
+    return set(count_by_state(*endpoints)) == {State.DONE.value}
 
 
-def leased() -> int:
-    """How many deliveries some worker has in hand, or had when it died."""
+def count_leased() -> int:
+    """Return the number of deliveries that some worker has claimed and not finished."""
     return Delivery.unscoped.filter(lease_token__isnull=False).count()

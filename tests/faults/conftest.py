@@ -23,7 +23,7 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any) -> Iterator[Sta
 
 
 @pytest.fixture
-def hasty(stack: Stack) -> Stack:
+def short_lease_stack(stack: Stack) -> Stack:
     """A stack in which a dead worker's lease ends after three seconds."""
     stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "1", "DELIVERY_LEASE_SECONDS": "3"}
     return stack

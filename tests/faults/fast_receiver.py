@@ -1,7 +1,7 @@
-"""A webhook receiver as a process of its own, quick enough to outrun any sender.
+"""A webhook receiver as a process of its own, faster than any sender.
 
-The first part of the path says how it answers: /ok at once, /slow after 0.3 seconds, /hang never. Each request that
-came whole is a line in a file: when, path, webhook-id.
+The first part of the path says how it responds: /ok at once, /slow after 0.3 seconds, /hang never. Each complete
+request is a line in a file: time, path, webhook-id.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple, TextIO, cast
 
 SLOW_SECONDS = 0.3
-ANSWER = b"HTTP/1.1 204 No Content\r\n\r\n"
+RESPONSE = b"HTTP/1.1 204 No Content\r\n\r\n"
 
 
 class Arrival(NamedTuple):
@@ -27,12 +27,12 @@ class Arrival(NamedTuple):
 
 
 class FastReceiver:
-    """The test's side of it."""
+    """Starts the process and reads its file."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "arrivals"
-        self.seen: list[Arrival] = []
-        self.broken_off = ""  # a line that is still being written
+        self.all_arrivals: list[Arrival] = []
+        self.partial_line = ""  # the process may be writing it just now
 
     def __enter__(self) -> "FastReceiver":
         from pipeline_backend.local import processes  # noqa: PLC0415  # the receiver's own process needs no Django
@@ -50,61 +50,64 @@ class FastReceiver:
         self.lines.close()
 
     def url(self, path: str) -> str:
-        """The address of a path such as `ok/1`."""
+        """Return the URL of a path such as `ok/1`."""
         return f"http://127.0.0.1:{self.port}/{path}"
 
     def arrivals(self, under: str = "") -> list[Arrival]:
-        """What has come so far, below a path."""
-        *whole, self.broken_off = (self.broken_off + self.lines.read()).split("\n")
-        for line in whole:
+        """Return the requests so far, those below a path if one is given."""
+        *complete, self.partial_line = (self.partial_line + self.lines.read()).split("\n")
+        for line in complete:
             at, path, id = line.split()
-            self.seen.append(Arrival(float(at), path, id))
-        return [one for one in self.seen if one.path.startswith(f"/{under}")]
+            self.all_arrivals.append(Arrival(float(at), path, id))
+        return [arrival for arrival in self.all_arrivals if arrival.path.startswith(f"/{under}")]
 
-    def times(self, under: str = "") -> Counter[str]:
-        """How often each event came."""
-        return Counter(one.id for one in self.arrivals(under))
+    def counts(self, under: str = "") -> Counter[str]:
+        """Return how often each event arrived, by its id."""
+        return Counter(arrival.id for arrival in self.arrivals(under))
 
-    def has(self, count: int, under: str = "") -> Callable[[], bool]:
-        """Whether so many different events have come, as a question to wait for."""
-        return lambda: len(self.times(under)) >= count
+    def has_received(self, count: int, under: str = "") -> Callable[[], bool]:
+        """Return a condition to wait for: so many different events have arrived."""
+        return lambda: len(self.counts(under)) >= count
 
 
-class Line(asyncio.Protocol):
-    """One connection."""
+class ReceiverProtocol(asyncio.Protocol):
+    """One connection to the receiver."""
+
+    transport: asyncio.Transport
 
     def __init__(self, log: TextIO) -> None:
         self.log = log
         self.buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self.buffer += data
         while b"\r\n\r\n" in self.buffer:
             head, _, rest = self.buffer.partition(b"\r\n\r\n")
-            first, *fields = head.decode().split("\r\n")
-            values = {name.lower(): value for name, value in (field.split(": ", 1) for field in fields)}
+            request_line, *headers = head.decode().split("\r\n")
+            values = {name.lower(): value for name, value in (header.split(": ", 1) for header in headers)}
             length = int(values["content-length"])
             if len(rest) < length:
                 return
             self.buffer = rest[length:]
-            path = first.split()[1]
+            path = request_line.split()[1]
             self.log.write(f"{time.time():.6f} {path} {values['webhook-id']}\n")
-            self.answer(path)
+            self.respond(path)
 
-    def answer(self, path: str) -> None:
+    def respond(self, path: str) -> None:
         if path.startswith("/slow"):
-            asyncio.get_running_loop().call_later(SLOW_SECONDS, self.transport.write, ANSWER)  # type: ignore[attr-defined]
+            asyncio.get_running_loop().call_later(SLOW_SECONDS, self.transport.write, RESPONSE)
         elif not path.startswith("/hang"):
-            self.transport.write(ANSWER)  # type: ignore[attr-defined]
+            self.transport.write(RESPONSE)
 
 
 async def serve(file: str) -> None:
-    """Until killed; the port is the only word said."""
+    """Print the port and serve until killed."""
     with open(file, "w", buffering=1) as log:
-        server = await asyncio.get_running_loop().create_server(lambda: Line(log), "127.0.0.1", 0, backlog=1000)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: ReceiverProtocol(log), "127.0.0.1", 0, backlog=1000)
         print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201
         await server.serve_forever()
 

@@ -14,7 +14,7 @@ import django
 
 async def main(urls: list[str]) -> None:
     """Send to each."""
-    from pipeline_backend.egress.client import EndpointClient  # noqa: PLC0415  # when Django is ready
+    from pipeline_backend.egress import EndpointClient  # noqa: PLC0415  # when Django is ready
 
     tracemalloc.start()
     for url in urls:
@@ -22,7 +22,7 @@ async def main(urls: list[str]) -> None:
         (before, _), started = tracemalloc.get_traced_memory(), time.monotonic()
         line = EndpointClient(url)
         sent = await line.post(b"{}", {"webhook-id": "1"})
-        line.hang_up()
+        line.close()
         cost = {
             "error": sent.error,
             "seconds": time.monotonic() - started,

@@ -1,4 +1,4 @@
-"""The service as a database role of its own, which PostgreSQL can be told to refuse."""
+"""A database role of the service's own, so that tests can let PostgreSQL refuse it."""
 
 from types import TracebackType
 
@@ -10,57 +10,59 @@ from tests.faults.stack import Stack
 
 NAME, PASSWORD = "service_of_tests", "only-for-tests"
 GRANTS = "GRANT ALL ON ALL TABLES IN SCHEMA public TO {0}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {0}"
-# As if it owned the tables: no policy concerns it, and it may serve as the owner's roles do.
-SERVING = "CREATE ROLE {serving} NOLOGIN IN ROLE {owners}; GRANT {serving} TO {0} WITH INHERIT FALSE, SET TRUE"
-CUT_OFF = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
+# The service may take on the roles that row-level security uses, as if it owned the tables.
+SCOPE_ROLE = "CREATE ROLE {scope} NOLOGIN IN ROLE {owner_scope}; GRANT {scope} TO {0} WITH INHERIT FALSE, SET TRUE"
+TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
 
 
 class ServiceRole:
-    """No superuser, for whom PostgreSQL keeps places free and doors open."""
+    """A role that is no superuser: for superusers PostgreSQL reserves connections, and they ignore most limits."""
 
     def __init__(self, stack: Stack) -> None:
-        own = connection.settings_dict
-        stack.settings["DATABASE_URL"] = f"postgres://{NAME}:{PASSWORD}@{own['HOST']}:{own['PORT']}/{own['NAME']}"
+        database = connection.settings_dict
+        address = f"{database['HOST']}:{database['PORT']}/{database['NAME']}"
+        stack.settings["DATABASE_URL"] = f"postgres://{NAME}:{PASSWORD}@{address}"
 
     def __enter__(self) -> "ServiceRole":
-        self.tell("CREATE ROLE {0} LOGIN BYPASSRLS PASSWORD {1}")
-        self.tell(GRANTS)
+        self.execute("CREATE ROLE {0} LOGIN BYPASSRLS PASSWORD {1}")
+        self.execute(GRANTS)
         for role in SCOPES:
-            self.tell(SERVING, serving=f"{NAME}_{role}", owners=f"{connection.settings_dict['USER']}_{role}")
+            owner_scope = f"{connection.settings_dict['USER']}_{role}"
+            self.execute(SCOPE_ROLE, scope=f"{NAME}_{role}", owner_scope=owner_scope)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.shut_out()
+        self.forbid_login()
         for role in SCOPES:
-            self.tell("DROP ROLE {serving}", serving=f"{NAME}_{role}")
-        self.tell("DROP OWNED BY {0}; DROP ROLE {0}")
+            self.execute("DROP ROLE {scope}", scope=f"{NAME}_{role}")
+        self.execute("DROP OWNED BY {0}; DROP ROLE {0}")
 
-    def shut_out(self) -> None:
-        """It may not come in any more."""
-        self.change("NOLOGIN")
+    def forbid_login(self) -> None:
+        """Refuse every new connection."""
+        self.alter("NOLOGIN")
 
-    def limit_to(self, connections: int) -> None:
-        """It finds no place for more than so many connections at a time."""
-        self.change(f"CONNECTION LIMIT {connections}")
+    def limit_connections(self, count: int) -> None:
+        """Refuse connections beyond so many."""
+        self.alter(f"CONNECTION LIMIT {count}")
 
     def forbid_writes(self) -> None:
-        """It is as if connected to a standby."""
-        self.change("SET default_transaction_read_only = on")
+        """Make every transaction read-only, as on a standby."""
+        self.alter("SET default_transaction_read_only = on")
 
-    def heal(self) -> None:
-        """It may do everything again, on connections that it opens from now on."""
-        self.tell("ALTER ROLE {0} RESET default_transaction_read_only; ALTER ROLE {0} LOGIN CONNECTION LIMIT -1")
+    def restore(self) -> None:
+        """Allow everything again, on connections that are opened from now on."""
+        self.execute("ALTER ROLE {0} RESET default_transaction_read_only; ALTER ROLE {0} LOGIN CONNECTION LIMIT -1")
 
-    def change(self, how: str) -> None:
-        """From now on, for which it has to connect anew."""
-        self.tell("ALTER ROLE {0} " + how)
+    def alter(self, change: str) -> None:
+        """Alter the role and end its connections, so that the change holds at once."""
+        self.execute("ALTER ROLE {0} " + change)
         with connection.cursor() as cursor:
-            cursor.execute(CUT_OFF, [NAME])
+            cursor.execute(TERMINATE, [NAME])
 
-    def tell(self, statements: str, **names: str) -> None:
-        known = {word: sql.Identifier(name) for word, name in names.items()}
+    def execute(self, statements: str, **roles: str) -> None:
+        identifiers = {placeholder: sql.Identifier(role) for placeholder, role in roles.items()}
         with connection.cursor() as cursor:
             for statement in statements.split(";"):
-                cursor.execute(sql.SQL(statement).format(sql.Identifier(NAME), sql.Literal(PASSWORD), **known))
+                cursor.execute(sql.SQL(statement).format(sql.Identifier(NAME), sql.Literal(PASSWORD), **identifiers))

@@ -11,7 +11,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,32 +24,38 @@ from tests.client import booking_payload
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
-GRANIAN = "granian --interface rsgi --host 127.0.0.1 --port {port} --workers {web_workers} --respawn-failed-workers --no-access-log"
+GRANIAN = (
+    "granian --interface rsgi --host 127.0.0.1 --port {port} --workers {web_workers} "
+    "--respawn-failed-workers --no-access-log"
+)
 COMMANDS = {
     "web": f"{GRANIAN} pipeline_backend.web.rsgi:server",
     "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
     "beat": "celery -A pipeline_backend.celery beat --loglevel warning --schedule {folder}/{name}.schedule --pidfile=",
-    # Parts that kill themselves; their modules say when.
-    "doomed_web": f"{GRANIAN} tests.faults.doomed_web:server",
-    "doomed": "tests.faults.doomed_worker {wish} -- -q " + WORKER,
+    # These kill themselves; their modules say when.
+    "crashing_web": f"{GRANIAN} tests.faults.crashing_web:server",
+    "crashing_worker": "tests.faults.crashing_worker {arguments} -- -q " + WORKER,
 }
 
 
-class Answer(NamedTuple):
-    """What came back; status 0 if nobody answered."""
+class Response(NamedTuple):
+    """An HTTP response; status 0 if there was none."""
 
-    code: int
+    status: int
     data: Any = None
     headers: dict[str, str] = {}
 
 
 @dataclass
 class Stack:
-    """Starts, signals and stops the parts; every one is gone when the test is over. `settings` are for parts started later."""
+    """Starts, signals and stops the processes. All are gone when the block ends.
+
+    `settings` are environment variables for processes that are started later.
+    """
 
     folder: Path
     port: int = field(default_factory=free_port)
-    parts: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     web_workers: int = 1
 
@@ -62,139 +67,136 @@ class Stack:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name in list(self.parts):
+        for name in list(self.processes):
             self.kill(name)
         self.celery.close()
         self.redis.remove()
-        connection.close()  # a fault may have broken it; the next test gets another
+        connection.close()  # a fault may have broken it; the next test opens another
         for log in self.folder.glob("*.log"):
-            sys.stdout.write(
-                f"--- the end of {log.name}\n{log.read_text()[-2000:]}\n"
-            )  # pytest shows it with a failure
+            # pytest shows this if the test failed.
+            sys.stdout.write(f"--- the end of {log.name}\n{log.read_text()[-2000:]}\n")
 
-    def start(self, *names: str, wish: str = "") -> None:
-        """Start parts; the web server is waited for. `worker-2` is another worker, `wish` what a doomed one is told."""
+    def start(self, *names: str, arguments: str = "") -> None:
+        """Start processes and wait until the web server is ready.
+
+        The part of a name before "-" is the command: `worker-2` is a second worker. `arguments` are for crashing ones.
+        """
         for name in names:
-            facts = {
-                "port": self.port,
-                "web_workers": self.web_workers,
-                "folder": self.folder,
-                "name": name,
-                "wish": wish,
-            }
-            command = COMMANDS[name.split("-")[0]].format(**facts)
+            command = COMMANDS[name.split("-")[0]].format(
+                port=self.port, web_workers=self.web_workers, folder=self.folder, name=name, arguments=arguments
+            )
             program = [sys.executable, "-m", *command.split()]
             with (self.folder / f"{name}.log").open("ab") as log:
-                self.parts[name] = processes.start(
+                self.processes[name] = processes.start(
                     program, last_wish=signal.SIGKILL, cwd=ROOT, env=self.environment(), stdout=log, stderr=log
                 )
-        if {"web", "doomed_web"} & set(names):
-            wait_for(self.serves, seconds=30)
+        if {"web", "crashing_web"} & set(names):
+            wait_for(self.is_ready, seconds=30)
 
-    def serves(self) -> bool:
-        """Whether the web server answers; no part may have ended meanwhile."""
-        assert all(part.poll() is None for part in self.parts.values()), "a part ended at its start"
+    def is_ready(self) -> bool:
+        """Return True if the web server answers. Fails if any process has ended."""
+        assert all(process.poll() is None for process in self.processes.values()), "a process ended at its start"
         return self.get("/readyz")[0] == 200
 
     def environment(self) -> dict[str, str]:
-        """As in a local run, on the test's database."""
+        """Return the environment of a local run, on the test's database."""
         database = connection.settings_dict
-        url = f"postgres://{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT']}/{database['NAME']}"
-        mail = f"filemail:///{self.folder}/mail"
-        own = {"DATABASE_URL": url, "REDIS_URL": self.redis_url, "WEBHOOKS_ALLOW_PRIVATE": "true", "EMAIL_URL": mail}
-        own["PYTHONWARNINGS"] = "ignore:::celery.platforms"  # it warns root
-        return {**os.environ, **own, **self.settings}
+        login = f"{database['USER']}:{database['PASSWORD']}"
+        variables = {
+            "DATABASE_URL": f"postgres://{login}@{database['HOST']}:{database['PORT']}/{database['NAME']}",
+            "REDIS_URL": self.redis_url,
+            "WEBHOOKS_ALLOW_PRIVATE": "true",
+            "EMAIL_URL": f"filemail:///{self.folder}/mail",
+            "PYTHONWARNINGS": "ignore:::celery.platforms",  # Celery warns when root starts it
+        }
+        return {**os.environ, **variables, **self.settings}
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
-        """Send a part and all it started a signal; forget it if that was its end."""
-        part = self.parts[name]
+        """Send a signal to a process and all its children; after SIGKILL, wait for its end and forget it."""
+        process = self.processes[name]
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(part.pid, number)
+            os.killpg(process.pid, number)
         if number == signal.SIGSTOP:
-            os.waitpid(part.pid, os.WUNTRACED)  # it stands still only a moment later
+            os.waitpid(process.pid, os.WUNTRACED)  # the signal takes effect only a moment later
         if number == signal.SIGKILL:
-            part.wait(10)
-            del self.parts[name]
+            process.wait(10)
+            del self.processes[name]
 
-    def ending(self, name: str, *, seconds: float) -> int:
-        """Wait for the end of a part; its exit code, -9 for SIGKILL."""
+    def wait_for_exit(self, name: str, *, seconds: float) -> int:
+        """Wait until a process ends and return its exit code, -9 for SIGKILL."""
         try:
-            return self.parts[name].wait(seconds)
+            return self.processes[name].wait(seconds)
         finally:
             self.kill(name)
 
     def stop_redis(self) -> None:
-        """Redis refuses connections from now on."""
+        """Kill Redis, so that connections are refused."""
         self.redis.kill()
 
     def start_redis(self) -> None:
-        """It is back, empty, where it was."""
+        """Start it again, empty, on the same port."""
         self.redis.process = self.redis.spawn(self.redis_port)
         wait_for(lambda: self.redis.answers(self.redis_port), seconds=10)
 
     def flush_redis(self) -> None:
-        """It has forgotten everything."""
+        """Delete everything in Redis."""
         with Client.from_url(self.redis_url) as redis:
             redis.flushall()
 
     def freeze_redis(self) -> None:
-        """Redis takes connections and never answers, like a host behind a broken network."""
+        """Let Redis accept connections and never answer, like a host behind a broken network."""
         assert self.redis.process is not None
         self.redis.process.send_signal(signal.SIGSTOP)
 
-    def thaw_redis(self) -> None:
-        """It goes on where it was."""
+    def unfreeze_redis(self) -> None:
+        """Let it go on where it was."""
         assert self.redis.process is not None
         self.redis.process.send_signal(signal.SIGCONT)
 
     def send_task(self, name: str, *arguments: Any) -> None:
-        """A message to the workers, as a doorbell would send it."""
+        """Publish a message to the workers, as the service does."""
         self.celery.send_task(name, arguments)
 
     def get(self, path: str, key: str = "") -> tuple[int, Any]:
-        """Status and JSON of a read; status 0 if nobody answers."""
-        answer = self.send(urllib.request.Request(self.url(path), headers={"x-api-key": key}))
-        return answer.code, answer.data
+        """Return status and JSON of a GET request; status 0 if there is no response."""
+        response = self.send(urllib.request.Request(self.url(path), headers={"x-api-key": key}))
+        return response.status, response.data
 
     def book(self, key: str, **fields: Any) -> tuple[int, Any]:
-        """Status and JSON of a booking over the wire."""
-        answer = self.try_to_book(key, **fields)
-        return answer.code, answer.data
+        """Create an appointment; return status and JSON."""
+        response = self.send_booking(key, **fields)
+        return response.status, response.data
 
-    def try_to_book(self, key: str, **fields: Any) -> Answer:
-        """All of the answer to a booking."""
+    def send_booking(self, key: str, **fields: Any) -> Response:
+        """Create an appointment; return the whole response."""
         body = json.dumps(booking_payload(**fields)).encode()
         headers = {"x-api-key": key, "Content-Type": "application/json"}
         return self.send(urllib.request.Request(self.url("/api/external/appointments"), data=body, headers=headers))
 
     def url(self, path: str) -> str:
-        """The web server's address of it."""
+        """Return the path's URL at the web server."""
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def send(self, request: urllib.request.Request) -> Answer:
-        """What came back."""
+    def send(self, request: urllib.request.Request) -> Response:
+        """Send a request and return the response, with lower-case header names."""
         try:
-            with self.open(request) as answer:
-                return Answer(answer.status, json.load(answer), lower(answer.headers))
+            with self.open(request) as response:
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return Response(response.status, json.load(response), headers)
         except OSError:
-            return Answer(0)
+            return Response(0)
 
     def open(self, request: urllib.request.Request) -> Any:
-        """The answer, of whatever status."""
+        """Open a request and return its response, whatever its status."""
         try:
             return urllib.request.urlopen(request, timeout=20)
         except urllib.error.HTTPError as error:
             return error
 
 
-def lower(headers: Message) -> dict[str, str]:
-    """Names in lower case."""
-    return {name.lower(): value for name, value in headers.items()}
-
-
-def wait_for(is_so: Callable[[], Any], *, seconds: float) -> None:
-    """Return when it comes true; fail after so many seconds."""
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until, f"not so after {seconds} s"
+def wait_for(condition: Callable[[], Any], *, seconds: float) -> None:
+    """Return as soon as the condition is true; fail after so many seconds."""
+    stop_at = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < stop_at, f"not true after {seconds} s"
         time.sleep(0.05)

@@ -4,9 +4,9 @@ import time
 from typing import Any
 
 from organizations.models import Organization
-from pipeline_backend.outbox.group_runner import run_group
+from pipeline_backend.outbox import run_group
 from tests.factories import make_api, make_organization
-from tests.faults.backlog import endpoint_at, pile
+from tests.faults.backlog import make_backlog, make_endpoint
 from tests.faults.fast_receiver import Arrival, FastReceiver
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
@@ -20,12 +20,12 @@ PROMISED_SECONDS = 2.0
 def test_beside_a_hanging_endpoint_99_in_100_first_attempts_at_healthy_ones_start_within_two_seconds(
     stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
-    pile(endpoint_at(organization, inbox.url("hang")), STUCK)
+    make_backlog(make_endpoint(organization, inbox.url("hang")), STUCK)
     others = [make_organization(f"Org{number}") for number in range(ORGANIZATIONS - 1)]
     keys = [str(make_api(one).key) for one in (organization, *others)]
     for one in (organization, *others):
         for number in range(ENDPOINTS_OF_EACH):
-            endpoint_at(one, inbox.url(f"ok/{one.pk}/{number}"))
+            make_endpoint(one, inbox.url(f"ok/{one.pk}/{number}"))
     stack.start("web", "worker")
     wait_for(lambda: inbox.arrivals("hang"), seconds=30)
     book_everywhere(stack, keys, "warm")  # tells of the leads as well
@@ -43,7 +43,7 @@ def test_beside_a_hanging_endpoint_99_in_100_first_attempts_at_healthy_ones_star
         f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {worst:.2f} s, of {len(waits)}"
     )
     assert worst <= PROMISED_SECONDS
-    assert len(inbox.arrivals("hang")) <= 2 * DELIVERIES.slots  # it hung all the while
+    assert len(inbox.arrivals("hang")) <= 2 * DELIVERIES.max_workers_per_group  # it hung all the while
 
 
 def book_everywhere(stack: Stack, keys: list[str], reference: str) -> None:
@@ -63,8 +63,8 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
     stack: Stack, organization: Organization, inbox: FastReceiver, receiver: Receiver, settings: Any
 ) -> None:
     settings.DELIVERY_DEADLINE_SECONDS = 0.2
-    endpoint = endpoint_at(organization, inbox.url("hang"))
-    pile(endpoint, 10)
+    endpoint = make_endpoint(organization, inbox.url("hang"))
+    make_backlog(endpoint, 10)
 
     run_group(DELIVERIES, endpoint.pk)
     assert len(inbox.arrivals()) == SLOW_AFTER_TIMEOUTS
@@ -78,4 +78,6 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
 
 def lanes(endpoint: Endpoint) -> tuple[bool, bool]:
     """Whether the fast lane serves it, and whether the slow one does."""
-    return endpoint.pk in DELIVERIES.due(), endpoint.pk in DELIVERIES.due(is_slow=True)
+    return endpoint.pk in DELIVERIES.groups_with_due_jobs(), endpoint.pk in DELIVERIES.groups_with_due_jobs(
+        is_slow=True
+    )

@@ -5,8 +5,8 @@ import threading
 
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.models import State
-from tests.faults.backlog import are_done, endpoint_at, pile
+from pipeline_backend.outbox import State
+from tests.faults.backlog import all_delivered, make_backlog, make_endpoint
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint
@@ -26,20 +26,20 @@ def assert_delivered_once(delivery: Delivery, endpoint: Endpoint) -> None:
 
 
 def test_a_worker_stopped_past_its_lease_does_not_overwrite_what_another_has_delivered(
-    hasty: Stack, organization: Organization, receiver: Receiver
+    short_lease_stack: Stack, organization: Organization, receiver: Receiver
 ) -> None:
     receiver.status_codes = [204, 204]
-    receiver.on_request = lambda number: number == 1 and hasty.kill("worker", signal.SIGSTOP)
-    endpoint = endpoint_at(organization, receiver.url)
-    delivery = pile(endpoint, 1)[0]
+    receiver.on_request = lambda number: number == 1 and short_lease_stack.kill("worker", signal.SIGSTOP)
+    endpoint = make_endpoint(organization, receiver.url)
+    delivery = make_backlog(endpoint, 1)[0]
 
-    hasty.start("worker")
+    short_lease_stack.start("worker")
     wait_for(lambda: receiver.requests, seconds=30)
-    hasty.start("worker-2")
-    wait_for(lambda: are_done(endpoint), seconds=30)
+    short_lease_stack.start("worker-2")
+    wait_for(lambda: all_delivered(endpoint), seconds=30)
     delivery.refresh_from_db()
     finished_at = delivery.finished_at
-    hasty.kill("worker", signal.SIGCONT)
+    short_lease_stack.kill("worker", signal.SIGCONT)
     wait_for(lambda: len(tries(delivery)) == 2, seconds=10)
 
     assert_delivered_once(delivery, endpoint)
@@ -57,8 +57,8 @@ def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(
         2: lambda: (stack.kill("worker", signal.SIGCONT), is_written.wait(10)),
     }
     receiver.status_codes, receiver.on_request = [500, 204], lambda number: acts[number]()
-    endpoint = endpoint_at(organization, receiver.url)
-    delivery = pile(endpoint, 1)[0]
+    endpoint = make_endpoint(organization, receiver.url)
+    delivery = make_backlog(endpoint, 1)[0]
 
     stack.start("worker")
     wait_for(lambda: receiver.requests, seconds=30)
@@ -66,7 +66,7 @@ def test_a_worker_that_comes_back_while_another_sends_leaves_it_its_lease(
     stack.start("worker-2")
     wait_for(lambda: tries(delivery), seconds=30)
     is_written.set()
-    wait_for(lambda: are_done(endpoint), seconds=10)
+    wait_for(lambda: all_delivered(endpoint), seconds=10)
 
     assert_delivered_once(delivery, endpoint)
     assert tries(delivery) == [(204, False), (500, True)]

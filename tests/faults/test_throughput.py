@@ -6,7 +6,7 @@ from collections.abc import Callable
 from redis import Redis
 
 from organizations.models import Organization
-from tests.faults.backlog import endpoint_at, pile
+from tests.faults.backlog import make_backlog, make_endpoint
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
 
@@ -17,12 +17,12 @@ NO_OP = "celery.accumulate"
 def test_one_worker_delivers_all_there_is_and_drains_as_many_tasks_that_do_nothing(
     stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
-    endpoints = [endpoint_at(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
+    endpoints = [make_endpoint(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
-        pile(endpoint, EVENTS // ENDPOINTS)
-        stack.send_task("webhooks.drain", str(endpoint.pk))
+        make_backlog(endpoint, EVENTS // ENDPOINTS)
+        stack.send_task("webhooks.deliver_due", str(endpoint.pk))
     stack.start("worker")
-    events = pace(lambda: len(inbox.arrivals()), EVENTS)
+    events = measure_rate(lambda: len(inbox.arrivals()), EVENTS)
     stack.kill("worker")
     stack.flush_redis()  # what it has not acknowledged
 
@@ -30,15 +30,15 @@ def test_one_worker_delivers_all_there_is_and_drains_as_many_tasks_that_do_nothi
         stack.send_task(NO_OP)
     with Redis.from_url(stack.redis_url) as redis:
         stack.start("worker")
-        tasks = pace(lambda: TASKS - redis.llen("celery") - redis.hlen("unacked"), TASKS)
+        tasks = measure_rate(lambda: TASKS - redis.llen("celery") - redis.hlen("unacked"), TASKS)
 
-    assert len(inbox.times()) == EVENTS
+    assert len(inbox.counts()) == EVENTS
     measurements["one worker"] = (
         f"{events:.0f} events a second, {tasks:.0f} Celery tasks that do nothing, ratio {events / tasks:.2f}"
     )
 
 
-def pace(done: Callable[[], int], count: int) -> float:
+def measure_rate(done: Callable[[], int], count: int) -> float:
     """How many a second, from the first twentieth to the last; bounded in time."""
     seen: list[tuple[float, int]] = []
     until = time.monotonic() + 120

@@ -186,7 +186,7 @@ def test_no_secret_is_found_in_anything_that_is_kept_or_said(stack: Stack, setti
         planted.make()
         planted.secrets |= {"encryption key": settings.FIELD_ENCRYPTION_KEYS[0], "secret key": settings.SECRET_KEY}
         stack.start("crashing")
-        wait_for(stack.serves, seconds=60)
+        wait_for(stack.is_ready, seconds=60)
         planted.use()
         planted.sign_in_wrongly()
         waiting = everything_in(stack.redis_url)
@@ -232,8 +232,8 @@ def assert_looked_at(places: dict[str, str]) -> None:
     assert EMAIL in places["the database"]
     assert "INSERT INTO public.organizations_apikey" in places["the database"]
     assert (
-        "webhooks.drain" in places["Redis, with messages waiting"]
-        or "notifications.drain" in places["Redis, with messages waiting"]
+        "webhooks.deliver_due" in places["Redis, with messages waiting"]
+        or "notifications.deliver_due" in places["Redis, with messages waiting"]
     )
     assert "failing with" in places["the log of crashing"]
     assert any(

@@ -14,7 +14,7 @@ from django.test import Client
 from icalendar import Calendar
 
 from appointments.models import Appointment
-from notifications.tasks import drain
+from notifications.tasks import deliver_due
 from organizations.models import Membership, Organization
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
 from tests.client import ApiClient
@@ -125,7 +125,7 @@ def test_a_mail_has_the_heads_and_the_lines_that_we_gave_it(
     organization.save()
     tell(api, text, host_email="odd@acme.example", meeting_url="https://meet.example/1")
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     (mail,) = mailoutbox
     sent: Any = message_from_bytes(mail.message().as_bytes(linesep="\r\n"), policy=policy.default)
@@ -149,7 +149,7 @@ def test_an_invitation_has_the_one_event_and_guest_that_we_gave_it(
 ) -> None:
     tell(api, text, host_email="odd@acme.example")
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     (calendar,) = [part.content for part in mailoutbox[0].alternatives if part.mimetype.startswith("text/calendar")]
     (event,) = Calendar.from_ical(calendar).walk("VEVENT")
@@ -171,7 +171,7 @@ def test_a_slack_message_says_it_in_four_lines_and_calls_nobody(
     tried(measurements, "texts", 1)
     tell(api, text, host_email="odd@acme.example")
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     message = json.loads(slack.requests[0].body)
     block = message["blocks"][0]["text"]
@@ -186,7 +186,7 @@ def test_slack_takes_the_longest_names(
 ) -> None:
     tell(api, text, host_email="odd@acme.example")
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     assert len(json.loads(slack.requests[0].body)["blocks"][0]["text"]["text"]) < 3_000
 
@@ -200,7 +200,7 @@ def test_a_leads_address_fills_in_nothing_but_the_address(
 ) -> None:
     api.book(lead_email=email)
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     (page,) = [part.content for part in mailoutbox[0].alternatives if part.mimetype == "text/html"]
     link = page.split('href="mailto:')[1].split('"')[0]

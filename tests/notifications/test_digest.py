@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from notifications.tasks import drain
+from notifications.tasks import deliver_due
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.tasks import send_endpoint_digest
@@ -26,7 +26,7 @@ def fail(endpoint: Endpoint, **state: Any) -> None:
 
 def tell(organization: Organization) -> None:
     send_endpoint_digest()
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
 
 def test_all_that_fail_stand_in_one_mail_to_each_owner(

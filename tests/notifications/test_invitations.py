@@ -11,7 +11,7 @@ from ical.calendar_stream import CalendarStream
 
 from appointments.models import Appointment
 from appointments.services import reschedule
-from notifications.tasks import drain
+from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from tests.client import ApiClient
@@ -88,7 +88,7 @@ def mails(api: ApiClient, organization: Organization, host: Membership, mailoutb
         organization=organization, actor=SYSTEM, appointment=appointment, to=datetime(2027, 1, 6, 11, tzinfo=UTC)
     )
     api.cancel()
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
     kinds = {"Call Booked": "booked", "Call Rescheduled": "moved", "Call Canceled": "canceled"}
     return {kinds[mail.subject.split(":")[0]]: read(mail) for mail in mailoutbox if mail.to == [host.user.email]}
 

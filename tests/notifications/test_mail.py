@@ -9,11 +9,11 @@ from icalendar import Calendar
 from appointments.models import Appointment
 from appointments.services import reschedule
 from notifications.models import Notification
-from notifications.tasks import drain
+from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, Role
 from organizations.services import change_member
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import make_member
 
@@ -31,7 +31,7 @@ def setter(organization: Organization) -> Membership:
 
 
 def send(organization: Organization) -> None:
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
 
 def recipients(mailoutbox: list[Any]) -> set[str]:

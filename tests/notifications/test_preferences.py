@@ -4,7 +4,7 @@ from typing import Any
 
 from notifications.models import Kind
 from notifications.services import set_muted_kinds
-from notifications.tasks import drain
+from notifications.tasks import deliver_due
 from organizations.models import Membership, Organization
 from tests.client import ApiClient
 
@@ -16,7 +16,7 @@ def test_a_member_can_switch_off_one_kind_and_keep_the_others(
     api.book(host_email=host.user.email)
     api.cancel()
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     assert [mail.subject.split(":")[0] for mail in mailoutbox] == ["Call Canceled"]
 
@@ -28,6 +28,6 @@ def test_it_can_be_switched_on_again(
     set_muted_kinds(member=host, kinds=[])
     api.book(host_email=host.user.email)
 
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
 
     assert len(mailoutbox) == 1

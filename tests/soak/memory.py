@@ -60,7 +60,7 @@ class Memory:
 def watch(stack: Stack, warm_up: float, is_over: threading.Event) -> dict[str, Memory]:
     """Wait until all is warm, then sample the processes that nobody kills from then on, until the end."""
     is_over.wait(warm_up)
-    processes = {name: psutil.Process(stack.parts[name].pid) for name in ("web", "worker-1", "beat")}
+    processes = {name: psutil.Process(stack.processes[name].pid) for name in ("web", "worker-1", "beat")}
     memories = {
         name: Memory(process) for name, process in {**processes, "web process": web_processes(stack)[0]}.items()
     }

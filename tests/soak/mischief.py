@@ -73,7 +73,7 @@ class Mischief:
 
 def web_processes(stack: Stack) -> list[psutil.Process]:
     """The web server's processes that answer requests, the oldest first."""
-    children = psutil.Process(stack.parts["web"].pid).children()
+    children = psutil.Process(stack.processes["web"].pid).children()
     return sorted(
         (child for child in children if "resource_tracker" not in " ".join(child.cmdline())),
         key=psutil.Process.create_time,

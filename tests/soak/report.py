@@ -28,7 +28,7 @@ def failures(outcome: Outcome, inbox: FastReceiver) -> dict[str, list[str]]:
 
 def repeats(inbox: FastReceiver) -> int:
     """How many arrivals were not the first of their event."""
-    return inbox.times().total() - len(inbox.times())
+    return inbox.counts().total() - len(inbox.counts())
 
 
 def unexplained(outcome: Outcome, inbox: FastReceiver) -> list[str]:
@@ -50,7 +50,7 @@ def table(outcome: Outcome, inbox: FastReceiver) -> dict[str, str]:
         "faults survived": f"{outcome.survived.total()} ({counted(outcome.survived)})",
         "writes accepted": f"{sum(accepted.values())} ({counted(accepted)})",
         "writes lost": str(len(wrong.get("writes lost", []))),
-        "events delivered": f"{len(inbox.times())} of {Event.unscoped.count()}, {repeats(inbox)} of them twice",
+        "events delivered": f"{len(inbox.counts())} of {Event.unscoped.count()}, {repeats(inbox)} of them twice",
         # warmed up, in the middle, at the end
         "memory in MiB": ", ".join(described(name, memory) for name, memory in outcome.memories.items()),
     }

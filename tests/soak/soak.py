@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from pipeline_backend.local import processes
 from tests.factories import make_api, make_organization
-from tests.faults.backlog import endpoint_at
-from tests.faults.bookings import has_all
+from tests.faults.backlog import make_endpoint
+from tests.faults.booking_stream import all_events_received
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
 from tests.soak.clients import CLIENTS, Client, Journal
@@ -57,8 +57,8 @@ def soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> Outcome:
         took = time.monotonic() - started
         for work in working:
             work.result()
-    processes.wait_until(has_all(inbox), SETTLE_SECONDS)
-    ended = [name for name, part in stack.parts.items() if part.poll() is not None]
+    processes.wait_until(all_events_received(inbox), SETTLE_SECONDS)
+    ended = [name for name, part in stack.processes.items() if part.poll() is not None]
     return Outcome(took, total(clients), mischief.survived, watching.result(), ended)
 
 
@@ -66,7 +66,7 @@ def open_organizations(inbox: FastReceiver) -> list[str]:
     """Each with an endpoint for all events; their keys."""
     organizations = [make_organization(f"Org{number}") for number in range(ORGANIZATIONS)]
     for one in organizations:
-        endpoint_at(one, inbox.url(f"ok/{one.pk}"))
+        make_endpoint(one, inbox.url(f"ok/{one.pk}"))
     return [str(make_api(one).key) for one in organizations]
 
 

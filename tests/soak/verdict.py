@@ -81,4 +81,4 @@ def wrong_changes() -> Iterator[str]:
 def undelivered(inbox: FastReceiver) -> list[str]:
     """Events that never came, and arrivals that are no event."""
     there = {str(id) for id in Event.unscoped.values_list("id", flat=True)}
-    return [f"event {id}" for id in there ^ inbox.times().keys()]
+    return [f"event {id}" for id in there ^ inbox.counts().keys()]

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from organizations.models import Organization
-from pipeline_backend.outbox.dispatcher import Dispatcher
-from pipeline_backend.outbox.queue import shutdown_requested
+from pipeline_backend.outbox import Dispatcher, shutdown_requested
 from tests.receiver import Receiver
 from webhooks.models import Endpoint
 from webhooks.queue import DELIVERIES
@@ -24,17 +23,17 @@ def receiver(settings: Any) -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def courier(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dispatcher]:
+def dispatcher(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dispatcher]:
     """A worker's courier in this process, that looks for nothing by itself."""
     monkeypatch.setattr("pipeline_backend.outbox.dispatcher.POLL_INTERVAL", 0.1)
-    monkeypatch.setattr(Dispatcher, "look", lambda courier: asyncio.sleep(0))
-    courier = Dispatcher([DELIVERIES])
-    courier.start()
+    monkeypatch.setattr(Dispatcher, "poll", lambda dispatcher: asyncio.sleep(0))
+    dispatcher = Dispatcher([DELIVERIES])
+    dispatcher.start()
     try:
-        yield courier
+        yield dispatcher
     finally:
         shutdown_requested.set()
-        courier.end()
+        dispatcher.stop()
         shutdown_requested.clear()
 
 

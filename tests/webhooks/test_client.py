@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.egress.client import EndpointClient, SendResult
+from pipeline_backend.egress import EndpointClient, SendResult
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -87,7 +87,7 @@ def send(url: str, times: int = 1, *, pause: float = 0) -> list[SendResult]:
         for _ in range(times):
             sent.append(await line.post(b"{}", {"webhook-id": "1"}))
             await asyncio.sleep(pause)
-        line.hang_up()
+        line.close()
         return sent
 
     return asyncio.run(post())

@@ -10,8 +10,7 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.group_runner import run_group
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State, run_group
 from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event

@@ -9,9 +9,7 @@ from django.db import connection
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.outbox import results
-from pipeline_backend.outbox.dispatcher import Dispatcher
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import Dispatcher, State, results
 from tests.faults.stack import wait_for
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint
@@ -36,11 +34,11 @@ def states(organization: Organization) -> dict[Any, str]:
 
 
 def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_is_kept(
-    organization: Organization, receiver: Receiver, courier: Dispatcher, monkeypatch: pytest.MonkeyPatch
+    organization: Organization, receiver: Receiver, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write, sizes = results.save_results, []
     monkeypatch.setattr(
-        results, "save_results", lambda statement, entries: sizes.append(len(entries)) or write(statement, entries)
+        results, "save_results", lambda statement, rows: sizes.append(len(rows)) or write(statement, rows)
     )
     endpoints = [add_endpoint(organization=organization, url=receiver.url)[0] for _ in range(ENDPOINTS)]
     for endpoint in endpoints:
@@ -48,7 +46,7 @@ def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_
             send_test(endpoint=endpoint, actor=SYSTEM)
 
     for endpoint in endpoints:
-        courier.ring(DELIVERIES, endpoint.pk)
+        dispatcher.notify(DELIVERIES, endpoint.pk)
     wait_for(lambda: not Delivery.objects.of(organization).filter(state=State.PENDING).exists(), seconds=30)
 
     found = list(
@@ -69,7 +67,7 @@ def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_
 
 
 def test_a_result_whose_row_somebody_holds_waits_alone(
-    organization: Organization, receiver: Receiver, courier: Dispatcher
+    organization: Organization, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
     held, other = (add_endpoint(organization=organization, url=receiver.url)[0] for _ in range(2))
     for endpoint in (held, other):
@@ -85,9 +83,9 @@ def test_a_result_whose_row_somebody_holds_waits_alone(
                 is_held.set()
 
         receiver.on_request = hold
-        courier.ring(DELIVERIES, held.pk)
+        dispatcher.notify(DELIVERIES, held.pk)
         assert is_held.wait(10)
-        courier.ring(DELIVERIES, other.pk)
+        dispatcher.notify(DELIVERIES, other.pk)
         wait_for(lambda: states(organization) == {held.pk: State.PENDING, other.pk: State.DONE}, seconds=10)
         somebody.rollback()
 

@@ -11,8 +11,7 @@ import pytest
 
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.egress.client import EndpointClient
-from pipeline_backend.egress.ssrf import is_allowed
+from pipeline_backend.egress import EndpointClient, is_allowed
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 

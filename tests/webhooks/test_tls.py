@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.egress import client
-from pipeline_backend.egress.client import EndpointClient, SendResult
+from pipeline_backend.egress import EndpointClient, SendResult, client
 from tests.webhooks.certificates import self_signed
 
 
@@ -70,7 +69,7 @@ def post(url: str, times: int = 1) -> list[SendResult]:
     async def send() -> list[SendResult]:
         line = EndpointClient(url)
         sent = [await line.post(b"{}", {"webhook-id": str(number)}) for number in range(times)]
-        line.hang_up()
+        line.close()
         return sent
 
     return asyncio.run(send())

@@ -15,7 +15,7 @@ from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area, current_user
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from webhooks.admin.events import format_body
 from webhooks.models import Attempt, Delivery
 from webhooks.replays import replay, replay_all

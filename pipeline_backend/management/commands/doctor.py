@@ -21,7 +21,7 @@ from notifications.models import Notification
 from pipeline_backend.db.encryption import cipher
 from pipeline_backend.db.timestamps import isoformat_z
 from pipeline_backend.management.commands._command import first_text_line
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from webhooks.models import Delivery, Endpoint
 
 PATIENCE_SECONDS = 5

@@ -4,7 +4,7 @@ import pytest
 
 from organizations.models import Organization
 from tests.client import ApiClient
-from tests.faults.backlog import are_done, endpoint_at, pile
+from tests.faults.backlog import all_delivered, make_backlog, make_endpoint
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 
@@ -14,13 +14,13 @@ WORKERS, ROWS, ENDPOINTS, BOOKINGS = 4, 10_000, 5, 20
 def test_four_workers_send_each_of_ten_thousand_events_once(
     stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
-    endpoints = [endpoint_at(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
+    endpoints = [make_endpoint(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
-        pile(endpoint, ROWS // ENDPOINTS)
+        make_backlog(endpoint, ROWS // ENDPOINTS)
 
     stack.start(*(f"worker-{number}" for number in range(WORKERS)))
-    wait_for(inbox.has(ROWS), seconds=120)
-    wait_for(lambda: are_done(*endpoints), seconds=10)
+    wait_for(inbox.has_received(ROWS), seconds=120)
+    wait_for(lambda: all_delivered(*endpoints), seconds=10)
 
     assert len(inbox.arrivals()) == ROWS
     seconds = inbox.arrivals()[-1].at - inbox.arrivals()[0].at
@@ -31,13 +31,13 @@ def test_four_workers_send_each_of_ten_thousand_events_once(
 def test_without_beat_and_with_two_each_booking_is_told_once(
     stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, beats: list[str]
 ) -> None:
-    endpoint = endpoint_at(organization, inbox.url("ok"))
+    endpoint = make_endpoint(organization, inbox.url("ok"))
     stack.start("web", "worker", *beats)
 
     for number in range(BOOKINGS):
         assert stack.book(str(api.key), external_reference=f"ref-{number}")[0] == 201
-    pile(endpoint, BOOKINGS)  # no doorbell tells of these
-    wait_for(inbox.has(2 * BOOKINGS + 1), seconds=30)
-    wait_for(lambda: are_done(endpoint), seconds=10)
+    make_backlog(endpoint, BOOKINGS)  # no doorbell tells of these
+    wait_for(inbox.has_received(2 * BOOKINGS + 1), seconds=30)
+    wait_for(lambda: all_delivered(endpoint), seconds=10)
 
     assert len(inbox.arrivals()) == 2 * BOOKINGS + 1  # with the lead's

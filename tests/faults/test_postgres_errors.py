@@ -9,11 +9,11 @@ from django.db import connection, transaction
 from django.test import Client
 
 from organizations.models import Organization
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import events_of, owner_of
-from tests.faults.backlog import endpoint_at, pile
-from tests.faults.bookings import has_all, stream
+from tests.faults.backlog import make_backlog, make_endpoint
+from tests.faults.booking_stream import all_events_received, booking_stream
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.service_role import NAME, ServiceRole
 from tests.faults.stack import Stack, wait_for
@@ -25,42 +25,46 @@ SENTENCE = "The service is briefly unavailable; send the request again"
 
 
 def test_bookings_are_taken_or_asked_to_come_again_while_postgresql_refuses_and_all_recovers(
-    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
+    short_lease_stack: Stack,
+    organization: Organization,
+    api: ApiClient,
+    inbox: FastReceiver,
+    measurements: dict[str, str],
 ) -> None:
     key = str(api.key)
-    endpoint_at(organization, inbox.url("ok"))
-    with ServiceRole(hasty) as role:
+    make_endpoint(organization, inbox.url("ok"))
+    with ServiceRole(short_lease_stack) as role:
         faults: dict[str, Callable[[], None]] = {
             "a migration": change_a_table,
-            "few places": lambda: role.limit_to(2),
+            "few places": lambda: role.limit_connections(2),
             "no writes": role.forbid_writes,
-            "no way in": role.shut_out,
+            "no way in": role.forbid_login,
         }
-        hasty.start("web", "worker")
+        short_lease_stack.start("web", "worker")
         refused = {}
-        with stream(hasty, key, threads=4) as bookings:
-            wait_for(inbox.has(5), seconds=30)
+        with booking_stream(short_lease_stack, key, threads=4) as bookings:
+            wait_for(inbox.has_received(5), seconds=30)
             for name, fault in faults.items():
-                before = len(bookings.answers)
+                before = len(bookings.responses)
                 fault()
                 time.sleep(REFUSED_SECONDS)
-                refused[name] = [answer.code for answer, _ in bookings.answers[before:]].count(503)
-                role.heal()
+                refused[name] = [answer.status for answer, _ in bookings.responses[before:]].count(503)
+                role.restore()
                 bookings.wait_for_more(20)
-        wait_for(has_all(inbox), seconds=60)
-        hasty.kill("web")
-        hasty.kill("worker")
+        wait_for(all_events_received(inbox), seconds=60)
+        short_lease_stack.kill("web")
+        short_lease_stack.kill("worker")
 
     assert refused.pop("a migration") == 0  # they wait that long
     measurements["bookings asked to come again while PostgreSQL has"] = ", ".join(
         f"{name} {count}" for name, count in refused.items()
     )
-    asked = [answer for answer, _ in bookings.answers if answer.code == 503]
-    assert bookings.codes() == {200, 201, 503} or bookings.codes() == {201, 503}
+    asked = [answer for answer, _ in bookings.responses if answer.status == 503]
+    assert bookings.status_codes() == {200, 201, 503} or bookings.status_codes() == {201, 503}
     assert {(answer.data["status"], answer.data["message"], answer.headers["retry-after"]) for answer in asked} == {
         ("error", SENTENCE, "5")
     }
-    assert events_of(organization).count("appointment.created") == len(bookings.taken)
+    assert events_of(organization).count("appointment.created") == len(bookings.accepted)
     assert not Delivery.unscoped.exclude(state=State.DONE).exists()
 
 
@@ -73,32 +77,32 @@ def change_a_table() -> None:
 
 
 def test_a_service_that_may_only_read_answers_every_read_and_sends_nothing_twice_when_it_may_write_again(
-    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
+    short_lease_stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     key = str(api.key)
-    endpoint = endpoint_at(organization, inbox.url("ok"))
-    with ServiceRole(hasty) as role:
-        hasty.start("web", "worker")
-        assert hasty.book(key, external_reference="before")[0] == 201
-        wait_for(inbox.has(2), seconds=30)
+    endpoint = make_endpoint(organization, inbox.url("ok"))
+    with ServiceRole(short_lease_stack) as role:
+        short_lease_stack.start("web", "worker")
+        assert short_lease_stack.book(key, external_reference="before")[0] == 201
+        wait_for(inbox.has_received(2), seconds=30)
 
         role.forbid_writes()
-        wait_for(lambda: hasty.book(key, external_reference="meanwhile")[0] == 503, seconds=10)
-        pile(endpoint, 20)  # somebody else may write
+        wait_for(lambda: short_lease_stack.book(key, external_reference="meanwhile")[0] == 503, seconds=10)
+        make_backlog(endpoint, 20)  # somebody else may write
         time.sleep(REFUSED_SECONDS)  # the worker tries to take them up
         reads = {
-            hasty.get(f"/api/external/{name}", key)[0]
+            short_lease_stack.get(f"/api/external/{name}", key)[0]
             for name in ("appointments", "opt-ins", "leads", "statuses", "events")
         }
-        role.heal()
+        role.restore()
 
-        wait_for(inbox.has(22), seconds=20)
-        wait_for(lambda: hasty.book(key, external_reference="meanwhile")[0] == 201, seconds=10)
-        wait_for(inbox.has(23), seconds=20)
-        hasty.kill("web")
-        hasty.kill("worker")
+        wait_for(inbox.has_received(22), seconds=20)
+        wait_for(lambda: short_lease_stack.book(key, external_reference="meanwhile")[0] == 201, seconds=10)
+        wait_for(inbox.has_received(23), seconds=20)
+        short_lease_stack.kill("web")
+        short_lease_stack.kill("worker")
     assert reads == {200}
-    assert inbox.times().total() == 23
+    assert inbox.counts().total() == 23
 
 
 def test_admin_pages_say_that_they_are_back_in_a_moment_while_the_database_is_away(
@@ -111,7 +115,7 @@ def test_admin_pages_say_that_they_are_back_in_a_moment_while_the_database_is_aw
         stack.start("web")
         assert {shown(stack, page, session)[0] for page in PAGES} == {200}
 
-        role.shut_out()
+        role.forbid_login()
         for page in PAGES:
             code, kind, body = shown(stack, page, session)
             assert (code, kind) == (503, "text/html; charset=utf-8")
@@ -119,7 +123,7 @@ def test_admin_pages_say_that_they_are_back_in_a_moment_while_the_database_is_aw
             assert not any(word in body for word in ["Traceback", "psycopg", "OperationalError", NAME])
         assert stack.get("/readyz") == (503, {"status": "error", "message": "The database does not answer"})
 
-        role.heal()
+        role.restore()
         assert {shown(stack, page, session)[0] for page in PAGES} == {200}
         stack.kill("web")
 

@@ -13,8 +13,8 @@ from organizations.models import Organization
 from pipeline_backend.local import processes
 from tests.client import ApiClient
 from tests.factories import events_of
-from tests.faults.backlog import endpoint_at, pile
-from tests.faults.bookings import has_all, stream
+from tests.faults.backlog import make_backlog, make_endpoint
+from tests.faults.booking_stream import all_events_received, booking_stream
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 
@@ -81,32 +81,36 @@ def is_throwaway() -> bool:
 
 
 def test_bookings_and_deliveries_survive_a_postgresql_that_cuts_them_off_shuts_them_out_and_crashes(
-    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
+    short_lease_stack: Stack,
+    organization: Organization,
+    api: ApiClient,
+    inbox: FastReceiver,
+    measurements: dict[str, str],
 ) -> None:
     write_the_log_at_once()
-    endpoint = endpoint_at(organization, inbox.url("ok"))
-    pile(endpoint, 1000)
-    hasty.settings["RATE_LIMIT_PER_MINUTE"] = "100000"
-    hasty.start("web", "worker")
+    endpoint = make_endpoint(organization, inbox.url("ok"))
+    make_backlog(endpoint, 1000)
+    short_lease_stack.settings["RATE_LIMIT_PER_MINUTE"] = "100000"
+    short_lease_stack.start("web", "worker")
 
-    with stream(hasty, str(api.key), threads=4) as bookings:
-        wait_for(inbox.has(50), seconds=30)
+    with booking_stream(short_lease_stack, str(api.key), threads=4) as bookings:
+        wait_for(inbox.has_received(50), seconds=30)
         for fault in (cut_off, shut_out, cut_off, crash, cut_off) if is_throwaway() else (cut_off, shut_out):
             fault()
             bookings.wait_for_more(20)
-    wait_for(has_all(inbox), seconds=60)
-    hasty.flush_redis()  # no doorbell tells of the last ones: the worker's own loop must have lived
-    pile(endpoint, 10)
-    wait_for(has_all(inbox), seconds=10)
+    wait_for(all_events_received(inbox), seconds=60)
+    short_lease_stack.flush_redis()  # no doorbell tells of the last ones: the worker's own loop must have lived
+    make_backlog(endpoint, 10)
+    wait_for(all_events_received(inbox), seconds=10)
 
-    codes = [answer.code for answer, _ in bookings.answers]
-    repeats = inbox.times().total() - len(inbox.times())
+    codes = [answer.status for answer, _ in bookings.responses]
+    repeats = inbox.counts().total() - len(inbox.counts())
     measurements["PostgreSQL cut off, shut out, crashed"] = (
-        f"{len(bookings.taken)} bookings taken, {codes.count(503)} answered 503, {repeats} events repeated"
+        f"{len(bookings.accepted)} bookings taken, {codes.count(503)} answered 503, {repeats} events repeated"
     )
     assert set(codes) <= {200, 201, 503}
-    assert all("retry-after" in answer.headers for answer, _ in bookings.answers if answer.code == 503)
-    assert events_of(organization).count("appointment.created") == len(bookings.taken)
+    assert all("retry-after" in answer.headers for answer, _ in bookings.responses if answer.status == 503)
+    assert events_of(organization).count("appointment.created") == len(bookings.accepted)
 
 
 def write_the_log_at_once() -> None:

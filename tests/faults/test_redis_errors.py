@@ -7,8 +7,8 @@ from redis import Redis
 
 from organizations.models import Organization
 from tests.client import ApiClient
-from tests.faults.backlog import endpoint_at
-from tests.faults.bookings import has_all, stream
+from tests.faults.backlog import make_endpoint
+from tests.faults.booking_stream import all_events_received, booking_stream
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 
@@ -35,41 +35,41 @@ def test_a_stream_of_bookings_survives_every_refusal_of_redis(
     stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     key = str(api.key)
-    endpoint_at(organization, inbox.url("ok"))
+    make_endpoint(organization, inbox.url("ok"))
     stack.start("web", "worker")
     slowest, reads = {}, set()
-    with stream(stack, key) as bookings:
-        wait_for(inbox.has(5), seconds=30)
+    with booking_stream(stack, key) as bookings:
+        wait_for(inbox.has_received(5), seconds=30)
         for name, (ill, well) in ILLS.items():
-            before = len(bookings.answers)
+            before = len(bookings.responses)
             tell(stack, ill)
             time.sleep(ILL_SECONDS)
             reads |= {stack.get(path, key)[0] for path in READS}
             bookings.wait_for_more(10)
-            wait_for(inbox.has(len(bookings.taken) - 5), seconds=10)  # while it is ill
+            wait_for(inbox.has_received(len(bookings.accepted) - 5), seconds=10)  # while it is ill
             tell(stack, well)
-            slowest[name] = max(bookings.seconds()[before:])
-    wait_for(has_all(inbox), seconds=30)
-    assert stack.parts["worker"].poll() is None
+            slowest[name] = max(bookings.durations()[before:])
+    wait_for(all_events_received(inbox), seconds=30)
+    assert stack.processes["worker"].poll() is None
 
     measurements["slowest booking while Redis is ill"] = ", ".join(
         f"{name} {seconds:.2f} s" for name, seconds in slowest.items()
     )
-    assert (bookings.codes(), reads) == ({201}, {200})
-    assert set(inbox.times().values()) == {1}
-    assert sum(seconds > SLOWEST_SECONDS for seconds in bookings.seconds()) <= len(ILLS)
+    assert (bookings.status_codes(), reads) == ({201}, {200})
+    assert set(inbox.counts().values()) == {1}
+    assert sum(seconds > SLOWEST_SECONDS for seconds in bookings.durations()) <= len(ILLS)
 
 
 def test_with_a_wrong_password_for_redis_every_event_arrives(
     stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
-    endpoint_at(organization, inbox.url("ok"))
+    make_endpoint(organization, inbox.url("ok"))
     stack.settings["REDIS_URL"] = f"redis://:wrong@127.0.0.1:{urlsplit(stack.redis_url).port}/0"
     stack.start("web", "worker")
 
-    with stream(stack, str(api.key)) as bookings:
+    with booking_stream(stack, str(api.key)) as bookings:
         bookings.wait_for_more(20)
-    wait_for(has_all(inbox), seconds=20)
+    wait_for(all_events_received(inbox), seconds=20)
 
-    assert bookings.codes() == {201}
+    assert bookings.status_codes() == {201}
     assert {stack.get(path, str(api.key))[0] for path in READS} == {200}

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from notifications.models import Notification
-from notifications.tasks import drain
+from notifications.tasks import deliver_due
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.models import State
+from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import make_member
 from tests.faults.mail_server import MailServer
@@ -30,7 +30,7 @@ def mail_server(settings: Any) -> Iterator[MailServer]:
 def send(organization: Organization) -> list[tuple[str, str]]:
     """Send what there is, due or not; the states and errors then."""
     Notification.unscoped.filter(state=State.PENDING).update(next_attempt_at=now())
-    drain(str(organization.pk))
+    deliver_due(str(organization.pk))
     return sorted(Notification.unscoped.values_list("state", "last_error"))
 
 
@@ -91,11 +91,11 @@ def test_one_connection_carries_an_organizations_mails(
 
 
 def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_quick_again(
-    hasty: Stack, organization: Organization, api: ApiClient, mail_server: MailServer
+    short_lease_stack: Stack, organization: Organization, api: ApiClient, mail_server: MailServer
 ) -> None:
     mail_server.pause = 0.6  # seven words to a mail, and a lease of three seconds
-    hasty.settings["EMAIL_URL"] = f"smtp://127.0.0.1:{mail_server.port}"
-    hasty.start("worker", "worker-2")
+    short_lease_stack.settings["EMAIL_URL"] = f"smtp://127.0.0.1:{mail_server.port}"
+    short_lease_stack.start("worker", "worker-2")
     api.book()
 
     wait_for(lambda: Notification.unscoped.exclude(last_error="").exists(), seconds=30)

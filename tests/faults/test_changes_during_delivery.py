@@ -7,9 +7,8 @@ from django.db import connection
 
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox.group_runner import run_group
-from pipeline_backend.outbox.models import State
-from tests.faults.backlog import are_done, endpoint_at, pile, states
+from pipeline_backend.outbox import State, run_group
+from tests.faults.backlog import all_delivered, count_by_state, make_backlog, make_endpoint
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
@@ -30,47 +29,47 @@ def switch_off(endpoint: Endpoint) -> None:
 def test_an_endpoint_switched_off_in_the_middle_of_its_events_gets_no_more_than_the_one_under_way(
     stack: Stack, organization: Organization, receiver: Receiver
 ) -> None:
-    endpoint = endpoint_at(organization, receiver.url)
-    pile(endpoint, EVENTS)
+    endpoint = make_endpoint(organization, receiver.url)
+    make_backlog(endpoint, EVENTS)
     receiver.on_request = lambda number: number == 3 and switch_off(endpoint)
 
     run_group(DELIVERIES, endpoint.pk)
 
     assert len(receiver.requests) == 3
-    assert states(endpoint) == {State.DONE.value: 2, State.PENDING.value: EVENTS - 2}
+    assert count_by_state(endpoint) == {State.DONE.value: 2, State.PENDING.value: EVENTS - 2}
 
 
 def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(
     stack: Stack, organization: Organization, receiver: Receiver
 ) -> None:
-    endpoint = endpoint_at(organization, receiver.url)
-    due, later = pile(endpoint, 2)
+    endpoint = make_endpoint(organization, receiver.url)
+    due, later = make_backlog(endpoint, 2)
     Delivery.unscoped.filter(pk=later.pk).update(next_attempt_at=now() + HOUR / 2)
 
     with time_machine.travel(now() + HOUR, tick=True):
-        assert list(DELIVERIES.due()) == [endpoint.pk]
+        assert list(DELIVERIES.groups_with_due_jobs()) == [endpoint.pk]
         run_group(DELIVERIES, endpoint.pk)
-        assert list(DELIVERIES.due()) == []
+        assert list(DELIVERIES.groups_with_due_jobs()) == []
     Delivery.unscoped.filter(pk=later.pk).update(next_attempt_at=now())
     with time_machine.travel(now() - HOUR, tick=True):
         run_group(DELIVERIES, endpoint.pk)
 
     assert [one.headers["webhook-id"] for one in receiver.requests] == [str(due.event_id), str(later.event_id)]
-    assert are_done(endpoint)
+    assert all_delivered(endpoint)
     assert not Delivery.unscoped.filter(finished_at__gt=now() + timedelta(minutes=1)).exists()
 
 
 def test_a_ring_that_only_a_newer_version_understands_harms_no_worker(
     stack: Stack, organization: Organization, inbox: FastReceiver
 ) -> None:
-    endpoint = endpoint_at(organization, inbox.url("ok"))
+    endpoint = make_endpoint(organization, inbox.url("ok"))
     for _ in range(EVENTS):
         stack.send_task("webhooks.of_tomorrow", str(endpoint.pk), {"more": True})
-        stack.send_task("webhooks.drain", str(endpoint.pk), "an argument of tomorrow")
-    pile(endpoint, EVENTS)
+        stack.send_task("webhooks.deliver_due", str(endpoint.pk), "an argument of tomorrow")
+    make_backlog(endpoint, EVENTS)
 
     stack.start("worker")
-    wait_for(lambda: are_done(endpoint), seconds=30)
+    wait_for(lambda: all_delivered(endpoint), seconds=30)
 
-    assert inbox.times().total() == EVENTS
-    assert stack.parts["worker"].poll() is None
+    assert inbox.counts().total() == EVENTS
+    assert stack.processes["worker"].poll() is None

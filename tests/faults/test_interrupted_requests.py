@@ -9,8 +9,8 @@ from appointments.models import Appointment
 from organizations.models import Organization
 from tests.client import ApiClient, booking_payload
 from tests.factories import events_of, summary_of
-from tests.faults.backlog import endpoint_at
-from tests.faults.bookings import has_all, stream
+from tests.faults.backlog import make_endpoint
+from tests.faults.booking_stream import all_events_received, booking_stream
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 from webhooks.models import Event
@@ -23,11 +23,11 @@ NOTHING = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "event
 def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(
     stack: Stack, organization: Organization, api: ApiClient
 ) -> None:
-    stack.settings["DOOM"] = "before the commit"
-    stack.start("doomed_web")
+    stack.settings["CRASH"] = "before commit"
+    stack.start("crashing_web")
 
     assert stack.book(str(api.key), external_reference="cut-off")[0] == 0
-    assert stack.ending("doomed_web", seconds=10) == -signal.SIGKILL
+    assert stack.wait_for_exit("crashing_web", seconds=10) == -signal.SIGKILL
     assert summary_of(organization) == NOTHING
 
     stack.start("web")
@@ -37,29 +37,33 @@ def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(
 
 
 def test_all_processes_killed_at_once_again_and_again_lose_nothing_that_was_answered(
-    hasty: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver, measurements: dict[str, str]
+    short_lease_stack: Stack,
+    organization: Organization,
+    api: ApiClient,
+    inbox: FastReceiver,
+    measurements: dict[str, str],
 ) -> None:
-    endpoint_at(organization, inbox.url("ok"))
-    hasty.web_workers = 2
-    hasty.start(*EVERYTHING)
-    with stream(hasty, str(api.key), threads=4) as bookings:
+    make_endpoint(organization, inbox.url("ok"))
+    short_lease_stack.web_workers = 2
+    short_lease_stack.start(*EVERYTHING)
+    with booking_stream(short_lease_stack, str(api.key), threads=4) as bookings:
         for _ in range(ROUNDS):
             bookings.wait_for_more(20)
-            hasty.stop_redis()
+            short_lease_stack.stop_redis()
             for name in EVERYTHING:
-                hasty.kill(name)
-            hasty.start_redis()
-            hasty.start(*EVERYTHING)
+                short_lease_stack.kill(name)
+            short_lease_stack.start_redis()
+            short_lease_stack.start(*EVERYTHING)
         bookings.wait_for_more(20)
-    wait_for(has_all(inbox), seconds=40)
+    wait_for(all_events_received(inbox), seconds=40)
 
-    repeats = inbox.times().total() - len(inbox.times())
+    repeats = inbox.counts().total() - len(inbox.counts())
     measurements["everything killed at once"] = (
-        f"{ROUNDS} times, {len(bookings.taken)} bookings taken, {repeats} events repeated"
+        f"{ROUNDS} times, {len(bookings.accepted)} bookings taken, {repeats} events repeated"
     )
-    assert bookings.codes() <= {0, 200, 201}
+    assert bookings.status_codes() <= {0, 200, 201}
     assert set(Appointment.objects.of(organization).values_list("external_reference", flat=True)) == {
-        f"stream-{number}" for number in bookings.taken
+        f"stream-{number}" for number in bookings.accepted
     }
     told = Event.objects.of(organization).filter(type="appointment.created").values_list("subject_id", flat=True)
     assert sorted(told) == sorted(Appointment.objects.of(organization).values_list("pk", flat=True))
