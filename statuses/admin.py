@@ -1,4 +1,4 @@
-"""Statuses in the admin, and the colored label by which every page shows one."""
+"""Statuses in the admin, and the colored label that other pages show a status with."""
 
 from typing import Any
 
@@ -11,32 +11,40 @@ from unfold.widgets import UnfoldAdminColorInputWidget
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.permissions import Area
-from statuses.models import Status
+from statuses.models import Status, StatusChange
 from statuses.services import delete_status, save_status
 
-LOOK = "border-radius:6px;display:inline-block;font-weight:600;max-width:16rem;overflow:hidden;padding:2px 8px;text-overflow:ellipsis"
-LABEL = '<span style="color:{};background-color:{};{};vertical-align:bottom;white-space:nowrap" title="{}">{}</span>'
+# Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
+LABEL = (
+    '<span style="color:{};background-color:{};border-radius:6px;display:inline-block;font-weight:600;'
+    "max-width:16rem;overflow:hidden;padding:2px 8px;text-overflow:ellipsis;vertical-align:bottom;"
+    'white-space:nowrap" title="{}">{}</span>'
+)
 
 
 def status_label(status: Status | None) -> SafeString | str:
-    """The status in its own colors, escaped; a dash for none."""
+    """Return the status's name in its colors as HTML, or a dash for none."""
     if status is None:
         return "–"
-    return format_html(LABEL, status.text_color, status.bg_color, LOOK, status.name, status.name)
+    return format_html(LABEL, status.text_color, status.bg_color, status.name, status.name)
 
 
 class StatusForm(OptimisticLockForm):
-    """A status."""
+    """The form of a status."""
 
     class Meta:
         model = Status
         fields = ()
         widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
+        help_texts = {
+            "is_lead_default": "Leads that change to this role automatically get this status.",
+            "is_appointment_default": "Appointments that change to this role automatically get this status.",
+        }
 
 
 @admin.register(Status)
 class StatusAdmin(TenantAdmin):
-    """Statuses of both boards."""
+    """The list and the page of statuses."""
 
     area = Area.SETUP
     can_delete = True
@@ -46,39 +54,39 @@ class StatusAdmin(TenantAdmin):
     search_fields = ("name", "description")
     fieldsets = (
         (None, {"fields": ["name", "description", ("role", "type"), ("text_color", "bg_color")]}),
-        ("Automatic moves", {"fields": [("is_lead_default", "is_appointment_default")]}),
+        ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
     )
 
     @admin.display(description="Status", ordering="name")
     def label(self, status: Status) -> SafeString | str:
-        """As people see it."""
+        """Return the colored label."""
         return status_label(status)
 
     def save_model(self, request: HttpRequest, obj: Status, form: Any, change: bool) -> None:
-        """Through the service, which keeps what automatic moves need."""
+        """Save through the service, which refuses to remove a default that automatic changes need."""
         save_status(organization=form.organization, status=obj)
 
     def delete_model(self, request: HttpRequest, obj: Status) -> None:
-        """Through the service."""
+        """Delete through the service."""
         delete_status(organization=obj.organization, status=obj)
 
 
 class HistoryInline(ReadOnlyInline):
-    """Base of the histories of moves."""
+    """Base of the inlines that show a status history."""
 
     verbose_name_plural = "History"
     fields = ("created_at", "from_label", "to_label", "actor_name", "actor_kind")
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """With the statuses' names and colors."""
+        """Load both statuses in the same query."""
         return super().get_queryset(request).select_related("from_status", "to_status")
 
     @admin.display(description="From")
-    def from_label(self, change: Any) -> SafeString | str:
-        """The status before."""
+    def from_label(self, change: StatusChange) -> SafeString | str:
+        """Return the previous status."""
         return status_label(change.from_status)
 
     @admin.display(description="To")
-    def to_label(self, change: Any) -> SafeString | str:
-        """The status after."""
+    def to_label(self, change: StatusChange) -> SafeString | str:
+        """Return the new status."""
         return status_label(change.to_status)

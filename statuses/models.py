@@ -1,4 +1,4 @@
-"""Sales statuses: what a lead or an appointment can be, per organization (interface 2.9, 2.10)."""
+"""The statuses of an organization, and the base of status histories (docs/interface.md, S1 to S3)."""
 
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Role(models.TextChoices):
-    """What a status means, whatever an organization calls it."""
+    """What a status means, whatever the organization names it."""
 
     NEW_LEAD = "NEW_LEAD", "New lead"
     APPOINTMENT_BOOKED = "APPOINTMENT_BOOKED", "Appointment booked"
@@ -28,7 +28,7 @@ class Role(models.TextChoices):
 
 
 class BoardScope(models.TextChoices):
-    """The boards a status stands on."""
+    """The boards on which a status can be used."""
 
     LEAD = "LEAD", "Lead board"
     APPOINTMENT = "APPOINTMENT", "Appointment board"
@@ -36,12 +36,13 @@ class BoardScope(models.TextChoices):
 
 
 class Board(models.TextChoices):
-    """The two boards."""
+    """One of the two boards."""
 
     LEAD = "LEAD", "Lead board"
     APPOINTMENT = "APPOINTMENT", "Appointment board"
 
 
+# Roles that automatic changes set. Each needs a default status on each board at any time.
 AUTOMATIC_ROLES = [Role.NEW_LEAD, Role.APPOINTMENT_BOOKED, Role.CANCELED]
 PAID_ROLES = [Role.WON, Role.PARTIAL_PAYMENT]
 
@@ -49,15 +50,15 @@ validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such
 
 
 class StatusQuerySet(TenantQuerySet):
-    """Reads of statuses."""
+    """Queries of statuses."""
 
     def on_board(self, board: str) -> "StatusQuerySet":
-        """Those that stand on the board."""
+        """Return the statuses that can be used on the board."""
         return self.filter(type__in=[board, BoardScope.BOTH])
 
 
 class Status(TenantModel):
-    """One status of an organization."""
+    """A status that leads, appointments or both can have."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
@@ -102,12 +103,15 @@ class Status(TenantModel):
         return self.name
 
     def is_on_board(self, board: str) -> bool:
-        """True if it stands on the board."""
+        """Return whether the status can be used on the board."""
         return self.type in (board, BoardScope.BOTH)
 
 
 class StatusChange(TenantModel, ActorFields):
-    """Base of the histories: who moved what, when, from and to (decision 21)."""
+    """Base of the status histories of leads and appointments (docs/interface.md, S12).
+
+    Each row is one change: who made it, when, from which status and to which.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""What the interface shows of statuses (interface 2.5, 2.10)."""
+"""How statuses appear in the interface (docs/interface.md, S1 and A4)."""
 
 from django.db.models import F, Func, TextField
 from django.db.models.expressions import Expression
@@ -8,32 +8,33 @@ from pipeline_backend.api.sql_serializers import SqlLiteral
 from statuses.models import BoardScope, Role, Status
 
 
-class TextOrNull(sql.Field):
-    """A string that is null when not set; the column holds an empty one."""
+class NullableStringField(sql.Field):
+    """A string that is null when not set. The column is not nullable and holds an empty string instead."""
 
     def expression(self, name: str, prefix: str) -> Expression:
-        """Null for empty."""
+        """Return the column with an empty string turned into null."""
         return Func(F(prefix + name), SqlLiteral(""), function="NULLIF", output_field=TextField())
 
 
 class StatusSerializer(sql.SQLSerializer):
-    """A sales status (interface 2.10)."""
+    """A sales status."""
 
     model = Status
 
-    id = sql.UUIDField(help="Used by the lead-status update.")
+    id = sql.UUIDField(help="Used to update a lead's status.")
     name = sql.StringField()
     role = sql.ChoiceField(Role)
     type = sql.ChoiceField(BoardScope)
-    description: sql.Field = TextOrNull(null=True)
-    text_color = sql.StringField(help="Hex color of the label's text.")
-    bg_color = sql.StringField(help="Hex color of the label's background.")
+    description: sql.Field = NullableStringField(null=True)
+    text_color = sql.StringField(help="The label's text color as hex.")
+    bg_color = sql.StringField(help="The label's background color as hex.")
 
 
 class OutcomeSerializer(StatusSerializer):
-    """An appointment's outcome: a status without its type (interface 2.5)."""
+    """The outcome of an appointment: a status without its type."""
 
     without = ("type",)
 
+    # The interface has null in one place and an empty string in the other.
     description: sql.Field = sql.StringField(help="Empty when not set.")
-    created_at = sql.DateTimeField(help="Creation time of the status.")
+    created_at = sql.DateTimeField(help="When the status was created.")

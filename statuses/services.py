@@ -1,7 +1,6 @@
-"""What is done to statuses."""
+"""Default statuses, and changes to an organization's statuses."""
 
 import uuid
-from typing import Any
 
 from django.db import transaction
 from django.db.models import ProtectedError, Q
@@ -12,7 +11,7 @@ from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
 from statuses.models import AUTOMATIC_ROLES, Board, Role, Status
 
-# Name, role, text and background color: at least 4.5 : 1 in contrast.
+# Name, role, text color and background color. The contrast of each pair is at least 4.5 : 1 (WCAG AA).
 DEFAULT_STATUSES = [
     ("New lead", Role.NEW_LEAD, "#1e3a8a", "#dbeafe"),
     ("Appointment booked", Role.APPOINTMENT_BOOKED, "#3730a3", "#e0e7ff"),
@@ -26,12 +25,15 @@ DEFAULT_STATUSES = [
     ("Lost", Role.LOST, "#9f1239", "#ffe4e6"),
 ]
 
+# The column that marks a status as the default of its role on a board.
 DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointment_default"}
+
 DEFAULT_STATUSES_BY_ROLES: CompiledQuery[Status] = CompiledQuery(
     lambda: Status.objects.of(Param("organization")).filter(
         Q(is_lead_default=True) | Q(is_appointment_default=True), role__any=Param("roles")
     )
 )
+# For combined queries, which read one row each.
 DEFAULT_STATUS_BY_ROLE: dict[Board, CompiledQuery[Status]] = {
     Board.LEAD: CompiledQuery(
         lambda: Status.objects.of(Param("organization")).filter(is_lead_default=True, role=Param("role"))
@@ -43,46 +45,48 @@ DEFAULT_STATUS_BY_ROLE: dict[Board, CompiledQuery[Status]] = {
 
 
 class RequiredStatus(Conflict):
-    """Automatic moves would have nowhere to go."""
+    """The status is the default that automatic changes need."""
 
-    message = "{name} is the default that automatic moves to {role} on the {board} need; make another status the default first"
+    message = (
+        "{name} is the default for automatic changes to {role} on the {board}. Make another status the default first."
+    )
 
 
 class StatusInUse(Conflict):
-    """Leads, appointments or their histories point at it."""
+    """Leads, appointments or their histories refer to the status."""
 
-    message = "{name} is in use or was; move it off the boards' lists by renaming it, or keep it"
+    message = "{name} is used by a lead, an appointment or their history. Rename it instead of deleting it."
 
 
 def seed_defaults(*, organization: Organization) -> None:
-    """A new organization's ten statuses, one per role, on both boards (decision 19)."""
+    """Create a new organization's ten statuses: one per role, on both boards, each the default of its role."""
     Status.unscoped.bulk_create(
         Status(
             organization=organization,
             name=name,
             role=role,
-            text_color=text,
-            bg_color=background,
+            text_color=text_color,
+            bg_color=bg_color,
             is_lead_default=True,
             is_appointment_default=True,
         )
-        for name, role, text, background in DEFAULT_STATUSES
+        for name, role, text_color, bg_color in DEFAULT_STATUSES
     )
 
 
-def default_statuses(organization: Organization, *wanted: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
-    """The statuses that automatic moves use, all in one query; a board without a default for a role is left out."""
-    rows = DEFAULT_STATUSES_BY_ROLES.all(organization=organization.pk, roles=[role.value for _, role in wanted])
+def default_statuses(organization: Organization, *keys: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
+    """Return the default status of each board and role, in one query. Keys without a default are left out."""
+    rows = DEFAULT_STATUSES_BY_ROLES.all(organization=organization.pk, roles=[role.value for _, role in keys])
     return {
-        (board, role): row
-        for board, role in wanted
-        for row in rows
-        if row.role == role and getattr(row, DEFAULT_FLAG[board])
+        (board, role): status
+        for board, role in keys
+        for status in rows
+        if status.role == role and getattr(status, DEFAULT_FLAG[board])
     }
 
 
 def get_board_status(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
-    """The status to move to by hand, or 400: unknown, or of the other board."""
+    """Return the status to set by hand. Raises ValidationFailed if it is unknown or not on the board."""
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
     if status is None:
         raise ValidationFailed({"status_id": ["is not known in the organization"]})
@@ -93,14 +97,18 @@ def get_board_status(organization: Organization, board: Board, status_id: uuid.U
 
 @transaction.atomic
 def save_status(*, organization: Organization, status: Status) -> Status:
-    """Store a new or changed status; a new default takes the place of the old one of its role."""
+    """Store a new or changed status. If it is now the default of its role, it replaces the previous default.
+
+    Locks the stored status. Raises RequiredStatus if automatic changes would be left without a default.
+    """
+    # Before the save, because a unique constraint allows one default for each role and board.
     for flag in DEFAULT_FLAG.values():
-        rows = Status.objects.of(organization).filter(**{flag: True}).exclude(pk=status.pk)
         if getattr(status, flag):
-            rows.filter(role=status.role).update(**{flag: False})
-    before = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
-    if before:
-        ensure_required_defaults(before, status)
+            others = Status.objects.of(organization).filter(**{flag: True}, role=status.role).exclude(pk=status.pk)
+            others.update(**{flag: False})
+    stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
+    if stored:
+        ensure_required_defaults(stored, status)
     status.organization = organization
     status.updated_at = now()
     status.save()
@@ -109,7 +117,7 @@ def save_status(*, organization: Organization, status: Status) -> Status:
 
 @transaction.atomic
 def delete_status(*, organization: Organization, status: Status) -> None:
-    """Delete a status that nothing uses and no automatic move needs."""
+    """Delete a status. Raises RequiredStatus if automatic changes need it, StatusInUse if anything refers to it."""
     status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
     ensure_required_defaults(status, None)
     try:
@@ -119,9 +127,14 @@ def delete_status(*, organization: Organization, status: Status) -> None:
 
 
 def ensure_required_defaults(before: Status, after: Status | None) -> None:
-    """Refuse to take away a default that automatic moves need (decision 19)."""
+    """Raise RequiredStatus if the change (None: deletion) takes away a default that automatic changes need."""
+    if before.role not in AUTOMATIC_ROLES:
+        return
     for board, flag in DEFAULT_FLAG.items():
-        was = before.role in AUTOMATIC_ROLES and getattr(before, flag)
-        still: Any = after and after.role == before.role and getattr(after, flag) and after.is_on_board(board)
-        if was and not still:
+        if not getattr(before, flag):
+            continue
+        is_still_default = (
+            after is not None and after.role == before.role and getattr(after, flag) and after.is_on_board(board)
+        )
+        if not is_still_default:
             raise RequiredStatus(name=before.name, role=Role(before.role).label, board=board.label.lower())

@@ -1,4 +1,4 @@
-"""Addresses of statuses."""
+"""Routes of the statuses list."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The statuses list (interface 4.8)."""
+"""The statuses list (docs/interface.md, S4)."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from pipeline_backend.api.viewsets import ExternalViewSet
 from pipeline_backend.db.compiled import CompiledQuery
 from statuses.serializers import StatusSerializer
 
-BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
+STATUSES_BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
     lambda: StatusSerializer.selected().order_by(Lower("name"), "id")
 )
 
@@ -23,7 +23,6 @@ class StatusViewSet(ExternalViewSet):
 
     @operation("List statuses", answers={200: ListResponse(StatusSerializer, paged=False)})
     def list(self, request: Request) -> Response:
-        """Every status of the organization, ordered by name; neither paged nor filtered (interface 4.8)."""
-        return data_response(
-            "Statuses retrieved", [Json(text) for _, text in BY_NAME.all(organization=self.organization.pk)]
-        )
+        """Return all statuses of the organization, ordered by name. The list has no pages and no filters."""
+        rows = STATUSES_BY_NAME.all(organization=self.organization.pk)
+        return data_response("Statuses retrieved", [Json(text) for _, text in rows])

@@ -150,7 +150,7 @@ def test_a_status_in_use_is_kept_and_an_unused_one_goes(owner: Client, ours: App
     kept = owner.post(admin_url(Status, "delete", used.pk), {"post": "yes"})
     owner.post(admin_url(Status, "delete", unused.pk), {"post": "yes"})
 
-    assert any("is in use or was" in sentence for sentence in shown_messages(kept))
+    assert any("is used by a lead" in sentence for sentence in shown_messages(kept))
     assert set(Status.objects.of(ours.organization).filter(pk__in=[used.pk, unused.pk])) == {used}
 
 
