@@ -137,8 +137,8 @@ def test_a_status_that_automatic_moves_need_is_kept(owner: Client, organization:
     changed = owner.post(address, form_data(owner, address, type="APPOINTMENT", is_lead_default=""))
     deleted = owner.post(admin_url(Status, "delete", needed.pk), {"post": "yes"})
 
-    assert any("make another status the default first" in sentence for sentence in form_errors(changed))
-    assert any("make another status the default first" in sentence for sentence in shown_messages(deleted))
+    assert any("Make another status the default first" in sentence for sentence in form_errors(changed))
+    assert any("Make another status the default first" in sentence for sentence in shown_messages(deleted))
     assert snapshot_of(organization) == before
 
 
