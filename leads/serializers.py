@@ -4,7 +4,9 @@ To add a field to the output, add one line to `LeadSerializer` (the lead endpoin
 `LeadSummarySerializer` (also the lead in an appointment). Responses, event bodies and the OpenAPI document follow it.
 """
 
-from django.db.models import Expression, Func, JSONField, TextField
+from collections.abc import Callable
+
+from django.db.models import Expression, Func, JSONField, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from leads.models import CustomField, Lead, Source, TouchPointType
@@ -70,7 +72,7 @@ class CustomFieldValueSerializer(sql.SQLSerializer):
 def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
     """Return the field that lists the organization's custom fields for leads or appointments with the row's values."""
 
-    def rows(outer):  # type: ignore[no-untyped-def]
+    def rows(outer: Callable[[str], OuterRef]) -> QuerySet[CustomField]:
         fields = CustomField.unscoped.filter(organization=outer("organization"), entity=SqlLiteral(entity.value))
         return fields.annotate(outer_values=outer("custom_values")).order_by("position", "key")
 

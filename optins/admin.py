@@ -1,4 +1,4 @@
-"""Opt-ins in the admin: shown as they came in, and on their lead's page."""
+"""Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
 
 from django.contrib import admin
 from unfold.contrib.filters.admin import RangeDateFilter
@@ -11,7 +11,7 @@ from organizations.permissions import Area
 
 
 class QuestionAnswerInline(ReadOnlyInline):
-    """What was asked and answered."""
+    """The questions and answers of an opt-in."""
 
     model = QuestionAnswer
     verbose_name_plural = "Answers"
@@ -21,7 +21,7 @@ class QuestionAnswerInline(ReadOnlyInline):
 
 @admin.register(OptIn)
 class OptInAdmin(TenantAdmin):
-    """Form submissions; only the interface writes them."""
+    """Opt-ins, with their answers."""
 
     area = Area.RECORDS
     can_add = can_change = False
@@ -29,7 +29,7 @@ class OptInAdmin(TenantAdmin):
     select_related = ("lead",)
     list_filter = ("source", ("created_at", RangeDateFilter))
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
-    search_help_text = "The lead's name or e-mail, reference or form"
+    search_help_text = "Search by lead name, lead e-mail, external reference or form"
     inlines = (QuestionAnswerInline,)
     fieldsets = (
         (
@@ -48,10 +48,11 @@ class OptInAdmin(TenantAdmin):
 
 
 class LeadOptInInline(ReadOnlyInline):
-    """A lead's opt-ins, on its page."""
+    """The opt-ins on a lead's page."""
 
     model = OptIn
     fields = ("source", "provider_form_name", "utm_source", "utm_campaign", "created_at", "link")
 
 
+# The app `leads` may not import this one, so the inline is added from here.
 LeadAdmin.inlines = (*LeadAdmin.inlines, LeadOptInInline)

@@ -1,4 +1,4 @@
-"""The opt-ins list's parameters (interface 4.6)."""
+"""Query parameters of the opt-ins list (docs/interface.md, O12)."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from pipeline_backend.api.filters import ChoiceFilter, DateTimeFromFilter, DateT
 
 
 class OptInFilter(CountedListFilter):
-    """Which opt-ins."""
+    """The filters of the opt-ins list."""
 
     orderings: ClassVar[list[str]] = ["created_at"]
 

@@ -1,4 +1,4 @@
-"""Opt-ins: form submissions, with their answers and traffic (interface 2.8)."""
+"""Opt-ins: form submissions, with their answers and traffic source (docs/interface.md, O1 and O2)."""
 
 from django.db import models
 from django.db.models import UniqueConstraint
@@ -9,7 +9,7 @@ from organizations.isolation import TenantModel
 
 
 class OptInSource(models.TextChoices):
-    """Where an opt-in came in (interface 2.9)."""
+    """The kind of form or service that an opt-in came through (docs/interface.md, O3)."""
 
     SCHEDULER_A = "SCHEDULER_A", "Scheduler A"
     SCHEDULER_B = "SCHEDULER_B", "Scheduler B"
@@ -22,6 +22,7 @@ class OptInSource(models.TextChoices):
     OTHER = "OTHER", "Other"
 
 
+# The submit endpoint accepts all sources but two of the schedulers.
 ACCEPTED_ON_SUBMIT = [
     OptInSource.SCHEDULER_A.value,
     OptInSource.MANUAL.value,
@@ -36,9 +37,9 @@ TRAFFIC_FIELDS = [*UTM_FIELDS, "referrer", "landing_page"]
 
 
 class Traffic(models.Model):
-    """The campaign parameters of a visit."""
+    """The UTM parameters of a visit. Appointments have them, too."""
 
-    utm_source = models.CharField(max_length=255, null=True, blank=True)  # the interface shows null
+    utm_source = models.CharField(max_length=255, null=True, blank=True)  # the API shows null
     utm_medium = models.CharField(max_length=255, null=True, blank=True)
     utm_campaign = models.CharField(max_length=255, null=True, blank=True)
     utm_content = models.CharField(max_length=255, null=True, blank=True)
@@ -49,7 +50,7 @@ class Traffic(models.Model):
 
 
 class OptIn(TenantModel, Traffic):
-    """One submission."""
+    """One submission of a form by a lead."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins", db_index=False)
@@ -77,7 +78,7 @@ class OptIn(TenantModel, Traffic):
 
 
 class QuestionAnswer(TenantModel):
-    """A question of the form and what was answered; null if it was skipped."""
+    """A question of the form and its answer, which is null if the question was skipped."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers", db_index=False)

@@ -1,7 +1,12 @@
-"""Input serializers (what requests may contain) and output serializers (compiled to SQL)."""
+"""Serializers of opt-ins: first what the API returns and webhooks send, then what requests contain.
+
+To add a field to the output, add one line to `OptInListSerializer` (lists, the detail, appointments and events) or to
+`OptInDetailSerializer`. To accept a field, add one line to `OptInInputSerializer`; `submit` passes it to the model.
+"""
 
 from typing import Any
 
+from django.db.models import Expression
 from rest_framework import serializers
 
 from leads.phones import Phone, calling_code, is_country_code, parse_phone
@@ -18,9 +23,11 @@ from pipeline_backend.api.fields import (
     StringField,
 )
 
+# --- Output, read from the database as finished JSON
+
 
 class OptInListSerializer(sql.SQLSerializer):
-    """An opt-in, as lists and appointments show it (interface 2.8)."""
+    """An opt-in in lists and in an appointment."""
 
     component_name = "OptInItem"
     model = OptIn
@@ -35,7 +42,7 @@ class OptInListSerializer(sql.SQLSerializer):
 
 
 class QuestionAnswerSerializer(sql.SQLSerializer):
-    """A question and its answer (interface 2.8)."""
+    """A question and its answer."""
 
     model = QuestionAnswer
 
@@ -46,7 +53,7 @@ class QuestionAnswerSerializer(sql.SQLSerializer):
 
 
 class TrafficAttributionSerializer(sql.SQLSerializer):
-    """Where the visit came from (interface 2.8)."""
+    """The traffic source of the visit."""
 
     model = OptIn
 
@@ -60,15 +67,15 @@ class TrafficAttributionSerializer(sql.SQLSerializer):
 
 
 class SameRowObject(sql.NestedObject):
-    """Columns of the same row, grouped as an object."""
+    """An object of columns of the same row."""
 
-    def expression(self, name, prefix):  # type: ignore[no-untyped-def]
-        """The inner object, of the same row."""
+    def expression(self, name: str, prefix: str) -> Expression:
+        """Return the inner object without a join."""
         return self.shape.expression(prefix)
 
 
 class OptInDetailSerializer(OptInListSerializer):
-    """An opt-in with its answers and traffic (interface 2.8)."""
+    """An opt-in with its answers and its traffic source."""
 
     question_answers = sql.NestedList(
         QuestionAnswerSerializer, lambda outer: QuestionAnswer.unscoped.filter(opt_in=outer("pk")).order_by("position")
@@ -76,32 +83,48 @@ class OptInDetailSerializer(OptInListSerializer):
     traffic_attribution = SameRowObject(TrafficAttributionSerializer)
 
 
+class SubmissionSerializer(sql.SQLSerializer):
+    """The result of a submission."""
+
+    component_name = "Submitted"
+
+    opt_in_id = sql.UUIDField()
+    lead_id = sql.UUIDField()
+    is_new_lead = sql.BooleanField()
+
+
+# --- Input
+
 MAX_ANSWERS = 50
 MAX_POSITION = 10_000
 
 
 class QuestionAnswerInputSerializer(InputSerializer):
-    """A question and its answer; without a position, its place in the array counts."""
+    """A question and its answer. The position defaults to the place in the array, from 1."""
 
     question = StringField(MAX_TEXT_LENGTH)
-    answer = StringField(MAX_TEXT_LENGTH, required=False, help_text="Absent, null or blank: skipped.")
+    answer = StringField(
+        MAX_TEXT_LENGTH, required=False, help_text="Absent, null or blank if the question was skipped."
+    )
     position = IntegerField(1, MAX_POSITION, required=False)
 
 
 class TrafficInputSerializer(InputSerializer):
-    """Where the visit came from."""
+    """The traffic source of the visit."""
 
     utm_source = StringField(required=False)
     utm_medium = StringField(required=False)
     utm_campaign = StringField(required=False)
-    utm_content = StringField(required=False, help_text="A user id (user_…) makes that member the lead's setter.")
+    utm_content = StringField(
+        required=False, help_text="The user id (user_…) of an active member makes that member the lead's setter."
+    )
     utm_term = StringField(required=False)
     referrer = StringField(MAX_URL_LENGTH, required=False)
     landing_page = StringField(MAX_URL_LENGTH, required=False)
 
 
 class OptInInputSerializer(InputSerializer):
-    """A submission (interface 4.5)."""
+    """A form submission."""
 
     email = EmailField()
     first_name = StringField(trim=True)
@@ -116,28 +139,28 @@ class OptInInputSerializer(InputSerializer):
     traffic = TrafficInputSerializer(required=False)
 
     def validate_questions_answers(self, answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Every answer with a position of its own."""
-        taken: set[int] = set()
+        """Set missing positions, and refuse two answers with the same one."""
+        positions: set[int] = set()
         errors: dict[Any, Any] = {}
         for index, answer in enumerate(answers):
             answer.setdefault("position", index + 1)
-            if answer["position"] in taken:
+            if answer["position"] in positions:
                 errors[index] = {"position": ["must be unique"]}
-            taken.add(answer["position"])
+            positions.add(answer["position"])
         if errors:
             raise serializers.ValidationError(errors)
         return answers
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Phone and country belong together (decision 15)."""
+        """Replace `phone_e164` and `phone_country` by the `phone` that `submit` takes."""
         text, country = values.pop("phone_e164", None), values.pop("phone_country", None)
         if country and not is_country_code(country):
             raise serializers.ValidationError({"phone_country": ["must be an ISO 3166-1 alpha-2 country code"]})
-        return {**values, "phone": require_phone(text, country) if text else None}
+        return {**values, "phone": parse_phone_with_country(text, country) if text else None}
 
 
-def require_phone(text: str, country: str | None) -> Phone:
-    """The number, or 400 for one that is none or belongs elsewhere."""
+def parse_phone_with_country(text: str, country: str | None) -> Phone:
+    """Return the phone number. Raises ValidationError if it is none, or has another calling code than the country."""
     if not country:
         raise serializers.ValidationError({"phone_country": ["is required when phone_e164 is given"]})
     phone = parse_phone(text, country) if text.startswith("+") else None
@@ -145,6 +168,7 @@ def require_phone(text: str, country: str | None) -> Phone:
         raise serializers.ValidationError(
             {"phone_e164": ["must be a phone number in E.164 form, such as +14155552671"]}
         )
+    # Countries share calling codes (+1 is US and CA), so the country is stored as sent, not as parsed.
     if calling_code(phone.country) != calling_code(country):
         raise serializers.ValidationError({"phone_country": ["must be a country of phone_e164"]})
     return Phone(phone.e164, country)

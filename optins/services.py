@@ -1,4 +1,4 @@
-"""Submitting opt-ins (interface 4.5)."""
+"""The service that records opt-ins."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -35,22 +35,31 @@ OPT_IN_BY_REFERENCE: CompiledQuery[tuple[UUID, UUID]] = CompiledQuery(
         .values_list("pk", "lead_id")
     )
 )
-CONTEXT_QUERY = CombinedQuery(OPT_IN_BY_REFERENCE, DEFAULT_STATUS_BY_ROLE[Board.LEAD], SOURCE_BY_NAME, LEAD_ID_BY_EMAIL)
+# One round trip to the database instead of four. The columns are the fields of `SubmissionContext`.
+CONTEXT_QUERY = CombinedQuery(
+    OPT_IN_BY_REFERENCE,
+    DEFAULT_STATUS_BY_ROLE[Board.LEAD],
+    SOURCE_BY_NAME,
+    LEAD_ID_BY_EMAIL,
+)
 
 
 @dataclass(frozen=True)
 class SubmissionContext:
-    """What the organization has of what a submission needs, as `THERE` finds it. Nothing is locked: what is not there may come, and is found then."""
+    """Existing rows that a submission refers to.
 
-    stored: tuple[UUID, UUID] | None
-    status: Status
+    They are read without locks, so a missing row can still appear; the functions that insert one handle that.
+    """
+
+    opt_in_and_lead_id: tuple[UUID, UUID] | None
+    lead_status: Status
     lead_source: Source | None
     lead_id: tuple[UUID] | None
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What became of a submission."""
+    """The result of `submit`."""
 
     opt_in_id: UUID
     lead_id: UUID
@@ -69,36 +78,52 @@ def submit(
     external_reference: str | None = None,
     traffic: dict[str, str] | None = None,
     questions_answers: list[dict[str, Any]] | None = None,
-    **form: str,
+    **form_fields: str,
 ) -> Submission:
-    """Record a submission against its lead, which is made if new; a known reference answers with what is stored."""
+    """Record a form submission for the lead with this e-mail, which is created if there is none.
 
-    visit = traffic or {}
-    named = visit.get("utm_source") or source
+    Safe to repeat with an `external_reference`: if an opt-in with this reference and source exists, it is returned and
+    nothing is recorded (docs/interface.md, O7 to O11). Locks the lead.
+    """
+    traffic_fields = traffic or {}
+    source_name = traffic_fields.get("utm_source") or source
 
     def attempt() -> Submission:
-        reference = {"source": source, "reference": external_reference}
-        there = SubmissionContext(
+        context = SubmissionContext(
             *CONTEXT_QUERY.first(
-                organization=organization.pk, role=Role.NEW_LEAD.value, name=named, email=email, **reference
+                organization=organization.pk,
+                source=source,
+                reference=external_reference,
+                role=Role.NEW_LEAD.value,
+                name=source_name,
+                email=email,
             )
         )
-        if there.stored:
-            return Submission(*there.stored, is_new_lead=False)
-        facts = {
+        if context.opt_in_and_lead_id:
+            return Submission(*context.opt_in_and_lead_id, is_new_lead=False)
+
+        lead_values = {
             "phone": phone,
             "first_name": first_name,
             "last_name": last_name,
-            "setter": find_setter(organization, visit.get("utm_content", "")),
+            "setter": find_setter(organization, traffic_fields.get("utm_content", "")),
         }
-        lead, is_new = resolve_lead(organization, email, named, facts, there)
+        lead, is_new = resolve_lead(organization, email, source_name, lead_values, context)
+
         opt_in = OptIn(
-            organization=organization, lead=lead, source=source, external_reference=external_reference, **form, **visit
+            organization=organization,
+            lead=lead,
+            source=source,
+            external_reference=external_reference,
+            **form_fields,
+            **traffic_fields,
         )
         answers = [
             QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers or []
         ]
-        insert_all(opt_in, *answers, *([initial_status_change(lead, actor=actor)] if is_new else []))
+        status_changes = [initial_status_change(lead, actor=actor)] if is_new else []
+        # All rows in one statement: each further one would cost a round trip.
+        insert_all(opt_in, *answers, *status_changes)
         if is_new:
             record_lead_created(lead, actor=actor)
         record_event(CREATED, opt_in, actor=actor)
@@ -108,21 +133,24 @@ def submit(
 
 
 def resolve_lead(
-    organization: Organization, email: str, source_name: str, facts: dict[str, Any], there: SubmissionContext
+    organization: Organization, email: str, source_name: str, values: dict[str, Any], context: SubmissionContext
 ) -> tuple[Lead, bool]:
-    """The submission's lead, locked, with its newest source and what the submission says."""
-    source = there.lead_source or get_or_create_source(organization=organization, name=source_name)
-    fresh = build_lead(organization=organization, email=email, status=there.status, source=source)
-    merge_submission(fresh, source=source, **facts)
-    lead, is_new = get_or_create_lead(fresh, probably_exists=there.lead_id is not None)
+    """Return the lead with the submitted values merged in and stored, and whether it is new. Locks the lead."""
+    source = context.lead_source or get_or_create_source(organization=organization, name=source_name)
+    new_lead = build_lead(organization=organization, email=email, status=context.lead_status, source=source)
+    merge_submission(new_lead, source=source, **values)
+    lead, is_new = get_or_create_lead(new_lead, probably_exists=context.lead_id is not None)
     if not is_new:
-        merge_submission(lead, source=source, **facts)
+        merge_submission(lead, source=source, **values)
         save_lead(lead)
     return lead, is_new
 
 
 def find_setter(organization: Organization, utm_content: str) -> Membership | None:
-    """The active member whose user id the campaign carries; anything else is no reason to refuse (interface 4.5, rule 4)."""
+    """Return the active member whose user id is the submission's `utm_content`, or None.
+
+    Setters share links that carry their user id. Any other text is an ordinary UTM value, so it is not an error.
+    """
     if not utm_content.startswith("user_"):
         return None
     members = Membership.objects.of(organization).filter(user_id=utm_content, is_active=True, user__is_active=True)

@@ -1,8 +1,10 @@
-"""What happens to opt-ins."""
+"""Webhook event topics of opt-ins."""
 
 from optins.serializers import OptInDetailSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
-    "opt_in.created", serializer=OptInDetailSerializer, summary="A form was submitted; the lead is new or was known."
+    "opt_in.created",
+    serializer=OptInDetailSerializer,
+    summary="A form was submitted, by a new or an existing lead.",
 )

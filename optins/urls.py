@@ -1,4 +1,4 @@
-"""Addresses of opt-ins."""
+"""URLs of the opt-in endpoints."""
 
 from django.urls import path
 

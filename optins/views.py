@@ -1,23 +1,19 @@
-"""Opt-ins: submit, list and detail (interface 4.5 to 4.7)."""
+"""The opt-in endpoints: submit, list and detail (docs/interface.md, O1 to O13)."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from optins.filters import OptInFilter
-from optins.serializers import OptInDetailSerializer, OptInInputSerializer, OptInListSerializer
+from optins.serializers import (
+    OptInDetailSerializer,
+    OptInInputSerializer,
+    OptInListSerializer,
+    SubmissionSerializer,
+)
 from optins.services import submit
 from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, operation
 from pipeline_backend.api.responses import action_response
-from pipeline_backend.api.sql_serializers import BooleanField, SQLSerializer, UUIDField
 from pipeline_backend.api.viewsets import ExternalViewSet
-
-
-class Submitted(SQLSerializer):
-    """What became of a submission."""
-
-    opt_in_id = UUIDField()
-    lead_id = UUIDField()
-    is_new_lead = BooleanField()
 
 
 class OptInViewSet(ExternalViewSet):
@@ -26,12 +22,13 @@ class OptInViewSet(ExternalViewSet):
     @operation(
         "Submit an opt-in",
         takes=OptInInputSerializer,
-        answers={201: ActionResponse(Submitted), 200: ActionResponse(Submitted)},
+        answers={201: ActionResponse(SubmissionSerializer), 200: ActionResponse(SubmissionSerializer)},
     )
     def submit(self, request: Request) -> Response:
-        """Record a form submission: 201 if its lead is new, 200 if it was known.
+        """Record a form submission. Returns 201 if it creates a lead, 200 if the lead exists.
 
-        With an `external_reference` the call is safe to repeat: the same reference and source answer with the stored record.
+        With an `external_reference` the request is safe to repeat: the same reference and source return the stored
+        record.
         """
         submission = submit(organization=self.organization, actor=self.actor, **self.read(OptInInputSerializer))
         if submission.is_new_lead:
@@ -40,11 +37,11 @@ class OptInViewSet(ExternalViewSet):
 
     @operation("List opt-ins", answers={200: ListResponse(OptInListSerializer)}, filters=OptInFilter)
     def list(self, request: Request) -> Response:
-        """One page of the organization's opt-ins, newest first (interface 4.6)."""
-        chosen = OptInFilter(request.query_params, organization=self.organization)
-        return self.list_of(OptInListSerializer, chosen, message="Opt-ins retrieved")
+        """Return one page of the organization's opt-ins, newest first."""
+        opt_in_filter = OptInFilter(request.query_params, organization=self.organization)
+        return self.list_of(OptInListSerializer, opt_in_filter, message="Opt-ins retrieved")
 
     @operation("Get an opt-in", answers={200: DetailResponse(OptInDetailSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
-        """One opt-in with its answers and traffic (interface 4.7)."""
+        """Return one opt-in with its answers and its traffic source."""
         return self.detail_of(OptInDetailSerializer, id, message="Opt-in retrieved")
