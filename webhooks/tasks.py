@@ -32,6 +32,6 @@ def sweep() -> None:
 
 @shared_task(name="webhooks.prune")
 def prune_all() -> None:
-    """Delete old events and finished deliveries of every organization."""
+    """Delete deliveries that finished long ago, in every organization."""
     for organization in Organization.objects.iterator():
         prune(organization=organization)

@@ -1,4 +1,45 @@
-"""The transactional outbox: jobs are rows, written in the transaction that causes them."""
+"""A transactional outbox: work is a row, written in the transaction that causes it.
+
+Whoever books an appointment must not wait for a webhook receiver, a mail server or Redis, and what was booked must be
+announced even if every process dies right after the commit. So each announcement is a job: a row of the app's own
+table (a webhook delivery, a notification), inserted with the change and processed by the workers.
+
+Constraints
+  1. Nothing is lost, whichever process dies at whatever moment. Delivery is at least once; repeats are rare.
+  2. A receiver that hangs delays nobody else.
+  3. No transaction is open while we wait for the network.
+  4. It works without Redis and without beat. Messages only shorten the wait, and carry nothing but ids.
+  5. A retry sends the same bytes: a job refers to content that is stored once and never built anew.
+
+The life of a job
+  1. Written: the app inserts the row in its transaction and calls `notify_on_commit`, which sends a Celery message.
+  2. Claimed: a worker's dispatcher, notified or polling once a second, leases the due jobs of one group (a receiver):
+     it stores a random token and a due time in the future, and commits. At most two workers lease a group's jobs.
+  3. Sent: one after another over one connection, each within a total deadline (15 s).
+  4. Result stored, on the condition that the row still has our token. Results of many groups share one statement.
+  5. Done, due again by the retry schedule, or dead after ten attempts.
+
+When the process dies
+  1. before the commit: there is neither change nor job. After it, before the message: polling finds the job.
+  2. while claiming: the transaction rolls back. After that, before sending: the job is due again when the lease ends
+     (60 s), and is then claimed by itself, because it may be what kills workers. After five such claims it is dead.
+  3. while sending: the same, and the receiver may get the job twice, under the same id.
+  4. before the result is committed: the same. Each connection waits for its result before it sends the next job, so a
+     crash repeats at most one job per connection.
+  5. after that: nothing is left to do. A worker that was only paused, and stores its result after the lease has ended,
+     changes nothing: its token no longer matches.
+
+Modules: `models` (the columns of a job), `queue` (claim, lease, release), `results` (store results in batches),
+`retries` (the schedule), `group_runner` (run one group), `dispatcher` (the event loop of a worker), `executor`
+(database calls in threads), `wakeup` (the messages).
+
+Other packages import from here only:
+  - `Job`, `State`: the base class of a table that is a queue, and the states of its rows.
+  - `Queue`, `Result`: describe how such a table's jobs are grouped and sent, and how an attempt went.
+  - `notify_on_commit`: announce new jobs of a group, in the transaction that writes them.
+  - `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for tests.
+  - `Dispatcher`, `running_dispatchers`, `shutdown_requested`: for the worker process.
+"""
 
 from pipeline_backend.outbox.dispatcher import Dispatcher, dispatch, running_dispatchers
 from pipeline_backend.outbox.group_runner import run_group

@@ -1,4 +1,4 @@
-"""The doorbell rings from a thread: whoever books does not wait for it, and a receiver is rung for once at a time."""
+"""Wake-up messages are published by a thread, so that no request waits for the broker, and merged per receiver."""
 
 import threading
 
@@ -8,24 +8,26 @@ from pipeline_backend.outbox import wakeup
 from tests.faults.stack import wait_for
 
 
-def test_what_is_wanted_while_it_rings_becomes_one_ring_for_each_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
-    rung: list[str] = []
-    is_ringing, may_go_on = threading.Event(), threading.Event()
+def test_notifications_during_a_publication_are_merged_into_one_message_per_receiver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    published: list[str] = []
+    is_publishing, may_continue = threading.Event(), threading.Event()
 
-    def send(task: str, group_id: str) -> None:
-        rung.append(group_id)
-        is_ringing.set()
-        may_go_on.wait(10)
+    def publish(task: str, group_id: str) -> None:
+        published.append(group_id)
+        is_publishing.set()
+        may_continue.wait(10)
 
-    monkeypatch.setattr(wakeup, "_publish", send)
+    monkeypatch.setattr(wakeup, "_publish", publish)
 
     wakeup._enqueue("webhooks.deliver_due", "first")
-    assert is_ringing.wait(10)
+    assert is_publishing.wait(10)
     for receiver in ("first", "second", "second", "first"):
         wakeup._enqueue("webhooks.deliver_due", receiver)
-    may_go_on.set()
-    wait_for(lambda: len(rung) >= 3, seconds=10)
+    may_continue.set()
+    wait_for(lambda: len(published) >= 3, seconds=10)
     wakeup._enqueue("webhooks.deliver_due", "last")
-    wait_for(lambda: "last" in rung, seconds=10)
+    wait_for(lambda: "last" in published, seconds=10)
 
-    assert rung == ["first", "first", "second", "last"]
+    assert published == ["first", "first", "second", "last"]

@@ -1,0 +1,75 @@
+"""Workers accept messages that the previous release has published: tasks keep their old names beside the new ones."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from notifications.models import Notification
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from pipeline_backend.celery import app
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox import State
+from tests.client import ApiClient
+from tests.receiver import Receiver
+from webhooks.models import Delivery
+from webhooks.services import add_endpoint, send_test
+
+OLD_NAMES = {
+    "webhooks.drain": "webhooks.deliver_due",
+    "notifications.drain": "notifications.deliver_due",
+    "digest.send": "webhooks.send_endpoint_digest",
+}
+NAMES = [*OLD_NAMES, *OLD_NAMES.values()]
+
+
+def receive_message(name: str, *arguments: str) -> None:
+    """Run the task as a worker does when a message with this name arrives."""
+    app.loader.import_default_modules()
+    app.tasks[name].apply(args=arguments, throw=True)
+
+
+def test_every_periodic_task_is_one_that_workers_know() -> None:
+    app.loader.import_default_modules()
+
+    assert {entry["task"] for entry in app.conf.beat_schedule.values()} - app.tasks.keys() == set()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", [name for name in NAMES if "webhooks.d" in name])
+def test_a_message_for_an_endpoint_delivers_its_events(organization: Organization, settings: Any, name: str) -> None:
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    with Receiver() as receiver:
+        endpoint, _ = add_endpoint(organization=organization, url=receiver.url)
+        send_test(endpoint=endpoint, actor=SYSTEM)
+
+        receive_message(name, str(endpoint.pk))
+
+    assert receiver.event_types() == ["webhook.test"]
+    assert Delivery.objects.of(organization).get().state == State.DONE
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", [name for name in NAMES if "notifications" in name])
+def test_a_message_for_an_organization_sends_its_notifications(
+    api: ApiClient, organization: Organization, mailoutbox: list[Any], name: str
+) -> None:
+    api.book()
+
+    receive_message(name, str(organization.pk))
+
+    assert len(mailoutbox) == 1
+    assert Notification.objects.of(organization).get().state == State.DONE
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", [name for name in NAMES if "digest" in name])
+def test_a_message_for_the_digest_notifies_owners_of_failing_endpoints(organization: Organization, name: str) -> None:
+    endpoint, _ = add_endpoint(organization=organization, url="https://example.com/hook")
+    endpoint.failing_since, endpoint.failures = now() - timedelta(days=2), 9
+    endpoint.save()
+
+    receive_message(name)
+
+    assert Notification.objects.of(organization).get().kind == "ENDPOINTS_FAILING"
