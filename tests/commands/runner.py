@@ -1,4 +1,4 @@
-"""Commands in this process and in one of their own."""
+"""Run management commands: in this process, or as a subprocess like a script does."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-# Passwords set outside of a test, where hashing is not made cheap.
+# A subprocess hashes passwords with this one; only tests in this process use a cheap hasher.
 REAL_HASHER = "django.contrib.auth.hashers.PBKDF2PasswordHasher"
 
 
@@ -26,36 +26,41 @@ class CommandOutput:
     err: str
 
 
-def run(*words: object) -> CommandOutput:
-    """A command in this process, with the words of its command line."""
+def run(*arguments: object) -> CommandOutput:
+    """Run a command in this process."""
     out, err = StringIO(), StringIO()
-    call_command(*map(str, words), stdout=out, stderr=err)
+    call_command(*map(str, arguments), stdout=out, stderr=err)
     return CommandOutput(out.getvalue(), err.getvalue())
 
 
-def command_error(*words: object) -> str:
-    """What a command says that can't be done."""
+def command_error(*arguments: object) -> str:
+    """Run a command in this process, assert that it fails with exit code 1, and return its message."""
     with pytest.raises(CommandError) as raised:
-        run(*words)
+        run(*arguments)
     assert raised.value.returncode == 1
     return str(raised.value)
 
 
-def run_subprocess(*words: object, given: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
-    """A command in a process of its own, on the tests' database: it sees only what is committed."""
-    command = [sys.executable, "manage.py", *map(str, words)]
-    variables = {**os.environ, "DATABASE_URL": database_url(), **environment}
+def run_subprocess(*arguments: object, stdin: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a process of its own, on the tests' database. It sees only committed data."""
     return subprocess.run(
-        command, cwd=settings.ROOT, env=variables, input=given, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "manage.py", *map(str, arguments)],
+        cwd=settings.ROOT,
+        env={**os.environ, "DATABASE_URL": database_url(), **environment},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
 def database_url() -> str:
-    """The tests' database, which pytest has made beside the one that the environment names."""
+    """Return the URL of the database that pytest has created beside the one in the environment."""
     name: Any = connection.settings_dict["NAME"]
     return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
 
 
 def file_mode(file: Path) -> int:
-    """The file's permissions."""
+    """Return the file's permission bits."""
     return file.stat().st_mode & 0o777

@@ -1,4 +1,4 @@
-"""What the commands share: a refusal is one sentence and exit code 1; what scripts read stands alone on standard output."""
+"""Base class and argument parsing of the commands."""
 
 from typing import Any
 
@@ -12,48 +12,50 @@ from pipeline_backend.api.fields import MAX_NAME_LENGTH, parse_uuid
 
 
 class BaseServiceCommand(BaseCommand):
-    """A command that explains itself in sentences."""
+    """A command that calls services and reports their errors in one sentence."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run it; what a service or the database refuses becomes a CommandError."""
+        """Run the command. Raises CommandError if a service refuses, or if the database can't be used."""
         try:
             return super().execute(*args, **options)
-        except DomainError as problem:
-            raise CommandError(error_message(problem)) from None
+        except DomainError as error:
+            raise CommandError(error_message(error)) from None
         except (OperationalError, InterfaceError) as error:
             raise CommandError(f"The database does not answer: {first_text_line(error)}") from None
         except ProgrammingError as error:
+            # Any other programming error is a bug, and needs its traceback.
             if not isinstance(error.__cause__, UndefinedTable | UndefinedColumn):
                 raise
             raise CommandError("The database is not up to date; run manage.py migrate") from None
 
     def info(self, text: str) -> None:
-        """Something for people, on standard error."""
+        """Print a message for people on standard error; standard output is for what scripts read."""
+        # `str` as the style function: Django would print everything on standard error in red.
         self.stderr.write(text, str)
 
 
-def error_message(problem: DomainError) -> str:
-    """What the service says, with every field it names."""
-    if isinstance(problem, ValidationFailed):
-        return "; ".join(message for messages in problem.errors.values() for message in messages)
-    return str(problem)
+def error_message(error: DomainError) -> str:
+    """Return the error's message, or all field messages of a validation error."""
+    if isinstance(error, ValidationFailed):
+        return "; ".join(message for messages in error.errors.values() for message in messages)
+    return str(error)
 
 
 def first_text_line(error: Exception) -> str:
-    """The library's words without its hints."""
+    """Return the first line of a library's error message, which comes before its hints."""
     return str(error).strip().partition("\n")[0]
 
 
-def clean_text(what: str, text: str, longest: int = MAX_NAME_LENGTH) -> str:
-    """The text, trimmed, if it fits its column."""
+def clean_text(label: str, text: str, max_length: int = MAX_NAME_LENGTH) -> str:
+    """Return the text without surrounding white space. Raises CommandError if it is too long for its column."""
     text = text.strip()
-    if len(text) > longest:
-        raise CommandError(f"The {what} must be at most {longest} characters long")
+    if len(text) > max_length:
+        raise CommandError(f"The {label} must be at most {max_length} characters long")
     return text
 
 
 def clean_name(text: str) -> str:
-    """A name: some text."""
+    """Return the name without surrounding white space. Raises CommandError if it is blank or too long."""
     name = clean_text("name", text)
     if not name:
         raise CommandError("The name must not be blank")
@@ -61,15 +63,15 @@ def clean_name(text: str) -> str:
 
 
 def get_organization(text: str) -> Organization:
-    """The organization with this id or exactly this name."""
+    """Return the organization with this id or exactly this name. Raises CommandError unless there is exactly one."""
     try:
-        found = list(Organization.objects.filter(pk=parse_uuid(text)))
+        organizations = list(Organization.objects.filter(pk=parse_uuid(text)))
     except ValueError:
-        found = list(Organization.objects.filter(name=text).order_by("created_at", "id"))
-    if not found:
+        organizations = list(Organization.objects.filter(name=text).order_by("created_at", "id"))
+    if not organizations:
         raise CommandError(f"There is no organization {text}")
-    if len(found) > 1:
-        raise CommandError(
-            f"{len(found)} organizations are called {text}; say which by its id: {', '.join(str(one.pk) for one in found)}"
-        )
-    return found[0]
+    # Names are not unique. Guessing could issue a key for the wrong tenant.
+    if len(organizations) > 1:
+        ids = ", ".join(str(organization.pk) for organization in organizations)
+        raise CommandError(f"{len(organizations)} organizations are named {text}; use the id instead: {ids}")
+    return organizations[0]

@@ -1,4 +1,4 @@
-"""manage.py create_api_key: a key for an integration."""
+"""manage.py create_api_key: issue an API key for an integration."""
 
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -13,54 +13,55 @@ from pipeline_backend.management.commands._command import BaseServiceCommand, cl
 
 
 class Command(BaseServiceCommand):
-    """Issues an API key."""
+    """Issue an API key."""
 
     help = (
-        "Issue an API key of an organization. Prints the key, alone, on standard output: "
-        "it can't be shown again, only revoked (manage.py revoke_api_key) and replaced."
+        "Issue an API key for an organization. Prints only the key on standard output. "
+        "The key can't be shown again; to replace it, revoke it (manage.py revoke_api_key) and issue a new one."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose key, and what it may."""
-        parser.add_argument("organization", metavar="ORGANIZATION", help="Its id, or its exact name.")
-        parser.add_argument("--name", required=True, help="What uses the key; the history shows this name.")
+        """Define the organization and the key's name, scopes and expiry."""
+        parser.add_argument("organization", metavar="ORGANIZATION", help="The organization's id or exact name.")
+        parser.add_argument(
+            "--name", required=True, help="What uses the key. Histories show this name for the changes it makes."
+        )
         parser.add_argument(
             "--scope",
             action="append",
             choices=Scope.values,
-            help="What the key may do; give it twice for both, which is the default.",
+            help="What the key may do. Repeat the option for both scopes, which is the default.",
         )
         parser.add_argument(
             "--expires",
             metavar="ISO",
-            help="When it ends: 2027-01-31 (its first moment, UTC) or 2027-01-31T18:00:00Z; never, by default.",
+            help="When the key expires: a date, such as 2027-01-31 (the start of that day in UTC), or a timestamp, "
+            "such as 2027-01-31T18:00:00Z. By default it doesn't expire.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Issue it and print it, this once."""
-        name, expires_at = clean_name(options["name"]), end_of(options["expires"])
+        """Issue the key and print it."""
+        name, expires_at = clean_name(options["name"]), parse_expiry(options["expires"])
         scopes = [scope for scope in Scope.values if scope in (options["scope"] or Scope.values)]
         organization = get_organization(options["organization"])
-        key, text = issue_key(organization=organization, name=name, scopes=scopes, expires_at=expires_at)
-        self.stdout.write(text)
+        key, key_text = issue_key(organization=organization, name=name, scopes=scopes, expires_at=expires_at)
+        self.stdout.write(key_text)
         until = f"until {isoformat_z(expires_at)}" if expires_at else "until it is revoked"
-        self.info(f"{key} may {' and '.join(scopes)} in {organization}, {until}. It is not shown again.")
+        self.info(f"{key} can {' and '.join(scopes)} in {organization} {until}. The key is not shown again.")
 
 
-def end_of(text: str | None) -> datetime | None:
-    """The moment, if it is still to come."""
+def parse_expiry(text: str | None) -> datetime | None:
+    """Return the time of expiry, or None if none is given. Raises CommandError unless it is in the future."""
     if text is None:
         return None
     try:
-        moment = (
-            datetime.combine(date.fromisoformat(text), time(), UTC)
-            if len(text) == len("2027-01-31")
-            else parse_timestamp(text)
-        )
+        # Told apart by length: fromisoformat() would also accept shorter forms of a date, such as 20270131.
+        is_date = len(text) == len("2027-01-31")
+        expires_at = datetime.combine(date.fromisoformat(text), time(), UTC) if is_date else parse_timestamp(text)
     except ValueError:
         raise CommandError(
-            f"--expires {text} is neither a date such as 2027-01-31 nor a timestamp such as 2027-01-31T18:00:00Z"
+            f"--expires {text} is neither a date, such as 2027-01-31, nor a timestamp, such as 2027-01-31T18:00:00Z"
         ) from None
-    if moment <= now():
+    if expires_at <= now():
         raise CommandError(f"--expires {text} is in the past")
-    return moment
+    return expires_at

@@ -1,4 +1,4 @@
-"""manage.py create_organization: a new tenant, ready to work."""
+"""manage.py create_organization: create a tenant that is ready to use."""
 
 import sys
 from typing import Any
@@ -15,60 +15,64 @@ from pipeline_backend.onboarding import CreatedOrganization, create_organization
 
 
 class Command(BaseServiceCommand):
-    """Opens an organization."""
+    """Create an organization."""
 
     help = (
-        "Open an organization: its ten statuses and its owner, who may sign in to the admin. "
-        "Prints the organization's id, alone, on standard output. "
-        "Somebody who has an account by this e-mail keeps it, with its password, and becomes the owner."
+        "Create an organization with its ten statuses and an owner, who can sign in to the admin. "
+        "Prints only the organization's id on standard output. "
+        "If somebody already has an account with this e-mail address, it is kept, with its password, "
+        "and that person becomes the owner."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who it is and who owns it."""
-        parser.add_argument("name", metavar="NAME", help="What the organization is called; names need not be unique.")
+        """Define the organization's name, its owner, and where the password comes from."""
+        parser.add_argument("name", metavar="NAME", help="The organization's name. Names need not be unique.")
         parser.add_argument(
-            "--owner-email", required=True, metavar="EMAIL", help="The owner, and with what they sign in."
+            "--owner-email", required=True, metavar="EMAIL", help="The owner's e-mail address, also for signing in."
         )
         parser.add_argument(
             "--owner-password-stdin",
             action="store_true",
-            help="Read the new owner's password from the first line of standard input; without it, set one later with manage.py changepassword.",
+            help="Read the new owner's password from the first line of standard input. "
+            "Without this option, set one later with manage.py changepassword.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Open it, print the id, and say what is next."""
-        name, email = clean_name(options["name"]), checked_email(options["owner_email"])
-        password = password_for(email) if options["owner_password_stdin"] else None
+        """Create the organization, print its id, and say what to do next."""
+        name, email = clean_name(options["name"]), clean_email(options["owner_email"])
+        password = read_password(email) if options["owner_password_stdin"] else None
+        # One transaction: if the password can't be set, the organization isn't created either.
         with transaction.atomic():
-            opened = create_organization(name=name, owner_email=email)
+            created = create_organization(name=name, owner_email=email)
             if password:
-                set_password(opened, password)
-        self.stdout.write(str(opened.organization.pk))
-        self.say_next(opened, has_password=bool(password))
+                set_password(created, password)
+        self.stdout.write(str(created.organization.pk))
+        self.print_next_steps(created, has_password=bool(password))
 
-    def say_next(self, opened: CreatedOrganization, *, has_password: bool) -> None:
-        """Who the owner is, and the commands that follow."""
-        email = opened.owner.user.email
-        self.info(f"{opened.organization} is open; its owner is {email}.")
-        if not opened.is_new_user:
-            self.info("The owner signs in with the account they have.")
+    def print_next_steps(self, created: CreatedOrganization, *, has_password: bool) -> None:
+        """Print who the owner is, and the commands that usually follow."""
+        email = created.owner.user.email
+        self.info(f"{created.organization} was created; its owner is {email}.")
+        if not created.is_new_user:
+            self.info("The owner signs in with their existing account.")
         elif not has_password:
             self.info(f"The owner has no password yet; set one with: manage.py changepassword {email}")
-        self.info(f"For an integration: manage.py create_api_key {opened.organization.pk} --name <what uses it>")
+        self.info(f"For an integration: manage.py create_api_key {created.organization.pk} --name <what uses it>")
 
 
-def checked_email(text: str) -> str:
-    """The address, if it is one."""
+def clean_email(text: str) -> str:
+    """Return the e-mail address without surrounding white space. Raises CommandError if it isn't valid."""
     email = text.strip()
     try:
         validate_email(email)
     except ValidationError:
-        raise CommandError(f"{email or 'The blank --owner-email'} is no e-mail address") from None
+        reason = f"{email} is not a valid e-mail address" if email else "--owner-email must not be blank"
+        raise CommandError(reason) from None
     return email
 
 
-def password_for(email: str) -> str:
-    """The password on standard input, if it is a good one."""
+def read_password(email: str) -> str:
+    """Return the password from standard input. Raises CommandError if it is missing or too weak."""
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise CommandError("There is no password on standard input")
@@ -79,10 +83,11 @@ def password_for(email: str) -> str:
     return password
 
 
-def set_password(opened: CreatedOrganization, password: str) -> None:
-    """Give the new owner their password; someone who has an account keeps theirs."""
-    user = opened.owner.user
-    if not opened.is_new_user:
+def set_password(created: CreatedOrganization, password: str) -> None:
+    """Store the new owner's password. Raises CommandError if they already had an account."""
+    user = created.owner.user
+    # An operator of this command must not take over somebody's account, which may belong to other organizations too.
+    if not created.is_new_user:
         raise CommandError(f"{user.email} has an account and keeps its password; leave out --owner-password-stdin")
     user.set_password(password)
     user.save(update_fields=["password"])

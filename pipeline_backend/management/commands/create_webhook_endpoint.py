@@ -1,4 +1,4 @@
-"""manage.py create_webhook_endpoint: a receiver of an organization's events."""
+"""manage.py create_webhook_endpoint: subscribe a URL to an organization's events."""
 
 from typing import Any
 
@@ -11,37 +11,35 @@ from webhooks.topics import topics
 
 
 class Command(BaseServiceCommand):
-    """Registers a webhook endpoint."""
+    """Create a webhook endpoint."""
 
     help = (
-        "Register a receiver of an organization's events. Prints the signing secret (whsec_…), alone, on standard output: "
-        "it can't be shown again, only rotated in the admin. What happens from now on is sent there."
+        "Create a webhook endpoint, which receives an organization's events from now on. "
+        "Prints only the signing secret (whsec_…) on standard output. "
+        "The secret can't be shown again, only rotated in the admin."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose events, which, and where to."""
-        parser.add_argument("organization", metavar="ORGANIZATION", help="Its id, or its exact name.")
+        """Define the organization, the URL, the event types and a description."""
+        parser.add_argument("organization", metavar="ORGANIZATION", help="The organization's id or exact name.")
         parser.add_argument(
-            "url", metavar="URL", help="A public https address; others only if WEBHOOKS_ALLOW_PRIVATE is set."
+            "url", metavar="URL", help="A public https URL. Others are allowed only if WEBHOOKS_ALLOW_PRIVATE is set."
         )
         parser.add_argument(
             "--events",
             default="",
             metavar="A,B",
-            help=f"Only these event types; by default all of them: {', '.join(topics())}.",
+            help=f"Send only these event types. By default all are sent: {', '.join(topics())}.",
         )
-        parser.add_argument("--description", default="", help="What people read in the admin instead of the URL.")
+        parser.add_argument("--description", default="", help="What the admin shows instead of the URL.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Register it and print the secret, this once."""
-        url, description = (
-            clean_text("URL", options["url"], MAX_URL_LENGTH),
-            clean_text("description", options["description"]),
-        )
+        """Create the endpoint and print its secret."""
+        url = clean_text("URL", options["url"], MAX_URL_LENGTH)
+        description = clean_text("description", options["description"])
         types = [name for name in dict.fromkeys(map(str.strip, options["events"].split(","))) if name]
         organization = get_organization(options["organization"])
         _, secret = add_endpoint(organization=organization, url=url, description=description, types=types)
         self.stdout.write(secret)
-        self.info(
-            f"{url} receives {', '.join(types) or 'all events'} of {organization}. The secret is not shown again."
-        )
+        events = ", ".join(types) or "all events"
+        self.info(f"{url} receives {events} of {organization}. The secret is not shown again.")

@@ -1,4 +1,4 @@
-"""manage.py doctor: what is wrong with this installation."""
+"""manage.py doctor: find out what is wrong with this installation."""
 
 import smtplib
 from collections.abc import Iterator
@@ -24,55 +24,62 @@ from pipeline_backend.management.commands._command import first_text_line
 from pipeline_backend.outbox import State
 from webhooks.models import Delivery, Endpoint
 
-PATIENCE_SECONDS = 5
-LATE = timedelta(minutes=5)
+TIMEOUT_SECONDS = 5
+OVERDUE = timedelta(minutes=5)
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
 class Command(BaseCommand):
-    """Looks at everything the service needs."""
+    """Check everything that the service depends on."""
 
     help = (
-        "Say in plain sentences what is wrong: database and migrations, Redis, encryption keys, BASE_URL and ALLOWED_HOSTS, mail, "
-        "and work that nobody takes up. Changes nothing. Exit code 0 if all is well, 1 if anything is wrong."
+        "Check the database and its migrations, Redis, the encryption keys, BASE_URL and ALLOWED_HOSTS, e-mail, "
+        "and the backlog of deliveries and notifications, and report each problem in one sentence. Changes nothing. "
+        "Exit code 0 if all is well, 1 if anything is wrong."
     )
+    # The system checks would fail with a traceback where this command should print a sentence.
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """One line for each thing that is wrong."""
-        wrong = [*database(), *broker(), *address(), *mail()]
-        for line in wrong:
-            self.stdout.write(f"- {line}")
-        if wrong:
-            raise CommandError("1 thing is wrong" if len(wrong) == 1 else f"{len(wrong)} things are wrong")
-        self.stdout.write("All is well: database, Redis, encryption keys, addresses, mail and queues.")
+        """Print one line per problem. Raises CommandError if there is any."""
+        problems = [*database_problems(), *redis_problems(), *host_problems(), *mail_problems()]
+        for problem in problems:
+            self.stdout.write(f"- {problem}")
+        if problems:
+            raise CommandError("1 thing is wrong" if len(problems) == 1 else f"{len(problems)} things are wrong")
+        self.stdout.write("All is well: database, Redis, encryption keys, addresses, e-mail and queues.")
 
 
-def database() -> Iterator[str]:
-    """Whether it answers and is up to date; only then, what is in it."""
+def database_problems() -> Iterator[str]:
+    """Check that the database answers and is migrated; only then, check its content."""
     try:
         executor = MigrationExecutor(connection)
         missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
         if missing:
+            # The other checks would fail on missing tables or columns.
             yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run manage.py migrate"
             return
-        yield from secrets()
-        yield from backlog()
+        yield from encryption_problems()
+        yield from backlog_problems()
     except (DatabaseError, InterfaceError) as error:
-        yield f"The database does not answer; look at DATABASE_URL ({first_text_line(error)})"
+        yield f"The database does not answer; check DATABASE_URL ({first_text_line(error)})"
 
 
-def secrets() -> Iterator[str]:
-    """Whether the webhooks' secrets can be read with the keys that are set."""
+def encryption_problems() -> Iterator[str]:
+    """Check that the configured keys decrypt all webhook secrets."""
+    # Cast, because reading an EncryptedField decrypts it, and one unreadable row would fail the whole query.
     columns = [Cast(name, TextField()) for name in ("secret", "previous_secret")]
     rows = list(Endpoint.unscoped.values_list(*columns))
     unreadable = sum(not all(map(is_readable, row)) for row in rows)
     if unreadable:
-        yield f"The secrets of {unreadable} of {len(rows)} webhook endpoints can't be decrypted; FIELD_ENCRYPTION_KEYS lacks the key they were stored with"
+        yield (
+            f"The secrets of {unreadable} of {len(rows)} webhook endpoints can't be decrypted; "
+            "FIELD_ENCRYPTION_KEYS lacks the key that encrypted them"
+        )
 
 
 def is_readable(stored: str | None) -> bool:
-    """Whether one of the keys decrypts it."""
+    """Return whether a stored value is empty or can be decrypted."""
     try:
         cipher().decrypt((stored or "").encode())
     except InvalidToken:
@@ -80,49 +87,65 @@ def is_readable(stored: str | None) -> bool:
     return True
 
 
-def backlog() -> Iterator[str]:
-    """Work that is due for minutes, of receivers that are served at all."""
-    served_jobs: dict[Any, Q] = {Delivery: Q(endpoint__is_active=True), Notification: Q()}
-    for model, served in served_jobs.items():
-        late = model.unscoped.filter(
-            served, organization__is_active=True, state=State.PENDING, next_attempt_at__lt=Now() - LATE
+def backlog_problems() -> Iterator[str]:
+    """Check that no job is overdue, apart from those of disabled endpoints and inactive organizations."""
+    enabled: dict[type[Delivery] | type[Notification], Q] = {Delivery: Q(endpoint__is_active=True), Notification: Q()}
+    for model, condition in enabled.items():
+        overdue = model.unscoped.filter(
+            condition, organization__is_active=True, state=State.PENDING, next_attempt_at__lt=Now() - OVERDUE
         )
-        count, oldest = late.count(), late.aggregate(oldest=Min("next_attempt_at"))["oldest"]
+        count, oldest = overdue.count(), overdue.aggregate(oldest=Min("next_attempt_at"))["oldest"]
         if count:
-            what = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
-            yield f"{count} {what} should have been sent more than 5 minutes ago, the oldest at {isoformat_z(oldest)}; are the Celery worker and beat running?"
+            name = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
+            yield (
+                f"{count} {name} should have been sent more than 5 minutes ago, the oldest at {isoformat_z(oldest)}; "
+                "are the Celery worker and beat running?"
+            )
 
 
-def broker() -> Iterator[str]:
-    """Whether Redis answers."""
+def redis_problems() -> Iterator[str]:
+    """Check that Redis answers."""
     try:
         with redis.Redis.from_url(
-            settings.REDIS_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS
+            settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
         ) as client:
             client.ping()
     except (redis.RedisError, OSError, ValueError) as error:
-        yield f"Redis does not answer; look at REDIS_URL ({first_text_line(error)})"
+        yield f"Redis does not answer; check REDIS_URL ({first_text_line(error)})"
 
 
-def address() -> Iterator[str]:
-    """Whether requests to our own address would be let in."""
+def host_problems() -> Iterator[str]:
+    """Check that ALLOWED_HOSTS contains the host of BASE_URL."""
     host, _ = split_domain_port(urlsplit(settings.BASE_URL).netloc)
     if not validate_host(host, settings.ALLOWED_HOSTS):
-        yield f"Requests to BASE_URL ({settings.BASE_URL}) are refused, because ALLOWED_HOSTS ({', '.join(settings.ALLOWED_HOSTS)}) lacks {host}"
+        yield (
+            f"Requests to BASE_URL ({settings.BASE_URL}) are refused, "
+            f"because ALLOWED_HOSTS ({', '.join(settings.ALLOWED_HOSTS)}) lacks {host}"
+        )
 
 
-def mail() -> Iterator[str]:
-    """Whether mails leave the house; a local run keeps them on purpose."""
+def mail_problems() -> Iterator[str]:
+    """Check that e-mails are sent to a mail server that accepts the login."""
+    # `make run` writes e-mails to files on purpose.
     if settings.LOCAL_RUN:
         return
     if settings.EMAIL_BACKEND != SMTP:
-        kind = settings.EMAIL_BACKEND.split(".")[-2]
-        yield f"Mails don't leave this computer, because EMAIL_URL chooses the {kind} backend; name a mail server (smtp+tls://user:password@host:587)"
+        backend = settings.EMAIL_BACKEND.split(".")[-2]
+        yield (
+            f"E-mails don't leave this computer, because EMAIL_URL selects the {backend} backend; "
+            "set it to a mail server (smtp+tls://user:password@host:587)"
+        )
         return
     if settings.DEFAULT_FROM_EMAIL.rstrip("> ").endswith("@localhost"):
-        yield f"Mails come from {settings.DEFAULT_FROM_EMAIL}, which receivers refuse; set DEFAULT_FROM_EMAIL to an address of yours"
+        yield (
+            f"E-mails are sent from {settings.DEFAULT_FROM_EMAIL}, which receivers refuse; "
+            "set DEFAULT_FROM_EMAIL to an address of yours"
+        )
     try:
-        with get_connection(timeout=PATIENCE_SECONDS):
+        with get_connection(timeout=TIMEOUT_SECONDS):
             pass
     except (smtplib.SMTPException, OSError) as error:
-        yield f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} does not let us in; look at EMAIL_URL ({first_text_line(error)})"
+        yield (
+            f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} can't be used; "
+            f"check EMAIL_URL ({first_text_line(error)})"
+        )

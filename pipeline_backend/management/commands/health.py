@@ -1,4 +1,4 @@
-"""manage.py health: what `/healthz` says, where there is no web server to ask."""
+"""manage.py health: the same check as `/healthz`, for containers without a web server."""
 
 from typing import Any
 
@@ -8,16 +8,18 @@ from pipeline_backend.web.health import health_error
 
 
 class Command(BaseCommand):
-    """For the health check of a worker's container."""
+    """Check the service's health."""
 
     help = (
-        "Say what /healthz would. Exit code 0 if all is well, 1 if the database is away or nobody takes up what is due."
+        "Check what /healthz checks. Exit code 0 if the service is healthy, "
+        "1 if the database does not answer or no worker is processing what is due."
     )
+    # System checks would load all URLs and admin pages: too slow for a probe every minute.
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """One sentence."""
-        wrong = health_error()
-        if wrong:
-            raise CommandError(wrong)
+        """Print one sentence. Raises CommandError if something is wrong."""
+        error = health_error()
+        if error:
+            raise CommandError(error)
         self.stdout.write("All is well.")

@@ -1,4 +1,4 @@
-"""manage.py revoke_api_key: refuse a key from now on."""
+"""manage.py revoke_api_key: make an API key invalid."""
 
 import re
 from typing import Any
@@ -10,16 +10,20 @@ from organizations.services import revoke_key
 from pipeline_backend.db.timestamps import isoformat_z
 from pipeline_backend.management.commands._command import BaseServiceCommand
 
+# The id alone, the form that the admin shows (pb_<id>_…), or the whole key: whatever an operator has at hand.
 KEY_ID = re.compile(r"(?:pb_)?([0-9A-Za-z]{12})(?:_\S*)?")
 
 
 class Command(BaseServiceCommand):
-    """Revokes an API key."""
+    """Revoke an API key."""
 
-    help = "Revoke an API key: requests with it are refused from the next one on. Safe to repeat. There is no way back; issue a new key instead."
+    help = (
+        "Revoke an API key: the next request with it is refused. Safe to repeat. "
+        "This can't be undone; issue a new key instead."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which key."""
+        """Define the key."""
         parser.add_argument(
             "key_id",
             metavar="KEY_ID",
@@ -27,14 +31,17 @@ class Command(BaseServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Revoke it, and say whose it was."""
+        """Revoke the key, and print its name and organization."""
         match = KEY_ID.fullmatch(options["key_id"].strip())
+        # The argument is not repeated in the error: it may be a mistyped key.
         if match is None:
             raise CommandError("KEY_ID must be a key's 12-character id, or a key that begins with pb_")
         key = ApiKey.unscoped.select_related("organization").filter(key_id=match[1]).first()
         if key is None:
             raise CommandError(f"There is no API key with the id {match[1]}")
         revoke_key(key=key)
-        self.info(
-            f"{key} of {key.organization} was revoked {f'at {isoformat_z(key.revoked_at)} already' if key.revoked_at else 'now'}."
-        )
+        # `key` was read before the change, so this is the time of an earlier revocation.
+        if key.revoked_at:
+            self.info(f"{key} of {key.organization} was already revoked at {isoformat_z(key.revoked_at)}.")
+        else:
+            self.info(f"{key} of {key.organization} is now revoked.")
