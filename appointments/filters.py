@@ -20,12 +20,12 @@ class AppointmentFilter(CountedListFilter):
 
     orderings: ClassVar[list[str]] = ["created_at", "updated_at", "schedule_time"]
 
-    lead_id = RelatedIdFilter("lead", Lead, help="A lead of the organization.")
+    lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
     call_category = ChoiceFilter("call_category", CallCategory)
     outcome_role = RelatedChoiceFilter("outcome", Status, "role", Role)
-    setter = MemberEmailFilter("setter", help="Setter's e-mail.")
-    triager = MemberEmailFilter("triager", help="Triager's e-mail.")
-    closer = MemberEmailFilter("host", help="Host's e-mail.")
+    setter = MemberEmailFilter("setter", help_text="Setter's e-mail.")
+    triager = MemberEmailFilter("triager", help_text="Triager's e-mail.")
+    closer = MemberEmailFilter("host", help_text="Host's e-mail.")
     scheduled_from = DateTimeFromFilter("schedule_time")
     scheduled_to = DateTimeToFilter("schedule_time")
     created_from = DateTimeFromFilter("created_at")

@@ -26,8 +26,8 @@ class EventTypeSerializer(sql.SQLSerializer):
     model = EventType
 
     id = sql.UUIDField(null=True)
-    provider = sql.ChoiceField(Provider, null=True, help="Null for one made by this interface.")
-    owner_name = sql.StringField(null=True, help="Owner's name at the booking provider.")
+    provider = sql.ChoiceField(Provider, null=True, help_text="Null for one made by this interface.")
+    owner_name = sql.StringField(null=True, help_text="Owner's name at the booking provider.")
 
 
 class NoteSerializer(sql.SQLSerializer):
@@ -51,7 +51,7 @@ class CallAnalysisSerializer(sql.SQLSerializer):
     ai_generated_title = sql.StringField()
     ai_rationale = sql.StringField()
     ai_suggested_outcome = sql.StringField()
-    ai_confidence_score = sql.NumberField(help="0 to 1.")
+    ai_confidence_score = sql.NumberField(help_text="0 to 1.")
     appointment_id = sql.UUIDField()
     created_at = sql.DateTimeField()
 
@@ -64,32 +64,31 @@ class AppointmentListSerializer(sql.SQLSerializer):
 
     id = sql.UUIDField()
     lead = sql.NestedObject(LeadSummarySerializer)
-    schedule_time = sql.DateTimeField(help="Start time, UTC.")
-    host = sql.NestedObject(UserSerializer, null=True, help="The closer.")
+    schedule_time = sql.DateTimeField(help_text="Start time, UTC.")
+    host = sql.NestedObject(UserSerializer, null=True, help_text="The closer.")
     setter = sql.NestedObject(UserSerializer, null=True)
     triager = sql.NestedObject(UserSerializer, null=True)
     meeting_url = sql.StringField(null=True)
-    appointment_type = sql.StringField("event_type__name", null=True, help="The event type's name.")
+    appointment_type = sql.StringField("event_type__name", null=True, help_text="The event type's name.")
     call_category = sql.ChoiceField(CallCategory)
     appointment_event_type = sql.NestedObject(EventTypeSerializer, "event_type")
     outcome = sql.NestedObject(OutcomeSerializer, null=True)
-    notes = sql.NestedList(
+    notes = sql.FirstRelatedObject(
         NoteSerializer,
         lambda outer: Note.unscoped.filter(appointment=outer("pk")).order_by("-created_at", "-id"),
-        single=True,
-        help="The latest note.",
+        help_text="The latest note.",
     )
     recording_url = sql.StringField(null=True)
     no_show = sql.BooleanField()
-    source = sql.ChoiceField(AppointmentSource, help="MANUAL: created through this interface.")
+    source = sql.ChoiceField(AppointmentSource, help_text="MANUAL: created through this interface.")
     external_reference = sql.StringField(null=True)
     utm_source = sql.StringField(null=True)
     utm_medium = sql.StringField(null=True)
     utm_campaign = sql.StringField(null=True)
     utm_content = sql.StringField(null=True)
     utm_term = sql.StringField(null=True)
-    call_analysis = sql.NestedList(
-        CallAnalysisSerializer, lambda outer: CallAnalysis.unscoped.filter(appointment=outer("pk")), single=True
+    call_analysis = sql.FirstRelatedObject(
+        CallAnalysisSerializer, lambda outer: CallAnalysis.unscoped.filter(appointment=outer("pk"))
     )
     custom_fields = custom_fields(CustomField.Entity.APPOINTMENT)
     created_at = sql.DateTimeField()
@@ -99,43 +98,45 @@ class AppointmentListSerializer(sql.SQLSerializer):
 class AppointmentDetailSerializer(AppointmentListSerializer):
     """An appointment: without notes and UTM fields, with sources and opt-ins (interface 2.1)."""
 
-    without = ("notes", *UTM_FIELDS)
+    exclude = ("notes", *UTM_FIELDS)
 
     first_source = sql.NestedObject(
-        SourceSerializer, help="The lead's first source, as it was when the appointment was booked."
+        SourceSerializer, help_text="The lead's first source, as it was when the appointment was booked."
     )
     last_source = sql.NestedObject(
-        SourceSerializer, help="The lead's last source, as it was when the appointment was booked."
+        SourceSerializer, help_text="The lead's last source, as it was when the appointment was booked."
     )
     opt_ins = sql.NestedList(
         OptInListSerializer,
         lambda outer: OptIn.unscoped.filter(lead=outer("lead_id")).order_by("-created_at", "-id"),
         limit=3,
-        help="The lead's most recent opt-ins.",
+        help_text="The lead's most recent opt-ins.",
     )
 
 
 class BookingInputSerializer(InputSerializer):
     """A booking (interface 4.1)."""
 
-    either = (("lead_email", "lead_id"), ("event_type_name", "event_type_id"))
+    require_one_of = (("lead_email", "lead_id"), ("event_type_name", "event_type_id"))
 
     external_reference = StringField(help_text="Unique booking ID from the source system; compared exactly.")
     schedule_time = DateTimeField(help_text="Start time; UTC unless it names an offset. Kept to the millisecond.")
     lead_email = EmailField(required=False, help_text="Required unless lead_id is given; finds or creates the lead.")
     event_type_name = StringField(
-        trim=True,
+        trim_whitespace=True,
         required=False,
         help_text="Required unless event_type_id is given; matched in any letter case, created if new.",
     )
     lead_id = UUIDField(required=False, help_text="Existing lead; used instead of lead_email.")
     event_type_id = UUIDField(required=False, help_text="Existing event type; used instead of event_type_name.")
     lead_first_name = StringField(
-        trim=True, required=False, help_text="Used only for a new lead; falls back to the e-mail's part before the @."
+        trim_whitespace=True,
+        required=False,
+        help_text="Used only for a new lead; falls back to the e-mail's part before the @.",
     )
-    lead_last_name = StringField(trim=True, required=False, help_text="Used only for a new lead.")
+    lead_last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
     lead_phone = StringField(
-        MAX_TEXT_LENGTH,
+        max_length=MAX_TEXT_LENGTH,
         required=False,
         help_text="E.164 preferred; fills an empty phone; what can't be read is ignored.",
     )
@@ -143,11 +144,11 @@ class BookingInputSerializer(InputSerializer):
     setter_email = EmailField(required=False, help_text="An active member of the organization.")
     triager_email = EmailField(required=False, help_text="An active member of the organization.")
     meeting_url = URLField(required=False)
-    notes = StringField(MAX_TEXT_LENGTH, required=False, help_text="Stored as the appointment's note.")
+    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as the appointment's note.")
 
 
 class CancellationInputSerializer(InputSerializer):
     """A cancellation (interface 4.2)."""
 
     external_reference = StringField(help_text="The reference that the appointment was created with.")
-    notes = StringField(MAX_TEXT_LENGTH, required=False, help_text="Why; stored as a note, once.")
+    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why; stored as a note, once.")

@@ -21,7 +21,7 @@ class Booked(SQLSerializer):
     """A booking's answer."""
 
     id = UUIDField()
-    is_duplicate = BooleanField(help="True if the reference was booked before, for the same time.")
+    is_duplicate = BooleanField(help_text="True if the reference was booked before, for the same time.")
 
 
 class Canceled(SQLSerializer):
@@ -35,8 +35,8 @@ class AppointmentViewSet(ExternalViewSet):
 
     @operation(
         "Create an appointment",
-        takes=BookingInputSerializer,
-        answers={201: ActionResponse(Booked), 200: ActionResponse(Booked)},
+        request=BookingInputSerializer,
+        responses={201: ActionResponse(Booked), 200: ActionResponse(Booked)},
         errors={409: "The reference is booked for another time."},
     )
     def create(self, request: Request) -> Response:
@@ -44,29 +44,31 @@ class AppointmentViewSet(ExternalViewSet):
 
         The lead is found by e-mail and the event type by name, each made if it is new.
         """
-        booking = book(organization=self.organization, actor=self.actor, **self.read(BookingInputSerializer))
+        booking = book(organization=self.organization, actor=self.actor, **self.validated(BookingInputSerializer))
         if booking.is_new:
-            return action_response("Appointment created", {"id": booking.id, "is_duplicate": False}, code=201)
+            return action_response("Appointment created", {"id": booking.id, "is_duplicate": False}, status=201)
         return action_response("Appointment already exists", {"id": booking.id, "is_duplicate": True})
 
     @operation(
         "Cancel an appointment",
-        takes=CancellationInputSerializer,
-        answers={200: ActionResponse(Canceled)},
+        request=CancellationInputSerializer,
+        responses={200: ActionResponse(Canceled)},
         errors={404: "No appointment for the reference.", 409: "The appointment is managed by a booking provider."},
     )
     def cancel(self, request: Request) -> Response:
         """Cancel a booking made through this interface; safe to repeat (interface 4.2)."""
-        appointment = cancel(organization=self.organization, actor=self.actor, **self.read(CancellationInputSerializer))
+        appointment = cancel(
+            organization=self.organization, actor=self.actor, **self.validated(CancellationInputSerializer)
+        )
         return action_response("Appointment canceled", {"id": appointment.pk})
 
-    @operation("List appointments", answers={200: ListResponse(AppointmentListSerializer)}, filters=AppointmentFilter)
+    @operation("List appointments", responses={200: ListResponse(AppointmentListSerializer)}, filters=AppointmentFilter)
     def list(self, request: Request) -> Response:
         """One page of the organization's appointments, newest first (interface 4.3)."""
         chosen = AppointmentFilter(request.query_params, organization=self.organization)
-        return self.list_of(AppointmentListSerializer, chosen, message="Appointments retrieved")
+        return self.list_response(AppointmentListSerializer, chosen, message="Appointments retrieved")
 
-    @operation("Get an appointment", answers={200: DetailResponse(AppointmentDetailSerializer)})
+    @operation("Get an appointment", responses={200: DetailResponse(AppointmentDetailSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """One appointment with its sources and opt-ins (interface 4.4)."""
-        return self.detail_of(AppointmentDetailSerializer, id, message="Appointment retrieved")
+        return self.detail_response(AppointmentDetailSerializer, id, message="Appointment retrieved")

@@ -23,17 +23,17 @@ class LeadEmailFilter(QueryFilter):
     def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
         """Return the lead with this e-mail, or no rows."""
         # `qs` is a LeadQuerySet, which the base class does not know.
-        leads: QuerySet[Any] = qs.with_email(Param("organization"), value.typed("text"))  # type: ignore[attr-defined]
+        leads: QuerySet[Any] = qs.with_email(Param("organization"), value.cast("text"))  # type: ignore[attr-defined]
         return leads
 
 
 class LeadFilter(CountedListFilter):
     """The filters of the leads list."""
 
-    email = LeadEmailFilter("email", help="The lead's e-mail, case-insensitive.")
-    status_id = RelatedIdFilter("status", Status, help="A status of the organization.")
+    email = LeadEmailFilter("email", help_text="The lead's e-mail, case-insensitive.")
+    status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")
     status_role = RelatedChoiceFilter("status", Status, "role", Role)
-    setter = MemberEmailFilter("setter", help="The setter's e-mail.")
+    setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     created_from = DateTimeFromFilter("created_at")
     created_to = DateTimeToFilter("created_at")
     updated_from = DateTimeFromFilter("updated_at")

@@ -37,8 +37,8 @@ class LeadSummarySerializer(sql.SQLSerializer):
     first_name = sql.StringField()
     last_name = sql.StringField()
     email = sql.StringField()
-    phone_e164 = sql.StringField(null=True, help="E.164.")
-    phone_country = sql.StringField(null=True, help="ISO 3166-1 alpha-2.")
+    phone_e164 = sql.StringField(null=True, help_text="E.164.")
+    phone_country = sql.StringField(null=True, help_text="ISO 3166-1 alpha-2.")
     next_touch_point_at = sql.DateTimeField(null=True)
     next_touch_point_type = sql.ChoiceField(TouchPointType, null=True)
 
@@ -77,7 +77,9 @@ def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
         return fields.annotate(outer_values=outer("custom_values")).order_by("position", "key")
 
     return sql.NestedList(
-        CustomFieldValueSerializer, rows, help="Every custom field that the organization has defined, in its order."
+        CustomFieldValueSerializer,
+        rows,
+        help_text="Every custom field that the organization has defined, in its order.",
     )
 
 
@@ -99,7 +101,7 @@ class LeadStatusSerializer(sql.SQLSerializer):
 
     component_name = "StatusUpdate"
 
-    id = sql.UUIDField(help="The lead.")
+    id = sql.UUIDField(help_text="The lead.")
     status = sql.NestedObject(StatusSerializer)
 
 

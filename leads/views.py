@@ -16,25 +16,27 @@ from statuses.serializers import StatusSerializer
 class LeadViewSet(ExternalViewSet):
     """Leads."""
 
-    @operation("List leads", answers={200: ListResponse(LeadSerializer)}, filters=LeadFilter)
+    @operation("List leads", responses={200: ListResponse(LeadSerializer)}, filters=LeadFilter)
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
         lead_filter = LeadFilter(request.query_params, organization=self.organization)
-        return self.list_of(LeadSerializer, lead_filter, message="Leads retrieved")
+        return self.list_response(LeadSerializer, lead_filter, message="Leads retrieved")
 
-    @operation("Get a lead", answers={200: DetailResponse(LeadSerializer)})
+    @operation("Get a lead", responses={200: DetailResponse(LeadSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one lead."""
-        return self.detail_of(LeadSerializer, id, message="Lead retrieved")
+        return self.detail_response(LeadSerializer, id, message="Lead retrieved")
 
     @operation(
-        "Update a lead's status", takes=StatusUpdateInputSerializer, answers={200: ActionResponse(LeadStatusSerializer)}
+        "Update a lead's status",
+        request=StatusUpdateInputSerializer,
+        responses={200: ActionResponse(LeadStatusSerializer)},
     )
     def update_status(self, request: Request, id: str) -> Response:
         """Move a lead to any status of the lead board. Repeating the same status returns 200 and records nothing."""
-        data = self.read(StatusUpdateInputSerializer)
-        lead = change_status(organization=self.organization, actor=self.actor, lead_id=self.id_of(id), **data)
+        data = self.validated(StatusUpdateInputSerializer)
+        lead = change_status(organization=self.organization, actor=self.actor, lead_id=self.parse_id(id), **data)
         if lead is None:
             raise ResourceNotFound
-        status = StatusSerializer.one(self.organization, lead.status_id)
+        status = StatusSerializer.get(self.organization, lead.status_id)
         return action_response("Lead status updated", {"id": lead.pk, "status": status})

@@ -13,8 +13,8 @@ class OptInFilter(CountedListFilter):
 
     orderings: ClassVar[list[str]] = ["created_at"]
 
-    source = ChoiceFilter("source", OptInSource, single=True, help="An opt-in source.")
-    lead_id = RelatedIdFilter("lead", Lead, help="A lead of the organization.")
+    source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
+    lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
     created_from = DateTimeFromFilter("created_at")
     created_to = DateTimeToFilter("created_at")
 

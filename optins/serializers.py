@@ -6,7 +6,6 @@ To add a field to the output, add one line to `OptInListSerializer` (lists, the 
 
 from typing import Any
 
-from django.db.models import Expression
 from rest_framework import serializers
 
 from leads.phones import Phone, calling_code, is_country_code, parse_phone
@@ -33,11 +32,11 @@ class OptInListSerializer(sql.SQLSerializer):
     model = OptIn
 
     id = sql.UUIDField()
-    lead_id = sql.UUIDField(help="The lead it created or matched.")
+    lead_id = sql.UUIDField(help_text="The lead it created or matched.")
     source = sql.ChoiceField(OptInSource)
     provider_form_id = sql.StringField(null=True)
     provider_form_name = sql.StringField(null=True)
-    external_reference = sql.StringField(null=True, help="The provider's reference of the submission.")
+    external_reference = sql.StringField(null=True, help_text="The provider's reference of the submission.")
     created_at = sql.DateTimeField()
 
 
@@ -48,8 +47,8 @@ class QuestionAnswerSerializer(sql.SQLSerializer):
 
     id = sql.UUIDField()
     question = sql.StringField()
-    answer = sql.StringField(null=True, help="Null if skipped.")
-    position = sql.IntegerField(help="Display order, from 1.")
+    answer = sql.StringField(null=True, help_text="Null if skipped.")
+    position = sql.IntegerField(help_text="Display order, from 1.")
 
 
 class TrafficAttributionSerializer(sql.SQLSerializer):
@@ -66,21 +65,13 @@ class TrafficAttributionSerializer(sql.SQLSerializer):
     landing_page = sql.StringField(null=True)
 
 
-class SameRowObject(sql.NestedObject):
-    """An object of columns of the same row."""
-
-    def expression(self, name: str, prefix: str) -> Expression:
-        """Return the inner object without a join."""
-        return self.shape.expression(prefix)
-
-
 class OptInDetailSerializer(OptInListSerializer):
     """An opt-in with its answers and its traffic source."""
 
     question_answers = sql.NestedList(
         QuestionAnswerSerializer, lambda outer: QuestionAnswer.unscoped.filter(opt_in=outer("pk")).order_by("position")
     )
-    traffic_attribution = SameRowObject(TrafficAttributionSerializer)
+    traffic_attribution = sql.SameRowObject(TrafficAttributionSerializer)
 
 
 class SubmissionSerializer(sql.SQLSerializer):
@@ -102,11 +93,11 @@ MAX_POSITION = 10_000
 class QuestionAnswerInputSerializer(InputSerializer):
     """A question and its answer. The position defaults to the place in the array, from 1."""
 
-    question = StringField(MAX_TEXT_LENGTH)
+    question = StringField(max_length=MAX_TEXT_LENGTH)
     answer = StringField(
-        MAX_TEXT_LENGTH, required=False, help_text="Absent, null or blank if the question was skipped."
+        max_length=MAX_TEXT_LENGTH, required=False, help_text="Absent, null or blank if the question was skipped."
     )
-    position = IntegerField(1, MAX_POSITION, required=False)
+    position = IntegerField(min_value=1, max_value=MAX_POSITION, required=False)
 
 
 class TrafficInputSerializer(InputSerializer):
@@ -119,19 +110,21 @@ class TrafficInputSerializer(InputSerializer):
         required=False, help_text="The user id (user_…) of an active member makes that member the lead's setter."
     )
     utm_term = StringField(required=False)
-    referrer = StringField(MAX_URL_LENGTH, required=False)
-    landing_page = StringField(MAX_URL_LENGTH, required=False)
+    referrer = StringField(max_length=MAX_URL_LENGTH, required=False)
+    landing_page = StringField(max_length=MAX_URL_LENGTH, required=False)
 
 
 class OptInInputSerializer(InputSerializer):
     """A form submission."""
 
     email = EmailField()
-    first_name = StringField(trim=True)
+    first_name = StringField(trim_whitespace=True)
     source = ChoiceField(ACCEPTED_ON_SUBMIT)  # type: ignore[assignment]  # DRF's own `source` is an attribute of fields
-    last_name = StringField(trim=True, required=False)
-    phone_e164 = StringField(required=False, trim=True, help_text="E.164.")
-    phone_country = StringField(required=False, trim=True, help_text="ISO 3166-1 alpha-2; required with phone_e164.")
+    last_name = StringField(trim_whitespace=True, required=False)
+    phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
+    phone_country = StringField(
+        required=False, trim_whitespace=True, help_text="ISO 3166-1 alpha-2; required with phone_e164."
+    )
     provider_form_id = StringField(required=False)
     provider_form_name = StringField(required=False)
     external_reference = StringField(required=False, help_text="Idempotency key, together with source.")

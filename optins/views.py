@@ -21,8 +21,8 @@ class OptInViewSet(ExternalViewSet):
 
     @operation(
         "Submit an opt-in",
-        takes=OptInInputSerializer,
-        answers={201: ActionResponse(SubmissionSerializer), 200: ActionResponse(SubmissionSerializer)},
+        request=OptInInputSerializer,
+        responses={201: ActionResponse(SubmissionSerializer), 200: ActionResponse(SubmissionSerializer)},
     )
     def submit(self, request: Request) -> Response:
         """Record a form submission. Returns 201 if it creates a lead, 200 if the lead exists.
@@ -30,18 +30,18 @@ class OptInViewSet(ExternalViewSet):
         With an `external_reference` the request is safe to repeat: the same reference and source return the stored
         record.
         """
-        submission = submit(organization=self.organization, actor=self.actor, **self.read(OptInInputSerializer))
+        submission = submit(organization=self.organization, actor=self.actor, **self.validated(OptInInputSerializer))
         if submission.is_new_lead:
-            return action_response("Lead created via opt-in", vars(submission), code=201)
+            return action_response("Lead created via opt-in", vars(submission), status=201)
         return action_response("Opt-in recorded", vars(submission))
 
-    @operation("List opt-ins", answers={200: ListResponse(OptInListSerializer)}, filters=OptInFilter)
+    @operation("List opt-ins", responses={200: ListResponse(OptInListSerializer)}, filters=OptInFilter)
     def list(self, request: Request) -> Response:
         """Return one page of the organization's opt-ins, newest first."""
         opt_in_filter = OptInFilter(request.query_params, organization=self.organization)
-        return self.list_of(OptInListSerializer, opt_in_filter, message="Opt-ins retrieved")
+        return self.list_response(OptInListSerializer, opt_in_filter, message="Opt-ins retrieved")
 
-    @operation("Get an opt-in", answers={200: DetailResponse(OptInDetailSerializer)})
+    @operation("Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one opt-in with its answers and its traffic source."""
-        return self.detail_of(OptInDetailSerializer, id, message="Opt-in retrieved")
+        return self.detail_response(OptInDetailSerializer, id, message="Opt-in retrieved")

@@ -55,7 +55,7 @@ class ApiKeyAuth:
     def count_request(self, request: HttpRequest) -> Usage:
         """Count this request against the organization."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
-        usage = hit(request, group="organization", whom=str(self.organization.pk), limit=limit)
+        usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
         cache_exhaustion(cache_label(self.key.key_id, bytes(self.key.secret_hash)), usage)
         return usage
 

@@ -29,5 +29,5 @@ class MemberEmailFilter(QueryFilter):
         """The rows of that member: looked up first, so that the list then reads one index in its order."""
         members = Membership.objects.of(Param("organization")).alias(folded=Lower("user__email"))
         return qs.filter(
-            **{self.field_name: Subquery(members.filter(folded=Lower(value.typed("text"))).values("pk")[:1])}
+            **{self.field_name: Subquery(members.filter(folded=Lower(value.cast("text"))).values("pk")[:1])}
         )

@@ -13,5 +13,5 @@ class UserSerializer(sql.SQLSerializer):
     last_name = sql.StringField("user__last_name")
     email = sql.StringField("user__email")
     profile_image_url = sql.StringField("user__profile_image_url", null=True)
-    id = sql.StringField("user_id", help="Begins with user_.")
+    id = sql.StringField("user_id", help_text="Begins with user_.")
     role = sql.ChoiceField(Role)

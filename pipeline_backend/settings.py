@@ -249,7 +249,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["pipeline_backend.api.parsers.StrictJsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["pipeline_backend.api.responses.JsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline_backend.api.responses.JsonOnlyNegotiation",
-    "DEFAULT_SCHEMA_CLASS": "pipeline_backend.api.openapi.InterfaceSchema",
+    "DEFAULT_SCHEMA_CLASS": "pipeline_backend.api.openapi.ApiSchema",
     "EXCEPTION_HANDLER": "pipeline_backend.api.exceptions.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }

@@ -21,20 +21,20 @@ class StatusSerializer(sql.SQLSerializer):
 
     model = Status
 
-    id = sql.UUIDField(help="Used to update a lead's status.")
+    id = sql.UUIDField(help_text="Used to update a lead's status.")
     name = sql.StringField()
     role = sql.ChoiceField(Role)
     type = sql.ChoiceField(BoardScope)
     description: sql.Field = NullableStringField(null=True)
-    text_color = sql.StringField(help="The label's text color as hex.")
-    bg_color = sql.StringField(help="The label's background color as hex.")
+    text_color = sql.StringField(help_text="The label's text color as hex.")
+    bg_color = sql.StringField(help_text="The label's background color as hex.")
 
 
 class OutcomeSerializer(StatusSerializer):
     """The outcome of an appointment: a status without its type."""
 
-    without = ("type",)
+    exclude = ("type",)
 
     # The interface has null in one place and an empty string in the other.
-    description: sql.Field = sql.StringField(help="Empty when not set.")
-    created_at = sql.DateTimeField(help="When the status was created.")
+    description: sql.Field = sql.StringField(help_text="Empty when not set.")
+    created_at = sql.DateTimeField(help_text="When the status was created.")

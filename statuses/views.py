@@ -14,14 +14,14 @@ from pipeline_backend.db.compiled import CompiledQuery
 from statuses.serializers import StatusSerializer
 
 STATUSES_BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
-    lambda: StatusSerializer.selected().order_by(Lower("name"), "id")
+    lambda: StatusSerializer.base_query().order_by(Lower("name"), "id")
 )
 
 
 class StatusViewSet(ExternalViewSet):
     """Sales statuses."""
 
-    @operation("List statuses", answers={200: ListResponse(StatusSerializer, paged=False)})
+    @operation("List statuses", responses={200: ListResponse(StatusSerializer, paginated=False)})
     def list(self, request: Request) -> Response:
         """Return all statuses of the organization, ordered by name. The list has no pages and no filters."""
         rows = STATUSES_BY_NAME.all(organization=self.organization.pk)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
-from pipeline_backend.api.pagination import MAX_LIMIT, read_number
+from pipeline_backend.api.pagination import MAX_LIMIT, parse_integer
 from pipeline_backend.api.sql_serializers import Schema
 from webhooks.topics import topics
 
@@ -24,7 +24,7 @@ class FeedQuery:
     @classmethod
     def from_params(cls, params: Mapping[str, str]) -> "FeedQuery":
         """Validate the parameters. Raises ValidationFailed naming all that are invalid."""
-        limit, errors = read_number(params, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+        limit, errors = parse_integer(params, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
         after, after_errors = read_after(params.get("after", ""))
         types, types_errors = read_types(params.get("type", ""))
         errors |= after_errors | types_errors

@@ -29,18 +29,18 @@ class EventDataField(sql.AnyField):
 class PreviousField(sql.AnyField):
     """The old values of the fields that changed."""
 
-    kind = {"type": "object", "additionalProperties": True}
+    openapi = {"type": "object", "additionalProperties": True}
 
 
 class EventSerializer(sql.SQLSerializer):
     """An event. `id` is added in the list of events; a delivery has it in the header `webhook-id` instead."""
 
-    id = sql.UUIDField(help="Equals the header webhook-id of the event's deliveries.")
+    id = sql.UUIDField(help_text="Equals the header webhook-id of the event's deliveries.")
     type = TopicField()
     timestamp = sql.DateTimeField()
     organization_id = sql.UUIDField()
     data = EventDataField()
-    previous = PreviousField(help="Present only on changes: the fields that changed, with their old values.")
+    previous = PreviousField(help_text="Present only on changes: the fields that changed, with their old values.")
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:

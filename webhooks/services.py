@@ -60,7 +60,7 @@ def record_event(
     call this after all other writes. The dispatcher is notified after the commit.
     """
     event = _build_event(topic, subject.organization, actor, subject.pk)
-    data_query, params = topic.serializer.row().sql
+    data_query, params = topic.serializer.one_query().sql_with_params
     _insert_event(
         event,
         data_query=data_query,

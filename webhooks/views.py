@@ -16,7 +16,7 @@ class EventViewSet(ExternalViewSet):
 
     @operation(
         "List events",
-        answers={200: ListResponse(EventSerializer, paged=False, more={"has_more": {"type": "boolean"}})},
+        responses={200: ListResponse(EventSerializer, paginated=False, extra={"has_more": {"type": "boolean"}})},
         parameters=FeedQuery.parameters,
     )
     def list(self, request: Request) -> Response:

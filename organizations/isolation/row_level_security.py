@@ -21,7 +21,7 @@ from django.db.models import F, Func, TextField
 from django.db.models.functions import Cast
 from psycopg.pq import TransactionStatus
 
-from pipeline_backend.db.compiled import CompiledQuery, Param, Row
+from pipeline_backend.db.compiled import CompiledQuery, CompiledStatement, Param, Row
 
 SETTING = "pipeline.organizations"
 TENANT, STAFF = "tenant", "staff"
@@ -130,10 +130,12 @@ class ApiKeyLookup(CompiledQuery[Row]):
     tables = "WITH organizations_apikey AS (SELECT * FROM organizations_key(%s)), organizations_organization AS (SELECT * FROM organizations_of_key(%s)) "
 
     @cached_property
-    def compiled(self) -> Any:
+    def statement(self) -> CompiledStatement:
         """The query over what the functions find."""
-        sql, parameters, converters, build = super().compiled
-        return self.tables + sql, [Param("key_id"), Param("key_id"), *parameters], converters, build
+        statement = super().statement
+        return statement._replace(
+            sql=self.tables + statement.sql, params=[Param("key_id"), Param("key_id"), *statement.params]
+        )
 
     def find(self, key_id: str) -> Row | None:
         """The key, if there is one."""

@@ -79,10 +79,10 @@ class SignInForm(AuthenticationForm):
         # Counted first, and for unknown accounts as well: the refusal must not tell which accounts exist.
         account = self.cleaned_data.get("username", "").strip().lower()
         by_address = hit(
-            self.request, group="sign-in-address", whom=client_address(self.request), limit=ATTEMPTS_PER_ADDRESS
+            self.request, group="sign-in-address", key=client_address(self.request), limit=ATTEMPTS_PER_ADDRESS
         )
-        by_account = hit(self.request, group="sign-in-account", whom=account, limit=ATTEMPTS_PER_ACCOUNT)
-        if by_address.is_over or by_account.is_over:
+        by_account = hit(self.request, group="sign-in-account", key=account, limit=ATTEMPTS_PER_ACCOUNT)
+        if by_address.exceeded or by_account.exceeded:
             raise ValidationError("Too many attempts. Wait a minute, then try again.")
         return super().clean()
 

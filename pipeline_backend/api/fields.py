@@ -1,11 +1,11 @@
-"""Input fields: JSON types are taken as they are, never guessed (decisions 3 and 4).
+"""Input fields: JSON types are accepted as they are and never converted (docs/interface.md, G12 to G20).
 
-Their messages are predicates; `exceptions.py` puts the field's name before them.
+Error messages are predicates such as "is required"; `exceptions` puts the field's name before them.
 """
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, ClassVar
@@ -18,128 +18,149 @@ from rest_framework.utils.serializer_helpers import BindingDict
 from pipeline_backend.db.timestamps import truncate_to_ms
 
 MAX_NAME_LENGTH = 255
+MAX_EMAIL_LENGTH = 254
 MAX_URL_LENGTH = 2048
 MAX_TEXT_LENGTH = 10_000
 
-MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:[0-5]\d)?", re.ASCII)
+# ASCII, because \d alone matches the digits of every script.
+TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
-E_MAIL, WEB = EmailValidator(), URLValidator(schemes=["http", "https"])
-FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers take \\ for /, and so another host than we see
+FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers read \\ as /, and so see another host than we do
 TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
+
+validate_email = EmailValidator()
+validate_url = URLValidator(schemes=["http", "https"])
 
 
 def parse_timestamp(text: str) -> datetime:
-    """RFC 3339 with seconds, in UTC if it names no offset; ValueError for anything else."""
-    match = MOMENT.fullmatch(text)
+    """Return a timestamp in UTC, cut to milliseconds; raises ValueError unless it is RFC 3339 with seconds.
+
+    Without an offset it is read as UTC.
+    """
+    match = TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(TIMESTAMP_ERROR)
-    whole, fraction, offset = match.groups()
+    seconds, fraction, offset = match.groups()
     try:
-        moment = datetime.fromisoformat(whole + (fraction or "")[:7] + (offset or "Z")).astimezone(UTC)
+        # Python accepts at most six digits of a fraction; the point is the seventh character.
+        timestamp = datetime.fromisoformat(seconds + (fraction or "")[:7] + (offset or "Z")).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(TIMESTAMP_ERROR) from None
-    if not 1970 <= moment.year <= 2100:
+    if not 1970 <= timestamp.year <= 2100:
         raise ValueError(TIMESTAMP_ERROR)
-    return truncate_to_ms(moment)
+    return truncate_to_ms(timestamp)
 
 
 def parse_uuid(text: str) -> uuid.UUID:
-    """The usual 36 characters, in either letter case; ValueError for anything else."""
+    """Return the UUID; raises ValueError unless it has the usual 36 characters, in either letter case."""
+    # `uuid.UUID` also accepts braces, a URN and missing hyphens.
     if not UUID.fullmatch(text):
         raise ValueError("must be a UUID")
     return uuid.UUID(text)
 
 
-class InputSerializer(serializers.Serializer[Any]):
-    """A JSON object. Optional members given as null or blank count as absent; unknown ones are ignored."""
+class InputSerializer(serializers.Serializer):
+    """A JSON object. Optional fields that are null or blank count as absent; unknown fields are ignored."""
 
     default_error_messages = {"invalid": "must be an object"}
-    either: ClassVar[Sequence[tuple[str, str]]] = ()  # pairs of which one is required
+    # Pairs of fields; the first is required unless the second is given.
+    require_one_of: ClassVar[Sequence[tuple[str, str]]] = ()
 
     @property
-    def fields(self) -> Any:
-        """The fields, bound once: ours remember nothing of a request, and copying them takes longer than reading it."""
-        return bound(type(self))
+    def fields(self) -> BindingDict:
+        """The fields, shared by all instances."""
+        # DRF copies them for each instance, which takes longer than validating a body. Ours keep no state.
+        return bound_fields(type(self))
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """The typed values of the members that are there, or everything that is wrong with them."""
+        """Return the typed values of the fields that are present; raises ValidationError with all errors at once."""
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
-        given = {name: value for name, value in data.items() if not is_blank(value)}
-        missing: dict[str, Any] = {
+        present = {name: value for name, value in data.items() if not is_blank(value)}
+        errors: dict[str, Any] = {
             name: [f"is required unless {other} is given"]
-            for name, other in self.either
-            if name not in given and other not in given
+            for name, other in self.require_one_of
+            if name not in present and other not in present
         }
         try:
-            values = super().to_internal_value(given)
+            values = super().to_internal_value(present)
         except serializers.ValidationError as error:
-            missing = error.detail | missing  # type: ignore[operator]  # a serializer's detail is a dict
-        if missing:
-            raise serializers.ValidationError(missing)
+            errors = error.detail | errors  # type: ignore[operator]  # a serializer's detail is a dict
+        if errors:
+            raise serializers.ValidationError(errors)
         return values
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """An object, whatever was sent in its place."""
+        """Return the validated values; raises ValidationError also for null, which DRF would accept."""
         if data is None:
             raise serializers.ValidationError("must be an object")
         return super().run_validation(data)
 
 
 @cache
-def bound(kind: type[InputSerializer]) -> BindingDict:
-    """An input's fields, as DRF makes them for each serializer anew."""
-    fields = BindingDict(kind())
-    for name, field in kind().get_fields().items():
+def bound_fields(serializer_class: type[InputSerializer]) -> BindingDict:
+    """Return the fields of an input serializer, bound to an instance as DRF does for each one."""
+    fields = BindingDict(serializer_class())
+    for name, field in serializer_class().get_fields().items():
         fields[name] = field
     return fields
 
 
-def is_blank(value: Any) -> bool:
-    """Null, or text with nothing in it."""
+def is_blank(value: object) -> bool:
+    """Return whether the value is null, or a string of nothing but whitespace."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-class StringField(serializers.Field[str, Any, str, Any]):
-    """A string of at most `longest` characters; trimmed only where it names something."""
+class StringField(serializers.Field):
+    """A string of at most `max_length` characters; trimmed only if `trim_whitespace` is set."""
 
     default_error_messages = {
         "required": "is required",
         "type": "must be a string",
-        "long": "must be at most {longest} characters long",
+        "max_length": "must be at most {max_length} characters long",
     }
 
-    def __init__(self, longest: int = MAX_NAME_LENGTH, *, trim: bool = False, **options: Any) -> None:
-        self.longest = longest
-        self.trim = trim
+    def __init__(self, *, max_length: int = MAX_NAME_LENGTH, trim_whitespace: bool = False, **options: Any) -> None:
+        self.max_length = max_length
+        self.trim_whitespace = trim_whitespace
         super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> str:
-        """The text."""
+    def to_internal_value(self, data: object) -> Any:
+        """Return the string."""
         if not isinstance(data, str):
             self.fail("type")
-        text = data.strip() if self.trim else data
-        if len(text) > self.longest:
-            self.fail("long", longest=self.longest)
+        text = data.strip() if self.trim_whitespace else data
+        if len(text) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
         return text
 
     def to_representation(self, value: str) -> str:
-        """The text."""
+        """Return the string."""
         return value
+
+    def require_valid(self, validator: Callable[[str], None], text: str) -> str:
+        """Return the text; raises ValidationError if the validator refuses it or it has invisible characters."""
+        try:
+            validator(text)
+        except DjangoValidationError:
+            self.fail("invalid")
+        # Addresses are put into mails and links, where an invisible character could mislead the reader.
+        if not text.isprintable():
+            self.fail("invalid")
+        return text
 
 
 class EmailField(StringField):
-    """An e-mail address, as it was typed."""
+    """An e-mail address; its letter case is kept."""
 
     default_error_messages = {"invalid": "must be an e-mail address"}
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(254, trim=True, **options)
+        super().__init__(max_length=MAX_EMAIL_LENGTH, trim_whitespace=True, **options)
 
-    def to_internal_value(self, data: Any) -> str:
-        """The address, trimmed."""
-        text = super().to_internal_value(data)
-        return checked(self, E_MAIL, text)
+    def to_internal_value(self, data: object) -> str:
+        """Return the address without surrounding whitespace."""
+        return self.require_valid(validate_email, super().to_internal_value(data))
 
 
 class URLField(StringField):
@@ -148,34 +169,23 @@ class URLField(StringField):
     default_error_messages = {"invalid": "must be an http or https URL"}
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(MAX_URL_LENGTH, trim=True, **options)
+        super().__init__(max_length=MAX_URL_LENGTH, trim_whitespace=True, **options)
 
-    def to_internal_value(self, data: Any) -> str:
-        """The URL, trimmed."""
+    def to_internal_value(self, data: object) -> str:
+        """Return the URL without surrounding whitespace."""
         text = super().to_internal_value(data)
         if FORBIDDEN_IN_URLS.search(text):
             self.fail("invalid")
-        return checked(self, WEB, text)
-
-
-def checked(field: serializers.Field[Any, Any, Any, Any], validator: Any, text: str) -> str:
-    """The text, if Django's validator takes it and nothing in it is invisible: addresses are put into mails and links."""
-    try:
-        validator(text)
-    except DjangoValidationError:
-        field.fail("invalid")
-    if not text.isprintable():
-        field.fail("invalid")
-    return text
+        return self.require_valid(validate_url, text)
 
 
 class DateTimeField(StringField):
-    """A timestamp, at millisecond precision."""
+    """A timestamp with millisecond precision."""
 
     default_error_messages = {"type": TIMESTAMP_ERROR}
 
-    def to_internal_value(self, data: Any) -> Any:
-        """The moment in UTC."""
+    def to_internal_value(self, data: object) -> datetime:
+        """Return the timestamp in UTC."""
         try:
             return parse_timestamp(super().to_internal_value(data))
         except ValueError as error:
@@ -187,53 +197,58 @@ class UUIDField(StringField):
 
     default_error_messages = {"type": "must be a UUID"}
 
-    def to_internal_value(self, data: Any) -> Any:
-        """The UUID."""
+    def to_internal_value(self, data: object) -> uuid.UUID:
+        """Return the UUID."""
         try:
             return parse_uuid(super().to_internal_value(data))
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None
 
 
-class IntegerField(serializers.Field[int, Any, int, Any]):
-    """An integer within bounds; neither "5", 5.0 nor true is one."""
+class IntegerField(serializers.Field):
+    """A whole number within bounds. The string "5", 5.0 and true are refused."""
 
-    default_error_messages = {"required": "is required", "invalid": "must be a whole number from {least} to {most}"}
+    default_error_messages = {
+        "required": "is required",
+        "invalid": "must be a whole number from {min_value} to {max_value}",
+    }
 
-    def __init__(self, least: int, most: int, **options: Any) -> None:
-        self.least = least
-        self.most = most
+    def __init__(self, *, min_value: int, max_value: int, **options: Any) -> None:
+        self.min_value = min_value
+        self.max_value = max_value
         super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> int:
-        """The number."""
-        if type(data) is not int or not self.least <= data <= self.most:
-            self.fail("invalid", least=self.least, most=self.most)
+    def to_internal_value(self, data: object) -> int:
+        """Return the number."""
+        # Not isinstance: True is an int.
+        if type(data) is not int or not self.min_value <= data <= self.max_value:
+            self.fail("invalid", min_value=self.min_value, max_value=self.max_value)
         return data
 
     def to_representation(self, value: int) -> int:
-        """The number."""
+        """Return the number."""
         return value
 
 
 class ChoiceField(StringField):
     """One of an enumeration's values."""
 
-    default_error_messages = {"type": "must be one of: {accepted}"}
+    default_error_messages = {"type": "must be one of: {choices}"}
 
-    def __init__(self, accepted: list[str], **options: Any) -> None:
-        self.accepted = accepted
+    def __init__(self, choices: list[str], **options: Any) -> None:
+        self.choices = choices
         super().__init__(**options)
 
-    def to_internal_value(self, data: Any) -> str:
-        """The value."""
-        if data not in self.accepted:
-            self.fail("type", accepted=", ".join(self.accepted))
-        return data
+    def to_internal_value(self, data: object) -> str:
+        """Return the value."""
+        # A list comparison, because an object or array in the JSON can't be hashed.
+        if data not in self.choices:
+            self.fail("type", choices=", ".join(self.choices))
+        return str(data)
 
 
 class BoundedListField(serializers.ListField):
-    """An array of at most `most` items of one kind."""
+    """An array of at most `max_length` items."""
 
     default_error_messages = {
         "not_a_list": "must be an array",
@@ -242,7 +257,8 @@ class BoundedListField(serializers.ListField):
     }
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """The items. Too many are refused before each is looked at: the answer would be longer than the request."""
+        """Return the validated items."""
+        # Before the items are validated, because the errors of a million items would be longer than the request.
         if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)

@@ -1,8 +1,8 @@
-"""List filters on django-filter: a bad value is a 400 that names its parameter (decision 6).
+"""List filters on django-filter. An invalid value is a 400 that names its parameter (docs/interface.md, G26 to G30).
 
-A filter is one line of a `ListFilter`; it always starts from a queryset of one organization, and describes itself to
-the OpenAPI document. django-filter reads the values; the statement is compiled once for each combination of filters,
-with a slot in the place of each value (`cutting`).
+A filter is one line of a `ListFilter`, and describes itself in the OpenAPI document. django-filter parses the values.
+The statement is compiled once for each combination of filters, with a `Param` in place of each value; see
+`page_queries`.
 """
 
 import re
@@ -23,283 +23,294 @@ from pipeline_backend.api.page_queries import (
     Order,
     PageQuery,
     SqlPart,
-    count_few_first,
     count_of,
+    count_small_first,
     index_order_page,
     merged_index_page,
     probe_then_sort_page,
     small_result_page,
 )
+from pipeline_backend.api.pagination import Errors
+from pipeline_backend.api.sql_serializers import Schema, Tenant
 from pipeline_backend.db.compiled import OpaqueParam, Param
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-INDEXED = "created_at"  # the order in which an index has the rows of each filter
-DAY = timedelta(days=1) - timedelta(milliseconds=1)
+INDEXED_ORDER = "created_at"  # each filter's index has the rows in this order
+END_OF_DAY = timedelta(days=1) - timedelta(milliseconds=1)
 
 
 class QueryParameterField(forms.Field):
-    """A query parameter's text; blank counts as absent."""
+    """The form field of a query parameter; blank counts as absent."""
 
-    def to_python(self, value: Any) -> Any:
-        """The typed value."""
+    def to_python(self, value: str | None) -> object:
+        """Return the typed value, or None."""
         text = (value or "").strip()
-        if "\x00" in text:
+        if "\x00" in text:  # PostgreSQL can't store or compare it
             raise forms.ValidationError("must not contain NUL characters")
         try:
-            return self.read(text) if text else None
+            return self.parse(text) if text else None
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
-    def read(self, text: str) -> Any:
-        """The typed value, or a ValueError whose text is a predicate."""
+    def parse(self, text: str) -> object:
+        """Return the typed value; raises ValueError with a message such as "must be a UUID"."""
         return text
 
 
-class MomentParameter(QueryParameterField):
-    """A date, or a timestamp whose offset's + may have become a space on its way."""
+class DateTimeParameterField(QueryParameterField):
+    """A date or a timestamp. A date stands for its first millisecond, or for its last with `end_of_day`."""
 
     def __init__(self, *args: Any, end_of_day: bool = False, **options: Any) -> None:
         self.end_of_day = end_of_day
         super().__init__(*args, **options)
 
-    def read(self, text: str) -> datetime:
-        """The moment; a date stands for its first or its last millisecond."""
-        if not DATE.fullmatch(text):
-            return self.whole(text.replace(" ", "+"))
-        return self.whole(f"{text}T00:00:00Z") + (DAY if self.end_of_day else timedelta())
-
-    def whole(self, text: str) -> datetime:
-        """The moment, or what would be one."""
+    def parse(self, text: str) -> datetime:
+        """Return the timestamp in UTC."""
         try:
-            return parse_timestamp(text)
+            if DATE.fullmatch(text):
+                return parse_timestamp(f"{text}T00:00:00Z") + (END_OF_DAY if self.end_of_day else timedelta())
+            # The + of an offset arrives as a space from clients that don't encode it.
+            return parse_timestamp(text.replace(" ", "+"))
         except ValueError:
-            raise ValueError(
-                "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100"
-            ) from None
+            message = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100"
+            raise ValueError(message) from None
 
 
-class UuidParameter(QueryParameterField):
+class UUIDParameterField(QueryParameterField):
     """A UUID."""
 
-    def read(self, text: str) -> Any:
-        """The UUID."""
+    def parse(self, text: str) -> UUID:
+        """Return the UUID."""
         return parse_uuid(text)
 
 
-class MembersParameter(QueryParameterField):
-    """Comma-separated members of an enumeration."""
+class ChoiceParameterField(QueryParameterField):
+    """One value of an enumeration, or several separated by commas unless `single`."""
 
-    def __init__(self, *args: Any, accepted: list[str], most: int | None = None, **options: Any) -> None:
-        self.accepted = accepted
-        self.most = most
+    def __init__(self, *args: Any, choices: list[str], single: bool = False, **options: Any) -> None:
+        self.choices = choices
+        self.single = single
         super().__init__(*args, **options)
 
-    def read(self, text: str) -> str | list[str]:
-        """The member, or the members."""
-        members = text.split(",", len(self.accepted) * 4)
-        if self.most == 1 and members != [text]:
-            members = [text]
-        if not set(members) <= set(self.accepted):
-            raise ValueError(f"must be one of: {', '.join(self.accepted)}")
-        return members if len(set(members)) > 1 else members[0]
+    def parse(self, text: str) -> str | list[str]:
+        """Return the value, or a list if there are several different ones."""
+        # The split is bounded, so that a request of a million commas costs nothing.
+        values = [text] if self.single else text.split(",", len(self.choices) * 4)
+        if not set(values) <= set(self.choices):
+            raise ValueError(f"must be one of: {', '.join(self.choices)}")
+        return values if len(set(values)) > 1 else values[0]
 
 
 class QueryFilter(Filter):
-    """Base of our filters: one parameter, one condition, one description."""
+    """Base class of filters: one query parameter, one condition."""
 
     field_class: ClassVar[type[QueryParameterField]] = QueryParameterField
-    shown: ClassVar[dict[str, Any]] = {"type": "string"}
-    summary = ""
+    openapi: ClassVar[Schema] = {"type": "string"}
+    default_help_text = ""
 
-    def __init__(self, field_name: str, *, help: str = "", **options: Any) -> None:
-        self.help = help or self.summary
+    def __init__(self, field_name: str, *, help_text: str = "", **options: Any) -> None:
+        self.help_text = help_text or self.default_help_text
         super().__init__(field_name=field_name, required=False, **options)
 
-    def describe(self) -> dict[str, Any]:
-        """The parameter's schema."""
-        return dict(self.shown)
+    def schema(self) -> Schema:
+        """Return the parameter's schema in the OpenAPI document."""
+        return dict(self.openapi)
 
 
 class DateTimeFromFilter(QueryFilter):
-    """At or after."""
+    """Rows at or after a timestamp."""
 
-    field_class = MomentParameter
-    summary = "At or after this moment: a date (its start, UTC) or an ISO 8601 timestamp."
+    field_class = DateTimeParameterField
+    default_help_text = "At or after this moment: a date (its start, UTC) or an ISO 8601 timestamp."
 
     def __init__(self, field_name: str) -> None:
         super().__init__(field_name, lookup_expr="gte")
 
 
 class DateTimeToFilter(QueryFilter):
-    """At or before."""
+    """Rows at or before a timestamp."""
 
-    field_class = MomentParameter
-    summary = "At or before this moment: a date (its end, UTC) or an ISO 8601 timestamp."
+    field_class = DateTimeParameterField
+    default_help_text = "At or before this moment: a date (its end, UTC) or an ISO 8601 timestamp."
 
     def __init__(self, field_name: str) -> None:
         super().__init__(field_name, lookup_expr="lte", end_of_day=True)
 
 
 class RelatedIdFilter(QueryFilter):
-    """The id of a row of this organization; any other id is a 400."""
+    """Rows that refer to a row of the organization by its id. An id that the organization doesn't have is a 400."""
 
-    field_class = UuidParameter
-    shown: ClassVar[dict[str, Any]] = {"type": "string", "format": "uuid"}
+    field_class = UUIDParameterField
+    openapi: ClassVar[Schema] = {"type": "string", "format": "uuid"}
 
-    def __init__(self, field_name: str, model: type[models.Model], *, help: str = "") -> None:
-        super().__init__(field_name, help=help)
-        self.related = model
+    def __init__(self, field_name: str, model: type[models.Model], *, help_text: str = "") -> None:
+        super().__init__(field_name, help_text=help_text)
+        self.related_model = model
 
-    def knows(self, organization: Any, id: UUID) -> bool:
-        """Whether the organization has it."""
-        known: bool = self.related.objects.of(organization).filter(pk=id).exists()  # type: ignore[attr-defined]
-        return known
+    def id_exists(self, organization: Tenant, id: UUID) -> bool:
+        """Return whether the organization has a row with this id."""
+        rows = self.related_model.objects.of(organization)  # type: ignore[attr-defined]  # a tenant model's manager
+        return bool(rows.filter(pk=id).exists())
 
 
 class ChoiceFilter(QueryFilter):
-    """Any of an enumeration's members, comma-separated."""
+    """Rows with any of the given values of an enumeration, separated by commas; with `single`, only one is accepted."""
 
-    field_class = MembersParameter
+    field_class = ChoiceParameterField
 
     def __init__(
-        self, field_name: str, choices: type[models.TextChoices], *, single: bool = False, help: str = ""
+        self, field_name: str, choices: type[models.TextChoices], *, single: bool = False, help_text: str = ""
     ) -> None:
-        self.accepted = list(choices.values)
+        self.choices = list(choices.values)
         self.single = single
-        summary = "" if single else f"Comma-separated: any of {', '.join(self.accepted)}."
-        super().__init__(field_name, help=help or summary, accepted=self.accepted, most=1 if single else None)
+        default_help_text = "" if single else f"Comma-separated: any of {', '.join(self.choices)}."
+        super().__init__(field_name, help_text=help_text or default_help_text, choices=self.choices, single=single)
 
-    def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
-        """The rows with the member, or with any of several: two statements, because only of one the index knows the order."""
+    def filter(self, qs: QuerySet, value: Param) -> QuerySet:
+        """Return the matching rows."""
+        # Two different conditions, because only for a single value does an index have the rows in the list's order.
         return qs.filter(**{f"{self.field_name}__{'any' if value.is_list else 'exact'}": value})
 
-    def describe(self) -> dict[str, Any]:
-        """With the values, where one is allowed."""
-        return {"type": "string", **({"enum": self.accepted} if self.single else {})}
+    def schema(self) -> Schema:
+        """Return the schema; with the enumeration if only one value is accepted."""
+        return {"type": "string", **({"enum": self.choices} if self.single else {})}
 
 
 class RelatedChoiceFilter(ChoiceFilter):
-    """Any of an enumeration's members, by the rows of another table that have them: appointments by their outcome's role."""
+    """Rows that refer to rows with any of the given values: appointments by the role of their outcome."""
 
     def __init__(
-        self, field_name: str, related: type[models.Model], column: str, choices: type[models.TextChoices]
+        self, field_name: str, related_model: type[models.Model], column: str, choices: type[models.TextChoices]
     ) -> None:
         super().__init__(field_name, choices)
-        self.related = related
+        self.related_model = related_model
         self.column = column
 
-    def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
-        """The rows that point at one of them."""
+    def filter(self, qs: QuerySet, value: Param) -> QuerySet:
+        """Return the matching rows."""
         return qs.filter(**{f"{self.field_name}__in": self.branches(value)})
 
-    def branches(self, value: Param) -> QuerySet[Any]:
-        """The other table's rows: of each one alone the index knows the order."""
-        rows: QuerySet[Any] = self.related.objects.of(Param("organization"))  # type: ignore[attr-defined]
+    def branches(self, value: Param) -> QuerySet:
+        """Return the related rows. For each single one of them an index has the list's rows in its order."""
+        rows = self.related_model.objects.of(Param("organization"))  # type: ignore[attr-defined]  # a tenant model's
         return rows.filter(**{f"{self.column}__{'any' if value.is_list else 'exact'}": value})
 
 
 class ListFilter(FilterSet):
-    """The filters of one list, and its order: newest first unless `ordering` says otherwise."""
+    """Base class of a list's filters and order: newest first unless the parameter `ordering` says otherwise.
+
+    Read `errors` before `page`.
+    """
 
     orderings: ClassVar[list[str]] = ["created_at", "updated_at"]
 
-    def __init__(self, query: Mapping[str, str], *, organization: Any) -> None:
+    def __init__(self, query: Mapping[str, str], *, organization: Tenant) -> None:
         self.organization = organization
         self.query = query
-        # Of the filters only those that are asked for: copying them all takes longer than the rest of the request.
-        self.base_filters = {name: line for name, line in self.declared_filters.items() if query.get(name, "").strip()}
+        # Only the filters that the request uses: FilterSet copies them, and copying all takes longer than the query.
+        self.base_filters = {
+            name: filter for name, filter in self.declared_filters.items() if query.get(name, "").strip()
+        }
         super().__init__(data=query, queryset=self._meta.model._base_manager)
 
-    def problems(self) -> dict[str, list[str]]:
-        """What is wrong with the parameters, by their names."""
-        found = (
-            {name: [str(item) for item in items] for name, items in self.form.errors.items()} if self.filters else {}
-        )
+    @property
+    def errors(self) -> Errors:
+        """The errors in the filters' parameters and in `ordering`, by parameter."""
+        form_errors = self.form.errors if self.filters else {}
+        errors = {name: [str(message) for message in messages] for name, messages in form_errors.items()}
         if self.ordering.removeprefix("-") not in self.orderings:
-            found["ordering"] = [f"must be one of: {', '.join(self.accepted_orderings())}"]
-        return found
+            errors["ordering"] = [f"must be one of: {', '.join(self.accepted_orderings())}"]
+        return errors
 
-    def cut(self, start: int, limit: int) -> tuple[int, list[UUID]]:
-        """How many rows are asked for, and the ids of a part of them; ask for `problems` first."""
+    def page(self, offset: int, limit: int) -> tuple[int, list[UUID]]:
+        """Return the total number of matching rows, and the ids of those on the page.
+
+        Raises ValidationFailed for ids that the organization doesn't have.
+        """
         values: dict[str, Any] = self.form.cleaned_data if self.filters else {}
-        lines: Any = type(self)
-        cut = plan_page(
-            lines, tuple((name, isinstance(value, list)) for name, value in sorted(values.items())), self.ordering
-        )
-        total, ids = cut.run(start, limit, {**values, "organization": self.organization.pk})
+        parameters = tuple((name, isinstance(value, list)) for name, value in sorted(values.items()))
+        filter_class: Any = type(self)  # Any, because mypy takes the class for unhashable
+        query = plan_page(filter_class, parameters, self.ordering)
+        total, ids = query.execute(offset, limit, {**values, "organization": self.organization.pk})
         if not total:
-            self.refuse_unknown(values)
+            # Only now, because it is a query for each id: an id that has rows in the list exists.
+            self.require_known_ids(values)
         return total, ids
 
-    def refuse_unknown(self, values: dict[str, Any]) -> None:
-        """400 for ids that the organization does not have. Asked only where nothing was found: of what has rows, it has the id."""
-        known = {name: line for name, line in self.filters.items() if isinstance(line, RelatedIdFilter)}
-        unknown = [name for name, line in known.items() if not line.knows(self.organization, values[name])]
+    def require_known_ids(self, values: dict[str, Any]) -> None:
+        """Raise ValidationFailed if a parameter is an id that the organization doesn't have."""
+        unknown = [
+            name
+            for name, filter in self.filters.items()
+            if isinstance(filter, RelatedIdFilter) and not filter.id_exists(self.organization, values[name])
+        ]
         if unknown:
             raise ValidationFailed({name: ["is not known in the organization"] for name in unknown})
 
     @classmethod
     def count_all(cls) -> SqlPart:
-        """A statement for the number of all rows, named `total`, and its slots."""
+        """Return the query that counts the rows of an unfiltered list, as `total`."""
         return count_of(cls._meta.model.objects.of(Param("organization")))
 
     @property
     def ordering(self) -> str:
-        """The column to order by."""
+        """The column to order by, with a leading "-" for descending; not validated."""
         return self.query.get("ordering", "").strip() or "-created_at"
 
     @classmethod
     def accepted_orderings(cls) -> list[str]:
-        """Each column, up and down."""
+        """Return the accepted values of `ordering`: each column, ascending and descending."""
         return [sign + name for name in cls.orderings for sign in ("", "-")]
 
     @classmethod
-    def parameters(cls) -> Iterator[tuple[str, dict[str, Any], str]]:
-        """Name, schema and help of each, for the OpenAPI document."""
-        for name, line in cls.declared_filters.items():
-            yield name, line.describe(), line.help
+    def parameters(cls) -> Iterator[tuple[str, Schema, str]]:
+        """Yield name, schema and description of each parameter, for the OpenAPI document."""
+        for name, filter in cls.declared_filters.items():
+            yield name, filter.schema(), filter.help_text
         if cls.orderings:
-            yield (
-                "ordering",
-                {"type": "string", "enum": cls.accepted_orderings()},
-                "Newest first (-created_at) by default.",
-            )
+            schema = {"type": "string", "enum": cls.accepted_orderings()}
+            yield "ordering", schema, "Newest first (-created_at) by default."
 
 
 @lru_cache(maxsize=512)
-def plan_page(lines: type[ListFilter], given: tuple[tuple[str, bool], ...], ordering: str) -> PageQuery:
-    """The statement for these parameters, each named with whether it is a list."""
-    order, rows = Order(ordering), lines._meta.model.objects.of(Param("organization"))
-    asked = [(lines.declared_filters[name], name, is_list) for name, is_list in given]
-    columns = {line.field_name for line, _, _ in asked} - {order.column}
-    # With one column beside the order's there is one index to take, whatever the values are.
-    wanted = [
-        (line, OpaqueParam(name) if len(columns) < 2 and not is_list else Param(name, is_list=is_list))
-        for line, name, is_list in asked
-    ]
-    others = [(line, slot) for line, slot in wanted if line.field_name in columns]
-    on_the_way = filtered(rows, [(line, slot) for line, slot in wanted if line.field_name not in columns])
-    chosen = filtered(on_the_way, others)
-    if not given:
-        return index_order_page(lines.count_all(), chosen, order)
-    if not others:
-        return index_order_page(count_few_first(chosen), chosen, order)
-    line, slot = others[0]
-    if len(columns) > 1 or order.column != INDEXED:
-        return probe_then_sort_page(count_of(chosen), chosen, on_the_way, order)
-    if isinstance(line, DateTimeFromFilter | DateTimeToFilter):
-        return small_result_page(chosen, on_the_way, order)
-    if isinstance(line, RelatedChoiceFilter):
-        return merged_index_page(count_of(chosen), line.branches(slot), on_the_way, line.field_name, order)
-    return (
-        probe_then_sort_page(count_of(chosen), chosen, on_the_way, order)
-        if slot.is_list
-        else index_order_page(count_few_first(chosen), chosen, order)
-    )
+def plan_page(filter_class: type[ListFilter], parameters: tuple[tuple[str, bool], ...], ordering: str) -> PageQuery:
+    """Return the statement for a combination of filters and an order.
+
+    `parameters` has the name of each filter and whether its value is a list.
+    """
+    order = Order(ordering)
+    declared = filter_class.declared_filters
+    other_columns = {declared[name].field_name for name, _ in parameters} - {order.column}
+    order_filters: list[tuple[QueryFilter, Param]] = []
+    outside_order: list[tuple[QueryFilter, Param]] = []
+    for name, is_list in parameters:
+        # With one column beside the sort column there is only one usable index, so hide the value from the planner: it
+        # keeps the generic plan. With several columns the best index depends on the values.
+        hide_value = len(other_columns) < 2 and not is_list
+        param = OpaqueParam(name) if hide_value else Param(name, is_list=is_list)
+        group = outside_order if declared[name].field_name in other_columns else order_filters
+        group.append((declared[name], param))
+    order_rows = apply_filters(filter_class._meta.model.objects.of(Param("organization")), order_filters)
+    rows = apply_filters(order_rows, outside_order)
+
+    if not parameters:
+        return index_order_page(filter_class.count_all(), rows, order)
+    if not outside_order:
+        return index_order_page(count_small_first(rows), rows, order)
+    if len(other_columns) > 1 or order.column != INDEXED_ORDER:
+        return probe_then_sort_page(rows, order_rows, order)
+    filter, param = outside_order[0]
+    if isinstance(filter, DateTimeFromFilter | DateTimeToFilter):
+        return small_result_page(rows, order_rows, order)
+    if isinstance(filter, RelatedChoiceFilter):
+        return merged_index_page(count_of(rows), filter.branches(param), order_rows, filter.field_name, order)
+    if param.is_list:
+        return probe_then_sort_page(rows, order_rows, order)
+    return index_order_page(count_small_first(rows), rows, order)
 
 
-def filtered(rows: QuerySet[Any], wanted: list[tuple[Any, Param]]) -> QuerySet[Any]:
-    """The rows that all of these let through."""
-    for line, slot in wanted:
-        rows = line.filter(rows, slot)
+def apply_filters(rows: QuerySet, filters: list[tuple[QueryFilter, Param]]) -> QuerySet:
+    """Return the rows that match all of the filters."""
+    for filter, param in filters:
+        rows = filter.filter(rows, param)
     return rows

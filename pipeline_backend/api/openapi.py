@@ -46,37 +46,39 @@ INVALID = {**ERROR, "properties": {**ERROR["properties"], "errors": FIELD_ERRORS
 class ActionResponse:
     """The form of create, cancel, submit and update."""
 
-    shape: type[SQLSerializer]
+    serializer: type[SQLSerializer]
 
     def schema(self, resolve: SchemaResolver) -> Schema:
         """`status`, `message`, `data`."""
-        return envelope({"status": {"type": "string", "enum": ["success"]}}, resolve(self.shape))
+        return envelope({"status": {"type": "string", "enum": ["success"]}}, resolve(self.serializer))
 
 
 @dataclass(frozen=True)
 class DetailResponse:
     """The form of a detail."""
 
-    shape: type[SQLSerializer]
+    serializer: type[SQLSerializer]
 
     def schema(self, resolve: SchemaResolver) -> Schema:
         """`success`, `message`, `data`."""
-        return envelope({"success": {"type": "boolean", "enum": [True]}}, resolve(self.shape))
+        return envelope({"success": {"type": "boolean", "enum": [True]}}, resolve(self.serializer))
 
 
 @dataclass(frozen=True)
 class ListResponse:
     """The form of a list."""
 
-    shape: type[SQLSerializer]
-    paged: bool = True
-    more: Schema = field(default_factory=dict)
+    serializer: type[SQLSerializer]
+    paginated: bool = True
+    extra: Schema = field(default_factory=dict)
 
     def schema(self, resolve: SchemaResolver) -> Schema:
         """`success`, `message`, `data`, and `pagination` where there are pages."""
-        more = {"pagination": PAGINATION} if self.paged else self.more
+        more = {"pagination": PAGINATION} if self.paginated else self.extra
         return envelope(
-            {"success": {"type": "boolean", "enum": [True]}}, {"type": "array", "items": resolve(self.shape)}, **more
+            {"success": {"type": "boolean", "enum": [True]}},
+            {"type": "array", "items": resolve(self.serializer)},
+            **more,
         )
 
 
@@ -91,8 +93,8 @@ class Operation:
     """What the document says of one action."""
 
     summary: str
-    answers: dict[int, ActionResponse | DetailResponse | ListResponse]
-    takes: type[Serializer[Any]] | None = None
+    responses: dict[int, ActionResponse | DetailResponse | ListResponse]
+    request: type[Serializer[Any]] | None = None
     filters: type[ListFilter] | None = None
     parameters: Parameters | None = None
     errors: dict[int, str] = field(default_factory=dict)
@@ -130,7 +132,7 @@ COMMON_ERRORS = {
 BODY_ERRORS = {413: "The body is larger than 1 MiB.", 415: "The body is not application/json, or is compressed."}
 
 
-class InterfaceSchema(AutoSchema):
+class ApiSchema(AutoSchema):
     """Reads `Operation`s."""
 
     @property
@@ -161,13 +163,13 @@ class InterfaceSchema(AutoSchema):
 
     def get_request_serializer(self) -> Any:
         """The input."""
-        return self.said.takes
+        return self.said.request
 
     def get_response_serializers(self) -> Any:
         """Every code the action can answer."""
         answers = {
             code: OpenApiResponse(answer.schema(self.reference), description="")
-            for code, answer in self.said.answers.items()
+            for code, answer in self.said.responses.items()
         }
         return answers | {
             code: OpenApiResponse(INVALID if code == 400 else ERROR, description=text)
@@ -177,9 +179,9 @@ class InterfaceSchema(AutoSchema):
     def errors(self) -> dict[int, str]:
         """Common ones and the action's own."""
         found = dict(COMMON_ERRORS)
-        if self.said.takes or any(self.said.query()):
+        if self.said.request or any(self.said.query()):
             found[400] = "A missing or invalid field or parameter; errors has the messages by name."
-        if self.said.takes:
+        if self.said.request:
             found |= BODY_ERRORS
         if "{id}" in self.path:
             found[404] = "The organization has nothing of this id."
@@ -261,8 +263,8 @@ class TextExtension(OpenApiSerializerFieldExtension):
         }
         found = next((name for kind, name in formats.items() if isinstance(self.target, kind)), None)
         if isinstance(self.target, fields.ChoiceField):
-            return {"type": "string", "enum": self.target.accepted}
-        schema: Schema = {"type": "string", "maxLength": self.target.longest} | ({"format": found} if found else {})
+            return {"type": "string", "enum": self.target.choices}
+        schema: Schema = {"type": "string", "maxLength": self.target.max_length} | ({"format": found} if found else {})
         return schema if self.target.required else or_null(schema)
 
 
@@ -273,7 +275,7 @@ class WholeNumberExtension(OpenApiSerializerFieldExtension):
 
     def map_serializer_field(self, auto_schema: Any, direction: Direction) -> Schema:
         """With its bounds."""
-        schema: Schema = {"type": "integer", "minimum": self.target.least, "maximum": self.target.most}
+        schema: Schema = {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
         return schema if self.target.required else or_null(schema)
 
 

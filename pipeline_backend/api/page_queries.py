@@ -1,69 +1,139 @@
-"""Cutting a page out of a list: the statements for its total and for the ids of its rows, fast at any size.
+"""Statements that read one page of a filtered list: the total, and the ids of the page's rows, fast at any size.
 
-What a total costs grows with what is counted; a page must not cost more than that. So its ids come from an index in the
-list's order wherever a filter has one (`along`, `branched`). Where it has none, they are gathered while few rows are
-counted (`gathered`); of many they are looked for among the newest rows first, and then among the rows that the filter's
-own index gives (`across`). Left to itself, the planner takes the order's index and walks through a million rows for the
-ten it wants: it can't know that old calls were booked long ago.
+Counting costs more the more rows match. Reading the page must not cost more than that. There are four strategies, and
+`filters.plan_page` chooses one by the filters and the order of the request:
 
-Few rows are counted without the plan for many, whose parallel workers take longer to start than ten thousand to count.
+- `index_order_page`: an index has the matching rows in the list's order. The page is a short scan of that index.
+- `merged_index_page`: an index has them in order for each single value, and the filter matches several values. The
+  page is merged from the first rows of one index scan per value.
+- `small_result_page`: no index has both the filter and the order, but the filter's index contains the sort column. If
+  few rows match, one scan gives the total and the page; if many do, this continues as `probe_then_sort_page`.
+- `probe_then_sort_page`: no index fits. First probe the next rows in the list's order; if the page isn't among them,
+  read all matching rows by an index of the filters and sort them.
 
-Limit and offset are written out: with parameters in their place PostgreSQL would plan anew each time. A page behind the
-end is not looked for.
+Why not leave this to the planner: given `ORDER BY created_at LIMIT 10`, it scans the index of the order and expects to
+meet ten matching rows soon. It can't know that the values are correlated (old appointments were booked long ago), and
+then it passes a million rows to find ten. The figures are in docs/performance.md.
+
+In every strategy:
+
+- `limit`, `offset` and `end` (their sum) are literals, because with parameters PostgreSQL would plan on every call.
+- The page is not looked for if the total shows that it lies behind the end of the list.
+- A query is counted up to `SMALL_COUNT` first where that is cheap: the plan for many rows has parallel workers, which
+  take longer to start than a single process takes to count ten thousand index entries.
 """
 
 from dataclasses import dataclass
+from string import Formatter
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import DateTimeField, Func, QuerySet, Subquery, UUIDField
 
-from pipeline_backend.db.compiled import bind
+from pipeline_backend.db.compiled import Params, bind
 
-PROBE_ROWS = 2000  # rows that are looked through along the order before the filter's own index is asked
-SMALL_COUNT = 10_000  # rows that one process counts sooner than several
-SAMPLE_ROWS = 300  # rows of those by which a bar is set that the page's rows reach, and hardly any others
-COUNT = "SELECT count(*) AS total FROM ({ids}) AS chosen"
-FEW_FIRST = "SELECT CASE WHEN few.total <= {most:d} THEN few.total ELSE ({count}) END AS total FROM {few}"
-COUNT_FEW = "(SELECT count(*) AS total FROM ({ids} LIMIT {most:d} + 1) AS chosen) AS few"
-CUT = "WITH {few}counted AS MATERIALIZED ({count}){near} SELECT total, {page} FROM counted"
-ALONG = "ARRAY(SELECT id FROM ({ids} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place) WHERE (SELECT total FROM counted) > {{start:d}})"
-BRANCHED = """ARRAY(
-    SELECT part.id FROM ({branches}) AS branch (id) CROSS JOIN LATERAL ({ids} LIMIT {{reach:d}}) AS part (id, place)
-    WHERE (SELECT total FROM counted) > {{start:d}} ORDER BY part.place {way}, part.id {way} LIMIT {{limit:d}} OFFSET {{start:d}}
-)"""
-GATHERED = """bar AS MATERIALIZED (
-    SELECT coalesce((SELECT place FROM ({ids} LIMIT {sample:d}) AS sample (id, place) ORDER BY place {way} OFFSET {{reach:d}} - 1 LIMIT 1), '{end}') AS place
-), few AS MATERIALIZED (
-    SELECT count(*) AS total, array_agg(id) FILTER (WHERE {reached}) AS ids, array_agg(place) FILTER (WHERE {reached}) AS places
-    FROM ({ids} LIMIT {most:d} + 1) AS found (id, place)
-), """
-REACHED = "place {sign} (SELECT place FROM bar)"
-PAGE_OF_FEW = """WHEN total <= {most:d} THEN
-        ARRAY(SELECT id FROM few, unnest(ids, places) AS row (id, place) ORDER BY place {way}, id {way} LIMIT {{limit:d}} OFFSET {{start:d}})
-    """
-NEAR = ", near (id, place) AS MATERIALIZED ({ids} LIMIT {{reach:d}})"
-ACROSS = """CASE
-    WHEN total <= {{start:d}} THEN ARRAY[]::uuid[]
-    {page_of_few}WHEN (SELECT count(*) FROM near) = least(total, {{reach:d}}) THEN
-        ARRAY(SELECT id FROM near ORDER BY place {way}, id {way} LIMIT {{limit:d}} OFFSET {{start:d}})
-    ELSE ARRAY(SELECT id FROM ({far} LIMIT {{limit:d}} OFFSET {{start:d}}) AS page (id, place))
-END"""
-NO_INDEX = "%(expressions)s + interval '0'"
-EDGE = "(SELECT {end}(place) FROM (%(subquery)s) AS walked (place))"
+PROBE_ROWS = 2000  # rows to probe in the list's order before the filters' own index is used
+SMALL_COUNT = 10_000  # rows that a single process counts faster than parallel workers
+SAMPLE_ROWS = 300  # rows from which the sort key is estimated that the page's rows reach, and hardly any others
+
+COUNT = "SELECT count(*) AS total FROM ({ids}) AS filtered"
+
+COUNT_SMALL_FIRST = """
+    SELECT CASE
+        WHEN small.total <= {small_count:d} THEN small.total
+        ELSE (SELECT count(*) FROM ({ids}) AS filtered)
+    END AS total
+    FROM (SELECT count(*) AS total FROM ({ids} LIMIT {small_count:d} + 1) AS filtered) AS small
+"""
+
+INDEX_ORDER_PAGE = """
+WITH counted AS MATERIALIZED ({count})
+SELECT total, ARRAY(
+    SELECT id FROM ({ordered_ids} LIMIT {limit:d} OFFSET {offset:d}) AS page (id, sort_key)
+    WHERE (SELECT total FROM counted) > {offset:d}
+)
+FROM counted
+"""
+
+MERGED_INDEX_PAGE = """
+WITH counted AS MATERIALIZED ({count})
+SELECT total, ARRAY(
+    SELECT candidate.id
+    FROM ({branch_ids}) AS branch (id)
+    CROSS JOIN LATERAL ({ordered_ids_of_branch} LIMIT {end:d}) AS candidate (id, sort_key)
+    WHERE (SELECT total FROM counted) > {offset:d}
+    ORDER BY candidate.sort_key {direction}, candidate.id {direction}
+    LIMIT {limit:d} OFFSET {offset:d}
+)
+FROM counted
+"""
+
+# `probe` reads at most PROBE_ROWS rows in the list's order, up to a boundary within `probe_ids`. If it holds as many
+# matching rows as the page needs, the page is among them.
+PROBE_THEN_SORT_PAGE = """
+WITH counted AS MATERIALIZED ({count}),
+probe (id, sort_key) AS MATERIALIZED ({probe_ids} LIMIT {end:d})
+SELECT total, CASE
+    WHEN total <= {offset:d} THEN ARRAY[]::uuid[]
+    WHEN (SELECT count(*) FROM probe) = least(total, {end:d}) THEN ARRAY(
+        SELECT id FROM probe ORDER BY sort_key {direction}, id {direction} LIMIT {limit:d} OFFSET {offset:d}
+    )
+    ELSE ARRAY(SELECT id FROM ({sorted_ids} LIMIT {limit:d} OFFSET {offset:d}) AS page (id, sort_key))
+END
+FROM counted
+"""
+
+# `cutoff` is the sort key of the page's last row within a sample. The page of the whole list ends at or before it, so
+# `small` keeps only the rows up to it: enough for the page, and far less to sort than everything.
+SMALL_RESULT_PAGE = """
+WITH cutoff AS MATERIALIZED (
+    SELECT coalesce(
+        (
+            SELECT sort_key FROM ({ids} LIMIT {sample_rows:d}) AS sample (id, sort_key)
+            ORDER BY sort_key {direction} OFFSET {end:d} - 1 LIMIT 1
+        ),
+        '{infinity}'
+    ) AS sort_key
+),
+small AS MATERIALIZED (
+    SELECT count(*) AS total,
+        array_agg(id) FILTER (WHERE sort_key {reaches} (SELECT sort_key FROM cutoff)) AS ids,
+        array_agg(sort_key) FILTER (WHERE sort_key {reaches} (SELECT sort_key FROM cutoff)) AS sort_keys
+    FROM ({ids} LIMIT {small_count:d} + 1) AS filtered (id, sort_key)
+),
+counted AS MATERIALIZED (
+    SELECT CASE WHEN small.total <= {small_count:d} THEN small.total ELSE ({count}) END AS total FROM small
+),
+probe (id, sort_key) AS MATERIALIZED ({probe_ids} LIMIT {end:d})
+SELECT total, CASE
+    WHEN total <= {offset:d} THEN ARRAY[]::uuid[]
+    WHEN total <= {small_count:d} THEN ARRAY(
+        SELECT id FROM small, unnest(ids, sort_keys) AS candidate (id, sort_key)
+        ORDER BY sort_key {direction}, id {direction} LIMIT {limit:d} OFFSET {offset:d}
+    )
+    WHEN (SELECT count(*) FROM probe) = least(total, {end:d}) THEN ARRAY(
+        SELECT id FROM probe ORDER BY sort_key {direction}, id {direction} LIMIT {limit:d} OFFSET {offset:d}
+    )
+    ELSE ARRAY(SELECT id FROM ({sorted_ids} LIMIT {limit:d} OFFSET {offset:d}) AS page (id, sort_key))
+END
+FROM counted
+"""
+
+PROBE_BOUNDARY = "(SELECT {aggregate}(sort_key) FROM (%(subquery)s) AS probed (sort_key))"
+WITHOUT_INDEX = "%(expressions)s + interval '0'"  # sorts like the column, but no index on the column matches it
 
 
 class SqlPart(NamedTuple):
-    """A piece of SQL, and its slots."""
+    """A query to embed in a statement, and its parameters."""
 
     sql: str
-    slots: list[Any]
+    params: Params
 
 
 @dataclass(frozen=True)
 class Order:
-    """A column, up or down; the id settles ties."""
+    """The order of a list: a column, with a leading "-" for descending. The id breaks ties."""
 
     text: str
 
@@ -73,101 +143,139 @@ class Order:
         return self.text.removeprefix("-")
 
     @property
-    def way(self) -> str:
-        """Up or down, in SQL."""
-        return "DESC" if self.text.startswith("-") else "ASC"
+    def descending(self) -> bool:
+        """Whether the largest value comes first."""
+        return self.text.startswith("-")
 
-    def ids(self, rows: QuerySet[Any]) -> SqlPart:
-        """The rows' ids and places, in order."""
-        return part_of(rows.order_by(self.text, "-id" if self.way == "DESC" else "id").values_list("id", self.column))
+    @property
+    def direction(self) -> str:
+        """The SQL keyword."""
+        return "DESC" if self.descending else "ASC"
+
+    @property
+    def id(self) -> str:
+        """The tie-breaking id, in the same direction, as `order_by` takes it."""
+        return "-id" if self.descending else "id"
+
+    def ordered_ids(self, rows: QuerySet) -> SqlPart:
+        """Return the query of the rows' ids and sort keys, in this order."""
+        return compile_part(rows.order_by(self.text, self.id).values_list("id", self.column))
 
 
 @dataclass(frozen=True)
 class PageQuery:
-    """The statement of one combination of filters in one order: how many rows, and the ids of some."""
+    """The statement for one combination of filters in one order. Run it with `execute`."""
 
-    statement: str
-    slots: list[Any]
+    template: str
+    fragments: dict[str, str | int]
+    params: Params
 
-    def run(self, start: int, limit: int, values: dict[str, Any]) -> tuple[int, list[UUID]]:
-        """The number of all, and the ids of a part."""
+    def execute(self, offset: int, limit: int, values: dict[str, Any]) -> tuple[int, list[UUID]]:
+        """Return the total number of matching rows, and the ids of those on the page."""
         with connection.cursor() as cursor:
-            cursor.execute(
-                self.statement.format(limit=limit, start=start, reach=start + limit), bind(self.slots, values)
-            )
+            cursor.execute(*self.sql_with_params(offset, limit, values))
             total, ids = cursor.fetchone()
         return total, ids
 
-
-def index_order_page(count: SqlPart, rows: QuerySet[Any], order: Order) -> PageQuery:
-    """There is an index that has the rows in their order."""
-    ids = order.ids(rows)
-    return PageQuery(
-        CUT.format(few="", count=count.sql, near="", page=ALONG.format(ids=ids.sql)), [*count.slots, *ids.slots]
-    )
+    def sql_with_params(self, offset: int, limit: int, values: dict[str, Any]) -> tuple[str, Params]:
+        """Return the statement for a page and these values of the filters."""
+        sql = self.template.format(**self.fragments, limit=limit, offset=offset, end=offset + limit)
+        return sql, bind(self.params, values)
 
 
-def merged_index_page(
-    count: SqlPart, branches: QuerySet[Any], rows: QuerySet[Any], column: str, order: Order
-) -> PageQuery:
-    """There is one for each value of the column that is wanted: the pages' beginnings of all of them, merged."""
-    values = part_of(branches.order_by().values_list("id"))
-    ids = order.ids(rows.filter(**{column: Func(template="branch.id", output_field=UUIDField())}))
-    page = BRANCHED.format(branches=values.sql, ids=ids.sql, way=order.way)
-    return PageQuery(CUT.format(few="", count=count.sql, near="", page=page), [*count.slots, *values.slots, *ids.slots])
+def index_order_page(count: SqlPart, rows: QuerySet, order: Order) -> PageQuery:
+    """Return the statement for rows that one index has in the list's order."""
+    return page_query(INDEX_ORDER_PAGE, order, count=count, ordered_ids=order.ordered_ids(rows))
 
 
-def small_result_page(rows: QuerySet[Any], all_along: QuerySet[Any], order: Order) -> PageQuery:
-    """There is none, but the filter's own holds the places too: few rows are read once, for the total and for the page.
+def merged_index_page(count: SqlPart, branches: QuerySet, rows: QuerySet, column: str, order: Order) -> PageQuery:
+    """Return the statement for rows whose `column` refers to any of the branches.
 
-    Of these, all are gathered that come before the last one of a sample's first page: so the list's first page is there.
+    For each branch an index has the rows in the list's order.
     """
-    ids, ahead = part_of(rows.order_by().values_list("id", order.column)), order.way == "DESC"
-    sign, end = (">=", "-infinity") if ahead else ("<=", "infinity")
-    few = GATHERED.format(
-        ids=ids.sql, way=order.way, reached=REACHED.format(sign=sign), end=end, most=SMALL_COUNT, sample=SAMPLE_ROWS
+    of_branch = rows.filter(**{column: Func(template="branch.id", output_field=UUIDField())})
+    return page_query(
+        MERGED_INDEX_PAGE,
+        order,
+        count=count,
+        branch_ids=compile_part(branches.order_by().values_list("id")),
+        ordered_ids_of_branch=order.ordered_ids(of_branch),
     )
-    every = count_of(rows)
-    count = SqlPart(FEW_FIRST.format(count=every.sql, few="few", most=SMALL_COUNT), every.slots)
-    return probe_then_sort_page(count, rows, all_along, order, SqlPart(few, ids.slots * 2))
 
 
-def probe_then_sort_page(
-    count: SqlPart, rows: QuerySet[Any], all_along: QuerySet[Any], order: Order, few: SqlPart | None = None
-) -> PageQuery:
-    """There is none: first the next rows along the order, of all that its index gives; then by an index of the filters, and sorted."""
-    ahead = order.way == "DESC"
-    # A subselect alone, nothing around it: to what could tell of a row, PostgreSQL opens no index behind a policy.
-    walked = all_along.order_by(order.text).values(order.column)[: PROBE_ROWS + 1]
-    edge = Subquery(walked, template=EDGE.format(end="min" if ahead else "max"))
-    near = order.ids(rows.filter(**{f"{order.column}__{'gte' if ahead else 'lte'}": edge}))
-    place = Func(order.column, template=NO_INDEX, output_field=DateTimeField())
-    far = part_of(
-        rows.order_by(place.desc() if ahead else place.asc(), "-id" if ahead else "id").values_list("id", order.column)
+def small_result_page(rows: QuerySet, order_rows: QuerySet, order: Order) -> PageQuery:
+    """Return the statement for rows that an index without the list's order, but with its sort column, can find."""
+    return page_query(
+        SMALL_RESULT_PAGE,
+        order,
+        ids=compile_part(rows.order_by().values_list("id", order.column)),
+        count=count_of(rows),
+        probe_ids=probe_ids(rows, order_rows, order),
+        sorted_ids=sorted_ids(rows, order),
     )
-    page = ACROSS.format(
-        far=far.sql, way=order.way, page_of_few=PAGE_OF_FEW.format(way=order.way, most=SMALL_COUNT) if few else ""
+
+
+def probe_then_sort_page(rows: QuerySet, order_rows: QuerySet, order: Order) -> PageQuery:
+    """Return the statement for rows that no index fits.
+
+    `order_rows` are the rows to probe: those that match the filters on the sort column, which bound its index scan.
+    """
+    return page_query(
+        PROBE_THEN_SORT_PAGE,
+        order,
+        count=count_of(rows),
+        probe_ids=probe_ids(rows, order_rows, order),
+        sorted_ids=sorted_ids(rows, order),
     )
-    before = few or SqlPart("", [])
-    cut = CUT.format(few=before.sql, count=count.sql, near=NEAR.format(ids=near.sql), page=page)
-    return PageQuery(cut, [*before.slots, *count.slots, *near.slots, *far.slots])
 
 
-def count_of(rows: QuerySet[Any]) -> SqlPart:
-    """The statement that counts them, as `total`."""
-    ids = part_of(rows.order_by().values_list("id"))
-    return SqlPart(COUNT.format(ids=ids.sql), ids.slots)
+def probe_ids(rows: QuerySet, order_rows: QuerySet, order: Order) -> SqlPart:
+    """Return the query of the matching rows among the next `PROBE_ROWS` in the list's order."""
+    probed = order_rows.order_by(order.text).values(order.column)[: PROBE_ROWS + 1]
+    # The boundary must be a bare subquery: under row-level security, PostgreSQL doesn't use an expression as an index
+    # condition if evaluating it could reveal something about a row.
+    boundary = Subquery(probed, template=PROBE_BOUNDARY.format(aggregate="min" if order.descending else "max"))
+    lookup = f"{order.column}__{'gte' if order.descending else 'lte'}"
+    return order.ordered_ids(rows.filter(**{lookup: boundary}))
 
 
-def count_few_first(rows: QuerySet[Any]) -> SqlPart:
-    """The same, for rows of which an index alone tells: one that is not begun in vain if there are many."""
-    every = count_of(rows)
-    ids = part_of(rows.order_by().values_list("id"))
-    few = COUNT_FEW.format(ids=ids.sql, most=SMALL_COUNT)
-    return SqlPart(FEW_FIRST.format(count=every.sql, few=few, most=SMALL_COUNT), every.slots + ids.slots)
+def sorted_ids(rows: QuerySet, order: Order) -> SqlPart:
+    """Return the query of the rows' ids and sort keys, written so that PostgreSQL can't scan the index of the order."""
+    sort_key = Func(order.column, template=WITHOUT_INDEX, output_field=DateTimeField())
+    ordered = rows.order_by(sort_key.desc() if order.descending else sort_key.asc(), order.id)
+    return compile_part(ordered.values_list("id", order.column))
 
 
-def part_of(rows: QuerySet[Any]) -> SqlPart:
-    """A queryset's statement; its braces are no places."""
-    sql, slots = rows.query.sql_with_params()
-    return SqlPart(sql.replace("{", "{{").replace("}", "}}"), list(slots))
+def count_of(rows: QuerySet) -> SqlPart:
+    """Return the query that counts the rows, as `total`."""
+    ids = compile_part(rows.order_by().values_list("id"))
+    return SqlPart(COUNT.format(ids=ids.sql), ids.params)
+
+
+def count_small_first(rows: QuerySet) -> SqlPart:
+    """Return the query that counts the rows, as `total`, and starts the plan for many rows only if there are many.
+
+    Only for rows that an index alone can count: if there are many, the first ten thousand are counted twice.
+    """
+    ids = compile_part(rows.order_by().values_list("id"))
+    return SqlPart(COUNT_SMALL_FIRST.format(ids=ids.sql, small_count=SMALL_COUNT), ids.params * 2)
+
+
+def page_query(template: str, order: Order, **parts: SqlPart) -> PageQuery:
+    """Return a statement with its fragments, and with the parameters of the parts in the order of the template."""
+    placeholders = [name for _, name, _, _ in Formatter().parse(template) if name in parts]
+    fragments: dict[str, str | int] = {name: part.sql for name, part in parts.items()}
+    fragments |= {
+        "direction": order.direction,
+        "reaches": ">=" if order.descending else "<=",
+        "infinity": "-infinity" if order.descending else "infinity",
+        "small_count": SMALL_COUNT,
+        "sample_rows": SAMPLE_ROWS,
+    }
+    return PageQuery(template, fragments, [param for name in placeholders for param in parts[name].params])
+
+
+def compile_part(rows: QuerySet) -> SqlPart:
+    """Return a queryset's SQL and parameters."""
+    sql, params = rows.query.sql_with_params()
+    return SqlPart(sql, list(params))

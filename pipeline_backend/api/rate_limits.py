@@ -1,8 +1,10 @@
-"""Rate limits: counted by django-ratelimit in Redis, in this process when Redis is away (decision 7).
+"""Rate limits: requests are counted in Redis, or in this process while Redis is down (docs/interface.md, G31 to G35).
 
-django-ratelimit counts in fixed windows, which let twice the limit through around a window's edge. Its cache is ours, so
-what it is told is the number of requests in the minute that ends now: no minute, wherever it begins, has more than the
-limit. Times are the web servers' own; they should agree to within a second.
+django-ratelimit does the bookkeeping, but it counts in fixed windows, which allow twice the limit around the end of a
+window. It therefore counts in our `SlidingWindowCache`, which returns the number of requests in the last 60 seconds
+instead. So no 60 seconds, wherever they begin, have more requests than the limit.
+
+Timestamps come from the web servers' clocks, which should agree to within a second.
 """
 
 import hashlib
@@ -19,6 +21,7 @@ from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
+from redis.connection import AbstractConnection
 from redis.exceptions import NoScriptError, RedisError
 from rest_framework.response import Response
 
@@ -27,207 +30,214 @@ from pipeline_backend.api.exceptions import TooManyRequests
 logger = logging.getLogger(__name__)
 
 WINDOW_SECONDS = 60
-AWAY_SECONDS = 5
+CIRCUIT_OPEN_SECONDS = 5  # how long Redis is left alone after an error
 LOG_EVERY_SECONDS = 60
-REMEMBERED_SECONDS = 5
+EXHAUSTION_CACHE_SECONDS = 5
 
-# The moments of the requests that were let through in the last minute, newest first. A refused one is not counted. The
-# list goes a minute after its newest, by Redis's own clock, so that a clock set back refuses nobody for longer.
+# A list of the timestamps of the requests that were let through in the last window, newest first. Refused requests are
+# not counted, so that a client that keeps trying is served again as soon as it has waited. The list expires one window
+# after its newest entry, by the clock of Redis: a web server's clock that is set back refuses nobody for longer.
+# Returns the number of requests with this one (limit + 1 if it is refused), and the oldest timestamp that counts.
 COUNT = """
-local moments, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local oldest = redis.call('LINDEX', moments, -1)
+local timestamps, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local oldest = redis.call('LINDEX', timestamps, -1)
 while oldest and tonumber(oldest) <= now - window do
-    redis.call('RPOP', moments)
-    oldest = redis.call('LINDEX', moments, -1)
+    redis.call('RPOP', timestamps)
+    oldest = redis.call('LINDEX', timestamps, -1)
 end
-local count = redis.call('LLEN', moments)
-if count >= limit then return {limit + 1, redis.call('LINDEX', moments, limit - 1)} end
-redis.call('LPUSH', moments, ARGV[1])
-redis.call('PEXPIRE', moments, window)
+local count = redis.call('LLEN', timestamps)
+if count >= limit then return {limit + 1, redis.call('LINDEX', timestamps, limit - 1)} end
+redis.call('LPUSH', timestamps, ARGV[1])
+redis.call('PEXPIRE', timestamps, window)
 return {count + 1, oldest or ARGV[1]}
 """
-
-
 COUNT_SHA = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
 
 
 def milliseconds() -> int:
-    """The time, in the unit in which requests are counted."""
+    """Return the present time in milliseconds, the unit of the stored timestamps."""
     return int(time.time() * 1000)
 
 
 class RedisConnection:
-    """A connection to Redis that is kept, for `COUNT`: the client's layers above it take a tenth of a small answer's time."""
+    """A persistent connection to Redis that runs `COUNT`.
 
-    def __init__(self, connection: Any) -> None:
+    It goes below redis-py's client and pool, which take a tenth of the time of a small response.
+    """
+
+    def __init__(self, connection: AbstractConnection) -> None:
         self.connection = connection
 
     def count(self, key: str, *arguments: int) -> tuple[int, int]:
-        """What the script answers; a connection that failed is made anew the next time."""
+        """Run the script and return its two numbers. A connection that failed is opened anew on the next call."""
         if self.connection.is_connected and self.is_stale():
             self.connection.disconnect()
         try:
-            counted, oldest = self.ask("EVALSHA", COUNT_SHA, 1, key, *arguments)
-        except NoScriptError:  # Redis is new, and keeps it from now on
-            counted, oldest = self.ask("EVAL", COUNT, 1, key, *arguments)
-        return int(counted), int(oldest)
+            count, oldest = self.execute("EVALSHA", COUNT_SHA, 1, key, *arguments)
+        except NoScriptError:  # Redis has restarted; EVAL loads the script for the next calls
+            count, oldest = self.execute("EVAL", COUNT, 1, key, *arguments)
+        return int(count), int(oldest)
 
     def is_stale(self) -> bool:
-        """Whether Redis has ended it meanwhile, or said something that nobody asked."""
+        """Return whether Redis has closed the connection, or has sent something that no command asked for."""
         try:
             return bool(self.connection.can_read())
         except (RedisError, OSError):
             return True
 
-    def ask(self, *words: Any) -> Any:
-        """One command's answer."""
-        self.connection.send_command(*words)
+    def execute(self, *command: str | int) -> Any:
+        """Send a command and return its reply."""
+        self.connection.send_command(*command)
         return self.connection.read_response()
 
 
 class SlidingWindowCache(BaseCache):
-    """Redis, or this process's memory for a few seconds after Redis failed.
+    """The cache in which django-ratelimit counts: Redis, or this process's memory for a few seconds after Redis failed.
 
-    django-ratelimit lets a cache's exceptions through whatever its fail-open setting says, so its cache must not raise.
-    Its keys change with its windows, ours must not: `whom` and `limit` are told before it counts. Each thread has a
-    cache of its own.
+    django-ratelimit passes a cache's exceptions on, whatever its fail-open setting says, so this cache must not raise.
+    django-ratelimit's cache key changes with its window, which ours must not: `select` says what is counted next.
+    Django makes one instance per thread.
     """
 
-    away_until: ClassVar[float] = 0.0
-    logged_at: ClassVar[float] = float("-inf")
+    # Class attributes, because every thread should leave Redis alone as soon as one has seen it fail.
+    circuit_open_until: ClassVar[float] = 0.0
+    last_logged_at: ClassVar[float] = float("-inf")
     lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self.line: RedisConnection | None = None
-        self.whom, self.limit = "", 0
-        self.counted, self.free_at = 0, 0
+        self.connection: RedisConnection | None = None
+        self.key, self.limit = "", 0
+        self.request_count, self.reset_at = 0, 0
 
-    def about(self, whom: str, limit: int) -> None:
-        """Whose requests are counted next, and how many they have."""
-        self.whom, self.limit = whom, limit
+    def select(self, key: str, limit: int) -> None:
+        """Set the key that the next `add` counts against, and its limit."""
+        self.key, self.limit = key, limit
 
-    def add(self, key: Any, value: Any, timeout: Any = None, version: Any = None) -> bool:
-        """Count, and true if it is the first. django-ratelimit then asks `incr` for the number: one round trip, not two."""
-        now = milliseconds()
-        self.counted, oldest = self.count(now)
-        self.free_at = oldest + WINDOW_SECONDS * 1000
-        return self.counted == 1
+    def add(self, key: str, value: object, timeout: float | None = None, version: int | None = None) -> bool:
+        """Count a request; return whether it is the first of the window."""
+        # django-ratelimit calls `incr` next if this is False; that returns the count of this one round trip.
+        self.request_count, oldest = self.count(milliseconds())
+        self.reset_at = oldest + WINDOW_SECONDS * 1000
+        return self.request_count == 1
 
-    def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
-        """What `add` has counted just now."""
-        return self.counted
+    def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
+        """Return the number that `add` has just counted."""
+        return self.request_count
 
     def count(self, now: int) -> tuple[int, int]:
-        """The requests of this minute with this one, atomically (one past the limit if it has no place), and the oldest's moment."""
-        if time.monotonic() >= self.away_until:
+        """Count a request atomically; return the same two numbers as `COUNT`."""
+        if time.monotonic() >= self.circuit_open_until:
             try:
                 redis: Any = caches["default"]
-                self.line = self.line or RedisConnection(
-                    redis._cache.get_client(None, write=True).connection_pool.make_connection()
-                )
-                return self.line.count(redis.make_key(self.whom), now, WINDOW_SECONDS * 1000, self.limit)
+                if self.connection is None:
+                    pool = redis._cache.get_client(None, write=True).connection_pool
+                    self.connection = RedisConnection(pool.make_connection())
+                return self.connection.count(redis.make_key(self.key), now, WINDOW_SECONDS * 1000, self.limit)
             except (RedisError, OSError) as error:
-                self.note_away(error)
-        return self.count_here(now)
+                self.open_circuit(error)
+        return self.count_in_memory(now)
 
-    def count_here(self, now: int) -> tuple[int, int]:
-        """The same in this process's memory."""
+    def count_in_memory(self, now: int) -> tuple[int, int]:
+        """Count a request in this process's memory, as `COUNT` does in Redis."""
         memory = caches["memory"]
         with self.lock:
-            moments = [moment for moment in memory.get(self.whom, []) if moment > now - WINDOW_SECONDS * 1000]
-            if len(moments) >= self.limit:
-                return self.limit + 1, moments[-self.limit]
-            memory.set(self.whom, [*moments, now], WINDOW_SECONDS)
-        return len(moments) + 1, (moments or [now])[0]
+            window_start = now - WINDOW_SECONDS * 1000
+            timestamps = [timestamp for timestamp in memory.get(self.key, []) if timestamp > window_start]
+            if len(timestamps) >= self.limit:
+                return self.limit + 1, timestamps[-self.limit]
+            memory.set(self.key, [*timestamps, now], WINDOW_SECONDS)
+        return len(timestamps) + 1, (timestamps or [now])[0]
 
     @classmethod
-    def note_away(cls, error: Exception) -> None:
-        """Leave Redis alone for a while, in every thread, and say so once a minute."""
+    def open_circuit(cls, error: Exception) -> None:
+        """Stop using Redis for a few seconds, in every thread, and log it at most once a minute."""
         now = time.monotonic()
-        cls.away_until = now + AWAY_SECONDS
-        if now - cls.logged_at >= LOG_EVERY_SECONDS:
-            cls.logged_at = now
-            logger.warning("Redis is away (%s); rate limits are counted in this process", type(error).__name__)
+        cls.circuit_open_until = now + CIRCUIT_OPEN_SECONDS
+        if now - cls.last_logged_at >= LOG_EVERY_SECONDS:
+            cls.last_logged_at = now
+            logger.warning("Redis is unavailable (%s); rate limits are counted in this process", type(error).__name__)
 
 
 @dataclass(frozen=True)
 class Usage:
-    """One limit as it stands after this request: requests allowed and left, and the moment (in ms) at which there is one more."""
+    """A rate limit after a request was counted against it.
+
+    `reset_at` is when one more request becomes available, in milliseconds since 1970. `exceeded` means that the request
+    itself must be refused.
+    """
 
     limit: int
-    left: int
-    free_at: int
-    is_over: bool
+    remaining: int
+    reset_at: int
+    exceeded: bool
 
     @property
-    def reset(self) -> int:
-        """Whole seconds until one more request is let through than now."""
-        return min(WINDOW_SECONDS, max(1, math.ceil((self.free_at - milliseconds()) / 1000)))
+    def reset_after(self) -> int:
+        """The whole seconds until one more request becomes available."""
+        return min(WINDOW_SECONDS, max(1, math.ceil((self.reset_at - milliseconds()) / 1000)))
 
-    def refuse_if_over(self) -> None:
-        """429 past the limit."""
-        if self.is_over:
-            raise TooManyRequests(wait=self.reset)
+    def raise_if_exceeded(self) -> None:
+        """Raise TooManyRequests (429) if the limit is exceeded."""
+        if self.exceeded:
+            raise TooManyRequests(wait=self.reset_after)
 
-    def write(self, response: Response) -> None:
-        """The IETF draft's two fields."""
+    def set_headers(self, response: Response) -> None:
+        """Set the two header fields of the IETF's draft on rate limit headers."""
         response["RateLimit-Policy"] = f'"default";q={self.limit};w={WINDOW_SECONDS}'
-        response["RateLimit"] = f'"default";r={self.left};t={self.reset}'
+        response["RateLimit"] = f'"default";r={self.remaining};t={self.reset_after}'
 
 
-def hit(request: HttpRequest, *, group: str, whom: str, limit: int) -> Usage:
-    """Count one request against `whom`."""
-    counter: Any = caches["ratelimits"]
-    counter.about(f"{group}:{hashed(whom)}", limit)
-    counted = get_usage(request, group=group, key=lambda *_: whom, rate=(limit, WINDOW_SECONDS), increment=True)
+def hit(request: HttpRequest, *, group: str, key: str, limit: int) -> Usage:
+    """Count one request against `key` within `group`, and return the limit's usage."""
+    cache: Any = caches["ratelimits"]
+    # Hashed, so that no address, e-mail or API key is readable in Redis.
+    cache.select(f"{group}:{hashlib.sha256(key.encode()).hexdigest()}", limit)
+    usage = get_usage(request, group=group, key=lambda *_: key, rate=(limit, WINDOW_SECONDS), increment=True)
     return Usage(
-        limit=limit, left=max(0, limit - counted["count"]), free_at=counter.free_at, is_over=counted["should_limit"]
+        limit=limit,
+        remaining=max(0, limit - usage["count"]),
+        reset_at=cache.reset_at,
+        exceeded=usage["should_limit"],
     )
 
 
-def hashed(whom: str) -> str:
-    """No address, e-mail or key stands readable in Redis."""
-    return hashlib.sha256(whom.encode()).hexdigest()
+def cache_exhaustion(label: str, usage: Usage) -> None:
+    """Remember for a few seconds that a limit has nothing remaining, so that requests are refused without any query."""
+    seconds = (usage.reset_at - milliseconds()) / 1000
+    if usage.remaining == 0 and seconds > 0:
+        exhausted = Usage(usage.limit, 0, usage.reset_at, exceeded=True)
+        caches["memory"].set(f"exhausted:{label}", exhausted, min(seconds, EXHAUSTION_CACHE_SECONDS))
 
 
-def cache_exhaustion(whom: str, usage: Usage) -> None:
-    """Keep for a few seconds that nothing is left: until then `whom` can be refused without asking anybody."""
-    seconds = (usage.free_at - milliseconds()) / 1000
-    if usage.left == 0 and seconds > 0:
-        caches["memory"].set(
-            f"used-up:{whom}", Usage(usage.limit, 0, usage.free_at, is_over=True), min(seconds, REMEMBERED_SECONDS)
-        )
-
-
-def cached_exhaustion(whom: str) -> Usage | None:
-    """What was remembered, as long as it is so."""
-    usage: Usage | None = caches["memory"].get(f"used-up:{whom}")
+def cached_exhaustion(label: str) -> Usage | None:
+    """Return the usage that `cache_exhaustion` stored, as long as it is valid."""
+    usage: Usage | None = caches["memory"].get(f"exhausted:{label}")
     return usage
 
 
 def hit_failed_key(request: HttpRequest) -> None:
-    """Count a failed authentication against the client's address (429 past the limit)."""
-    hit(
-        request, group="failed-keys", whom=client_address(request), limit=settings.FAILED_KEYS_PER_MINUTE
-    ).refuse_if_over()
+    """Count a failed authentication against the client's address; raises TooManyRequests past the limit."""
+    usage = hit(request, group="failed-keys", key=client_address(request), limit=settings.FAILED_KEYS_PER_MINUTE)
+    usage.raise_if_exceeded()
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where the request came from; the proxy's word counts only if the operator says there is one."""
+    """Return the address that requests of this client are counted against."""
     forwarded = request.headers.get("X-Forwarded-For", "")
     address = request.META.get("REMOTE_ADDR") or "unknown"
+    # Without a trusted proxy, clients could set the header themselves. With one, only its own entry (the last) counts.
     if settings.SECURE_PROXY_SSL_HEADER and forwarded:
         address = forwarded.rsplit(",", 1)[-1].strip()
     return network_of(address)
 
 
 def network_of(address: str) -> str:
-    """An address as it is counted: whoever has one of IPv6 has its whole /64."""
+    """Return an IPv4 address unchanged, and the /64 network of an IPv6 address: its owner has all of it."""
     try:
-        known = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if isinstance(known, ipaddress.IPv4Address):
+    if isinstance(parsed, ipaddress.IPv4Address):
         return address
-    return str(known.ipv4_mapped or ipaddress.ip_network((known.packed, 64), strict=False))
+    return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed.packed, 64), strict=False))

@@ -40,9 +40,9 @@ class JsonOnlyNegotiation(BaseContentNegotiation):
         return renderer, renderer.media_type
 
 
-def action_response(message: str, data: Any, *, code: int = 200) -> Response:
+def action_response(message: str, data: Any, *, status: int = 200) -> Response:
     """The form of create, cancel, submit and update."""
-    return Response({"status": "success", "message": message, "data": data}, status=code)
+    return Response({"status": "success", "message": message, "data": data}, status=status)
 
 
 def data_response(message: str, data: Any, **more: Any) -> Response:

@@ -1,60 +1,80 @@
-"""Shapes: what the interface shows of an object, said once.
+"""Serializers that PostgreSQL runs: each is compiled to one statement that returns finished JSON.
 
-A shape is read from the database as finished JSON by one fixed statement (`of`, `one`), and describes itself to the
-OpenAPI document (`schema`). List, detail, event bodies and documentation all come from the same few lines, so they
-cannot drift apart. A new field is one line.
+A `SQLSerializer` declares the fields of an object like a DRF serializer. `get_many` and `get` read objects as JSON by a
+statement that is compiled once per process; `schema` describes them in the OpenAPI document. List, detail, event bodies
+and documentation all come from the same declaration, so they can't drift apart. A new field is one line.
+
+Why not DRF's serializers: docs/decisions/0001.
 """
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import orjson
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
+from django.db.models.sql.compiler import SQLCompiler
 
-from pipeline_backend.db.compiled import CompiledQuery, Param
+from pipeline_backend.db.compiled import CompiledQuery, Param, SQLWithParams
 
-Json = orjson.Fragment
+Json = orjson.Fragment  # JSON text that the renderer copies into the response as it is
 Schema = dict[str, Any]
-SchemaResolver = Callable[[type["SQLSerializer"]], Schema]
+SchemaResolver = Callable[[type["SQLSerializer"]], Schema]  # returns the reference to a serializer's component
+
+
+class Tenant(Protocol):
+    """An organization. This package stands below the app that defines it, and needs only its id."""
+
+    @property
+    def pk(self) -> object:
+        """The primary key."""
 
 
 def or_null(schema: Schema) -> Schema:
-    """The schema of the same thing, or null."""
+    """Return a schema that also allows null."""
     return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"anyOf": [schema, {"type": "null"}]}
 
 
 class SqlLiteral(Value):
-    """A word of ours that goes into the SQL as it is, so that the statement stays without parameters."""
+    """A constant of ours that is written into the SQL, so that it doesn't become a parameter. Never for user input."""
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """The quoted word."""
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
+        """Return the quoted text without parameters."""
         escaped = str(self.value).replace("'", "''").replace("%", "%%")
         return f"'{escaped}'", ()
 
 
 class Field:
-    """One member of a shape: where it is read, and what it is."""
+    """A field of a serializer: the expression that reads it, and its OpenAPI schema.
 
-    kind: ClassVar[Schema] = {"type": "string"}
+    `path` is the column as in `filter` (`user__email`); the field's name by default.
+    """
 
-    def __init__(self, path: str = "", *, null: bool = False, help: str = "") -> None:
+    openapi: ClassVar[Schema] = {"type": "string"}
+
+    def __init__(self, path: str = "", *, null: bool = False, help_text: str = "") -> None:
         self.path = path
         self.null = null
-        self.help = help
+        self.help_text = help_text
 
-    def expression(self, name: str, prefix: str) -> Any:
-        """What to select: a database expression."""
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the expression to select; `prefix` leads from the selected model to this serializer's model."""
         return F(prefix + (self.path or name))
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """The member in the OpenAPI document."""
-        schema = or_null(dict(self.kind)) if self.null else dict(self.kind)
-        return schema | ({"description": self.help} if self.help else {})
+        """Return the field's schema in the OpenAPI document."""
+        schema = dict(self.openapi)
+        return self.with_help_text(or_null(schema) if self.null else schema)
+
+    def with_help_text(self, schema: Schema) -> Schema:
+        """Return the schema with the help text as its description."""
+        return schema | ({"description": self.help_text} if self.help_text else {})
 
 
 class StringField(Field):
@@ -64,54 +84,54 @@ class StringField(Field):
 class UUIDField(Field):
     """A UUID."""
 
-    kind = {"type": "string", "format": "uuid"}
+    openapi = {"type": "string", "format": "uuid"}
 
 
 class BooleanField(Field):
     """A boolean."""
 
-    kind = {"type": "boolean"}
+    openapi = {"type": "boolean"}
 
 
 class IntegerField(Field):
     """A whole number."""
 
-    kind = {"type": "integer"}
+    openapi = {"type": "integer"}
 
 
 class NumberField(Field):
-    """A number."""
+    """A number, with or without a fraction."""
 
-    kind = {"type": "number"}
+    openapi = {"type": "number"}
 
 
 class AnyField(Field):
-    """A JSON value whose type another member tells."""
+    """Any JSON value; another field of the object says its type."""
 
-    kind: ClassVar[Schema] = {}
+    openapi: ClassVar[Schema] = {}
 
 
 class ChoiceField(Field):
-    """A member of an enumeration."""
+    """One value of an enumeration."""
 
     def __init__(
-        self, choices: type[models.TextChoices], path: str = "", *, null: bool = False, help: str = ""
+        self, choices: type[models.TextChoices], path: str = "", *, null: bool = False, help_text: str = ""
     ) -> None:
-        super().__init__(path, null=null, help=help)
+        super().__init__(path, null=null, help_text=help_text)
         self.choices = choices
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """With the values it can have."""
+        """Return the schema with the possible values."""
         return super().schema(resolve) | {"enum": [*self.choices.values, *([None] if self.null else [])]}
 
 
 class DateTimeField(Field):
-    """A timestamp in UTC with milliseconds and a Z, formatted by the database."""
+    """A timestamp in UTC, with milliseconds and a Z. PostgreSQL formats it."""
 
-    kind = {"type": "string", "format": "date-time", "example": "2027-01-05T10:00:00.000Z"}
+    openapi = {"type": "string", "format": "date-time", "example": "2027-01-05T10:00:00.000Z"}
 
     def expression(self, name: str, prefix: str) -> Expression:
-        """The formatted text."""
+        """Return the expression that formats the column."""
         return Func(
             super().expression(name, prefix),
             template="""to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
@@ -120,122 +140,152 @@ class DateTimeField(Field):
 
 
 class NestedObject(Field):
-    """Another shape, over a foreign key; with `null` it is null where there is no such row."""
+    """The object that a foreign key points to; with `null=True` it is null if the foreign key is."""
 
-    def __init__(self, shape: type["SQLSerializer"], path: str = "", *, null: bool = False, help: str = "") -> None:
-        super().__init__(path, null=null, help=help)
-        self.shape = shape
+    def __init__(
+        self, serializer: type["SQLSerializer"], path: str = "", *, null: bool = False, help_text: str = ""
+    ) -> None:
+        super().__init__(path, null=null, help_text=help_text)
+        self.serializer = serializer
 
-    def expression(self, name: str, prefix: str) -> Any:
-        """The inner object."""
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the expression that builds the inner object."""
         path = prefix + (self.path or name)
         if not self.null:
-            return self.shape.expression(f"{path}__")
-        # Not a join: PostgreSQL's planning grows with each one, and comes to more than running the statement.
-        rows = self.shape.model._base_manager.filter(pk=OuterRef(path)).order_by()
-        return Subquery(rows.values_list(self.shape.expression()), output_field=models.JSONField())
+            return self.serializer.expression(f"{path}__")
+        # Not a join: PostgreSQL's planning time grows with each one, and would exceed the execution time.
+        rows = self.serializer.model._base_manager.filter(pk=OuterRef(path)).order_by()
+        return Subquery(rows.values_list(self.serializer.expression()), output_field=models.JSONField())
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """A reference to the inner shape."""
-        schema = or_null(resolve(self.shape)) if self.null else resolve(self.shape)
-        return schema | ({"description": self.help} if self.help else {})
+        """Return a reference to the inner serializer's component."""
+        schema = resolve(self.serializer)
+        return self.with_help_text(or_null(schema) if self.null else schema)
+
+
+class SameRowObject(NestedObject):
+    """Columns of the same row, grouped as an object."""
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the expression that builds the inner object."""
+        return self.serializer.expression(prefix)
+
+
+# Makes the queryset of related rows; it is passed a function that refers to a column of the outer row.
+RelatedRows = Callable[[Callable[[str], OuterRef]], QuerySet]
 
 
 class NestedList(Field):
-    """Rows that point here: all of them in order, the first `limit`, or (`single`) the first one or null.
-
-    `rows` makes the queryset from a reference to the outer row.
-    """
+    """The rows that point to this one, in the order of the queryset; at most `limit` of them if it is given."""
 
     def __init__(
         self,
-        shape: type["SQLSerializer"],
-        rows: Callable[[Callable[[str], OuterRef]], QuerySet[Any]],
+        serializer: type["SQLSerializer"],
+        related_rows: RelatedRows,
         *,
         limit: int | None = None,
-        single: bool = False,
-        help: str = "",
+        help_text: str = "",
     ) -> None:
-        super().__init__(null=single, help=help)
-        self.shape = shape
-        self.rows = rows
+        super().__init__(help_text=help_text)
+        self.serializer = serializer
+        self.related_rows = related_rows
         self.limit = limit
-        self.single = single
 
-    def expression(self, name: str, prefix: str) -> Any:
-        """A subselect of the inner objects."""
-        rows = self.rows(lambda path: OuterRef(prefix + path)).values_list(self.shape.expression())
-        if self.single:
-            return Subquery(rows[:1], output_field=models.JSONField())
+    def expression(self, name: str, prefix: str) -> Expression:
+        """Return the subquery that builds the array."""
+        rows = self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
         array = ArraySubquery(rows[: self.limit] if self.limit else rows)
         return Func(array, function="to_json", output_field=models.JSONField())
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """One inner shape or null, or an array of them."""
-        inner = resolve(self.shape)
-        schema: Schema = or_null(inner) if self.single else {"type": "array", "items": inner}
+        """Return the schema of an array of the inner component."""
+        schema: Schema = {"type": "array", "items": resolve(self.serializer)}
         if self.limit:
             schema["maxItems"] = self.limit
-        return schema | ({"description": self.help} if self.help else {})
+        return self.with_help_text(schema)
+
+
+class FirstRelatedObject(Field):
+    """The first of the rows that point to this one, in the order of the queryset, or null if there is none."""
+
+    def __init__(self, serializer: type["SQLSerializer"], related_rows: RelatedRows, *, help_text: str = "") -> None:
+        super().__init__(null=True, help_text=help_text)
+        self.serializer = serializer
+        self.related_rows = related_rows
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the subquery that builds the object."""
+        rows = self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
+        return Subquery(rows[:1], output_field=models.JSONField())
+
+    def schema(self, resolve: SchemaResolver) -> Schema:
+        """Return a nullable reference to the inner component."""
+        return self.with_help_text(or_null(resolve(self.serializer)))
 
 
 class SQLSerializer:
-    """Base of all shapes. Members are class attributes in the order shown; `without` drops inherited ones."""
+    """Base class of output serializers.
+
+    Class attributes that are a `Field` become the JSON object's members, in their order. A subclass inherits the fields
+    of its base and drops those named in `exclude`.
+    """
 
     model: ClassVar[type[models.Model]]
     component_name: ClassVar[str] = ""  # in the OpenAPI document; the class name without "Serializer" if empty
-    without: ClassVar[Sequence[str]] = ()
-    members: ClassVar[dict[str, Field]] = {}
+    exclude: ClassVar[Sequence[str]] = ()
+    fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls) -> None:
-        own = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
-        inherited = {name: field for name, field in cls.members.items() if name not in cls.without}
-        cls.members = {**inherited, **own}
+        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        inherited = {name: field for name, field in cls.fields.items() if name not in cls.exclude}
+        cls.fields = {**inherited, **declared}
 
     @classmethod
     def expression(cls, prefix: str = "") -> Expression:
-        """The object, built by the database."""
-        pairs = [
-            part for name, field in cls.members.items() for part in (SqlLiteral(name), field.expression(name, prefix))
-        ]
-        return Func(*pairs, function="json_build_object", output_field=models.JSONField())
+        """Return the expression that builds the JSON object."""
+        arguments: list[Combinable] = []
+        for name, field in cls.fields.items():
+            arguments += [SqlLiteral(name), field.expression(name, prefix)]
+        return Func(*arguments, function="json_build_object", output_field=models.JSONField())
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:
-        """The object in the OpenAPI document."""
-        properties = {name: field.schema(resolve) for name, field in cls.members.items()}
+        """Return the object's schema in the OpenAPI document."""
+        properties = {name: field.schema(resolve) for name, field in cls.fields.items()}
         schema = {"type": "object", "properties": properties, "required": list(properties)}
         return schema | ({"description": (cls.__doc__ or "").strip()} if cls.__doc__ else {})
 
     @classmethod
-    def of(cls, organization: Any, ids: Iterable[uuid.UUID]) -> list[Json]:
-        """The organization's objects with these ids, in the order of the ids; unknown ones are left out."""
-        wanted = list(ids)
-        if not wanted:
+    def get_many(cls, organization: Tenant, ids: Iterable[uuid.UUID]) -> list[Json]:
+        """Return the organization's objects with these ids, in the order of the ids; unknown ids are left out."""
+        ids = list(ids)
+        if not ids:
             return []
-        rows = dict(cls.rows().all(organization=organization.pk, ids=wanted))
-        return [Json(rows[one]) for one in wanted if one in rows]
+        json_by_id = dict(cls.many_query().all(organization=organization.pk, ids=ids))
+        return [Json(json_by_id[id]) for id in ids if id in json_by_id]
 
     @classmethod
-    def one(cls, organization: Any, id: uuid.UUID) -> Json | None:
-        """The organization's object with this id, or None."""
-        found = cls.row().first(organization=organization.pk, id=id)
-        return Json(found[1]) if found else None
-
-    @classmethod
-    @cache
-    def rows(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
-        """The fixed statement of many: id and JSON."""
-        return CompiledQuery(lambda: cls.selected().filter(pk__any=Param("ids")))
+    def get(cls, organization: Tenant, id: uuid.UUID) -> Json | None:
+        """Return the organization's object with this id, or None."""
+        row = cls.one_query().first(organization=organization.pk, id=id)
+        return Json(row[1]) if row else None
 
     @classmethod
     @cache
-    def row(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
-        """The fixed statement of one. It is another, because PostgreSQL would plan a list of one anew each time."""
-        return CompiledQuery(lambda: cls.selected().filter(pk=Param("id")))
+    def many_query(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
+        """Return the compiled query of id and JSON for the parameters `organization` and `ids`."""
+        return CompiledQuery(lambda: cls.base_query().filter(pk__any=Param("ids")))
 
     @classmethod
-    def selected(cls) -> QuerySet[Any, Any]:
-        """Id and JSON of an organization's rows."""
+    @cache
+    def one_query(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
+        """Return the compiled query of id and JSON for the parameters `organization` and `id`."""
+        # Not `many_query` with one id: PostgreSQL would plan that anew on every call.
+        return CompiledQuery(lambda: cls.base_query().filter(pk=Param("id")))
+
+    @classmethod
+    def base_query(cls) -> QuerySet:
+        """Return the queryset of id and JSON for the rows of the parameter `organization`, without an order."""
         rows = cls.model._base_manager.filter(organization=Param("organization")).order_by()
+        # As text: psycopg would parse a json column, and the response is only going to contain its bytes.
         return rows.values_list("pk", Cast(cls.expression(), models.TextField()))

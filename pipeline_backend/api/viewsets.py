@@ -1,4 +1,4 @@
-"""The base of every external endpoint: the order of checks, and reading and answering in one way (decision 1)."""
+"""Base classes of the API's views: the order of checks, reading input, and list and detail responses."""
 
 from typing import Any
 from uuid import UUID
@@ -20,13 +20,17 @@ from pipeline_backend.api.sql_serializers import SQLSerializer
 
 
 class ApiView(APIView):
-    """Key (401), rate limit (429), scope (403), then method, media type, size and body."""
+    """Base class of every view that needs an API key.
+
+    The checks run in this order: key (401), rate limit (429), scope (403), method (405), media type (415), body.
+    `request.auth` is what the authentication class returns: it knows the organization, the actor and the rate limit.
+    """
 
     http_method_names = ["get", "head", "post", "patch"]
     usage: Usage | None = None
 
     def perform_authentication(self, request: Request) -> None:
-        """A key, or 401; too many bad ones from one address, 429."""
+        """Authenticate by the key; count failures by client address. Raises 401, or 429 after too many of them."""
         try:
             super().perform_authentication(request)
         except (AuthenticationFailed, NotAuthenticated):
@@ -34,73 +38,74 @@ class ApiView(APIView):
             raise
 
     def check_permissions(self, request: Request) -> None:
-        """The rate limit first: a key without the scope is counted too."""
-        access: Any = request.auth
-        self.usage = access.count_request(request._request)
-        self.usage.refuse_if_over()
+        """Count the request against the rate limit, then check the key's scope."""
+        # Before the scope, so that a key without it is limited too.
+        self.usage = self.auth.count_request(request._request)
+        self.usage.raise_if_exceeded()
         super().check_permissions(request)
 
-    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """The rate limit's headers are on every keyed answer; without a key nobody learns which methods an address has."""
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        """Add the rate limit's headers to each response to a valid key."""
         if self.usage:
-            self.usage.write(response)
+            self.usage.set_headers(response)
         else:
+            # Without a key nobody learns which methods a path has.
             self.headers.pop("Allow", None)
         return super().finalize_response(request, response, *args, **kwargs)
 
     @property
-    def access(self) -> Any:
-        """What the key opens: organization, actor, rate limit."""
+    def auth(self) -> Any:
+        """The authenticated key, as the authentication class returns it."""
         return self.request.auth
 
     @property
     def organization(self) -> Any:
-        """Whose data this request is about."""
-        return self.access.organization
+        """The organization that the key belongs to."""
+        return self.auth.organization
 
     @property
     def actor(self) -> Any:
-        """Who does it: the key."""
-        return self.access.actor
+        """The key, as the actor of what the request changes."""
+        return self.auth.actor
 
-    def read(self, wanted: type[Serializer[Any]]) -> dict[str, Any]:
-        """The body's typed values, or 400 naming the bad fields."""
-        given = wanted(data=self.request.data, context={"organization": self.organization})
-        given.is_valid(raise_exception=True)
-        values: dict[str, Any] = given.validated_data
+    def validated(self, input_serializer: type[Serializer]) -> dict[str, Any]:
+        """Return the body's typed values; raises a 400 that names the invalid fields."""
+        serializer = input_serializer(data=self.request.data, context={"organization": self.organization})
+        serializer.is_valid(raise_exception=True)
+        values: dict[str, Any] = serializer.validated_data
         return values
 
 
 class UnknownRouteView(ApiView):
-    """Whatever else is asked for below /api/: nothing, but only for those with a key (no probing for routes)."""
+    """Every other path below /api/: 404 with a valid key and 401 without, so that routes can't be probed."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse after the checks."""
+        """Run the checks, then raise 404."""
         super().initial(request, *args, **kwargs)
         raise NotFound
 
 
 class ExternalViewSet(ViewSetMixin, ApiView):
-    """One resource of the interface."""
+    """Base class of the API's resources."""
 
-    def list_of(self, shape: type[SQLSerializer], chosen: ListFilter, *, message: str) -> Response:
-        """One page of what the filter chose."""
-        page, problems = Page.read(self.request.query_params)
-        problems |= chosen.problems()
-        if problems:
-            raise ValidationFailed(problems)
-        total, ids = chosen.cut(page.start, page.limit)
-        return data_response(message, shape.of(self.organization, ids), pagination=page.describe(total))
+    def list_response(self, serializer: type[SQLSerializer], filters: ListFilter, *, message: str) -> Response:
+        """Return one page of the rows that match the filters; raises a 400 that names the invalid parameters."""
+        page, errors = Page.from_query(self.request.query_params)
+        errors |= filters.errors
+        if errors:
+            raise ValidationFailed(errors)
+        total, ids = filters.page(page.offset, page.limit)
+        return data_response(message, serializer.get_many(self.organization, ids), pagination=page.describe(total))
 
-    def detail_of(self, shape: type[SQLSerializer], id: str, *, message: str) -> Response:
-        """One object by its id, or 404."""
-        one = shape.one(self.organization, self.id_of(id))
-        if one is None:
+    def detail_response(self, serializer: type[SQLSerializer], id: str, *, message: str) -> Response:
+        """Return one object of the organization; raises a 404 if there is none with this id."""
+        data = serializer.get(self.organization, self.parse_id(id))
+        if data is None:
             raise ResourceNotFound
-        return data_response(message, one)
+        return data_response(message, data)
 
-    def id_of(self, text: str) -> UUID:
-        """The id in the path; one that is no UUID is an unknown one (decision 5)."""
+    def parse_id(self, text: str) -> UUID:
+        """Return the id from the path; raises a 404 if it is not a UUID, as for any unknown id."""
         try:
             return parse_uuid(text)
         except ValueError:

@@ -1,20 +1,34 @@
-"""Rows: read and written by statements that are compiled once, also while others write the same."""
+"""Querysets that are compiled to SQL once per process, instead of on every call.
+
+Compiling a queryset takes Django longer than running it takes PostgreSQL. A `CompiledQuery` keeps the SQL of a queryset
+in which a `Param` stands for each value; `all` and `first` run it with the values. A `CombinedQuery` runs several
+queries in one statement.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import connection, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, QuerySet, Value
 from django.db.models.query import ModelIterable, get_related_populators
+from django.db.models.sql.compiler import SQLCompiler
 
-COMBINED = "SELECT {columns} FROM (SELECT) AS one {joins}"
+# The empty SELECT gives exactly one row, so that there is a result also if no query finds anything.
+COMBINED = "SELECT {columns} FROM (SELECT) AS single_row {joins}"
 
 Row = TypeVar("Row")
+Params = list[Any]  # values, or a `Param` in their place
+SQLWithParams = tuple[str, Any]  # the result of Django's `as_sql`
+Converters = dict[int, tuple[list[Callable[..., object]], Expression]]
 
 
 class Param(Expression):
-    """A place in a fixed statement for a value that is given when it runs; with a type where the database can't infer it."""
+    """A placeholder for a value that is passed when the statement runs.
+
+    `type` is the PostgreSQL type to cast to, for places where the server can't infer it.
+    """
 
     def __init__(self, name: str, type: str = "", *, is_list: bool = False) -> None:
         super().__init__(output_field=models.TextField())
@@ -22,138 +36,162 @@ class Param(Expression):
         self.type = type
         self.is_list = is_list
 
-    def typed(self, type: str) -> "Param":
-        """The same place, for a value of this type."""
+    def cast(self, type: str) -> "Param":
+        """Return a placeholder for the same value, cast to a PostgreSQL type."""
         return Param(self.name, type, is_list=self.is_list)
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """A parameter."""
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
+        """Return `%s`, with this object in the place of the value; `bind` replaces it."""
         return f"%s::{self.type}" if self.type else "%s", [self]
 
 
 class OpaqueParam(Param):
-    """A place whose value the planner doesn't see either, so that it never plans anew for a value that seems rare."""
+    """A placeholder whose value the planner can't see, so that it keeps the generic plan also for a rare value."""
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """A subselect, which is run and not planned with."""
-        sql, slots = super().as_sql(compiler, connection)
-        return f"(SELECT {sql})", slots
-
-
-def as_expression(given: Any) -> Expression:
-    """A slot as it is, anything else as a value of the statement."""
-    return given if isinstance(given, Param) else Value(given)
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
+        """Return a scalar subquery: PostgreSQL evaluates it when the statement runs, after planning."""
+        sql, params = super().as_sql(compiler, connection)
+        return f"(SELECT {sql})", params
 
 
-def bind(parameters: Iterable[Any], values: dict[str, Any]) -> list[Any]:
-    """The parameters, with the values in their slots."""
-    return [values[one.name] if isinstance(one, Param) else one for one in parameters]
+def as_expression(value: object) -> Expression:
+    """Return a `Param` unchanged and anything else as a `Value`, for methods that accept both."""
+    return value if isinstance(value, Param) else Value(value)
+
+
+def bind(params: Iterable[object], values: dict[str, Any]) -> Params:
+    """Return the parameters with each `Param` replaced by its value."""
+    return [values[param.name] if isinstance(param, Param) else param for param in params]
 
 
 @models.Field.register_lookup
 class AnyOf(models.Lookup):
-    """`field__any=Slot(…)`: equal to one of a list, in a statement that is the same for lists of every length."""
+    """`field__any=Param(…)`: equal to one element of a list.
+
+    Unlike `__in`, which has one placeholder for each element, the SQL is the same for lists of every length.
+    """
 
     lookup_name = "any"
     prepare_rhs = False
 
-    def as_sql(self, compiler: Any, connection: Any) -> Any:
-        """With the list as one parameter."""
-        (left, before), (right, after) = self.process_lhs(compiler, connection), compiler.compile(self.rhs)
-        return f"{left} = ANY({right})", [*before, *after]
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
+        """Return `left = ANY(right)`, with the list as a single parameter."""
+        left_sql, left_params = self.process_lhs(compiler, connection)
+        right_sql, right_params = compiler.compile(self.rhs)
+        return f"{left_sql} = ANY({right_sql})", [*left_params, *right_params]
+
+
+class CompiledStatement(NamedTuple):
+    """The result of compiling a queryset."""
+
+    sql: str
+    params: Sequence[object]
+    converters: Converters  # by column: what turns values into Python's that psycopg doesn't convert
+    build_row: Callable[[Sequence[Any]], Any]
 
 
 class CompiledQuery(Generic[Row]):
-    """A query whose SQL is compiled once, because compiling it takes Django longer than running it takes the database.
+    """A queryset that is compiled once and can run many times.
 
-    `make` gives the queryset, with a `Slot` for each value; it runs when the statement is first needed.
+    `make_queryset` returns the queryset, with a `Param` for each value. It is called on first use, when the models are
+    loaded. Rows are model instances, or tuples if the queryset asks for `values_list`.
     """
 
-    def __init__(self, make: Callable[[], QuerySet[Any, Any]]) -> None:
-        self.make = make
-        self.width = 0
+    def __init__(self, make_queryset: Callable[[], QuerySet]) -> None:
+        self.make_queryset = make_queryset
+        self.column_count = 0
 
     @cached_property
-    def compiled(self) -> tuple[str, Sequence[Any], Any, Any]:
-        """The statement, its parameters, what turns columns into Python's values, and rows into objects."""
-        queryset = self.make()
+    def statement(self) -> CompiledStatement:
+        """Compile the queryset."""
+        queryset = self.make_queryset()
         compiler = queryset.query.get_compiler(connection=connection)
-        sql, parameters = compiler.as_sql()
-        build = row_factory(compiler) if queryset._iterable_class is ModelIterable else tuple
-        self.width = len(compiler.select)
-        return sql, parameters, compiler.get_converters([column[0] for column in compiler.select]), build
+        sql, params = compiler.as_sql()
+        converters = compiler.get_converters([column[0] for column in compiler.select])
+        build_row = row_factory(compiler) if queryset._iterable_class is ModelIterable else tuple
+        self.column_count = len(compiler.select)
+        return CompiledStatement(sql, params, converters, build_row)
 
     @property
-    def sql(self) -> tuple[str, Sequence[Any]]:
-        """The statement and its slots, to stand in a larger one."""
-        return self.compiled[:2]
+    def sql_with_params(self) -> tuple[str, Sequence[object]]:
+        """The SQL and its parameters with `Param`s unbound, for use within a larger statement."""
+        return self.statement.sql, self.statement.params
 
-    def all(self, **values: Any) -> list[Row]:
-        """Every row: an object, or a tuple if the query asks for values."""
-        sql, parameters = self.sql
+    def all(self, **values: object) -> list[Row]:
+        """Run the query and return every row."""
+        sql, params = self.sql_with_params
         with connection.cursor() as cursor:
-            cursor.execute(sql, bind(parameters, values))
+            cursor.execute(sql, bind(params, values))
             rows = cursor.fetchall()
-        return self.built(rows)
+        return self.to_objects(rows)
 
-    def built(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
-        """What the rows say: objects, or tuples."""
-        _, _, converters, build = self.compiled
-        return [build(row) for row in (apply_converters(rows, converters) if converters else rows)]
-
-    def first(self, **values: Any) -> Row | None:
-        """The first row, or None."""
+    def first(self, **values: object) -> Row | None:
+        """Run the query and return the first row, or None."""
         return next(iter(self.all(**values)), None)
+
+    def to_objects(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
+        """Turn database rows into model instances or tuples."""
+        if self.statement.converters:
+            rows = apply_converters(rows, self.statement.converters)
+        return [self.statement.build_row(row) for row in rows]
 
 
 class CombinedQuery:
-    """Queries that find a row or none each, asked in one statement: to send it costs more than to run most of them."""
+    """Several queries of at most one row each, run as one statement.
+
+    The round trip costs more than most of these queries do.
+    """
 
     def __init__(self, *queries: CompiledQuery[Any]) -> None:
         self.queries = queries
 
     @cached_property
-    def sql(self) -> tuple[str, list[Any]]:
-        """The statement, with its slots: what the queries find stands side by side in one row."""
-        parts = [query.sql for query in self.queries]
+    def sql_with_params(self) -> tuple[str, Params]:
+        """The combined SQL, with the columns of every query side by side in one row, and its parameters."""
+        parts = [query.sql_with_params for query in self.queries]
         joins = " ".join(f"LEFT JOIN ({sql}) AS part{number} ON true" for number, (sql, _) in enumerate(parts))
         columns = ", ".join(f"part{number}.*" for number in range(len(parts)))
-        return COMBINED.format(columns=columns, joins=joins), [slot for _, slots in parts for slot in slots]
+        return COMBINED.format(columns=columns, joins=joins), [param for _, params in parts for param in params]
 
-    def first(self, **values: Any) -> list[Any]:
-        """What each query finds, in their order: an object, a tuple, or None."""
-        sql, parameters = self.sql
+    def first(self, **values: object) -> list[Any]:
+        """Run the queries and return the row of each, in their order: an object, a tuple, or None."""
+        sql, params = self.sql_with_params
         with connection.cursor() as cursor:
-            cursor.execute(sql, bind(parameters, values))
+            cursor.execute(sql, bind(params, values))
             row = cursor.fetchone()
-        found, start = [], 0
+        results, start = [], 0
         for query in self.queries:
-            part = row[start : start + query.width]
-            start += query.width
-            found.append(None if part.count(None) == len(part) else query.built([part])[0])
-        return found
+            columns = row[start : start + query.column_count]
+            start += query.column_count
+            # A LEFT JOIN without a match has null in every column, which no row with a primary key has.
+            is_missing = columns.count(None) == len(columns)
+            results.append(None if is_missing else query.to_objects([columns])[0])
+        return results
 
 
-def apply_converters(rows: Iterable[Sequence[Any]], converters: dict[int, Any]) -> Iterator[list[Any]]:
-    """The rows, with those columns as Python's values that psycopg does not know (JSON, encrypted text)."""
+def apply_converters(rows: Iterable[Sequence[Any]], converters: Converters) -> Iterator[list[Any]]:
+    """Yield the rows with the values converted that psycopg leaves as they are (JSON, encrypted text)."""
     for row in map(list, rows):
-        for place, (steps, expression) in converters.items():
-            for step in steps:
-                row[place] = step(row[place], expression, connection)
+        for column, (functions, expression) in converters.items():
+            for convert in functions:
+                row[column] = convert(row[column], expression, connection)
         yield row
 
 
-def row_factory(compiler: Any) -> Callable[[Sequence[Any]], Any]:
-    """What makes an object of a row, with those it selects beside it."""
-    klass = compiler.klass_info
+def row_factory(compiler: SQLCompiler) -> Callable[[Sequence[Any]], models.Model]:
+    """Return a function that makes a model instance of a row, with its `select_related` objects."""
+    # The same steps as in Django's `ModelIterable`, which can't be given rows.
+    klass: Any = compiler.klass_info
     start, end = klass["select_fields"][0], klass["select_fields"][-1] + 1
     names = [column[0].target.attname for column in compiler.select[start:end]]
-    related = get_related_populators(klass, compiler.select, connection.alias)  # type: ignore[call-arg]  # the stubs are newer
+    populators = get_related_populators(  # type: ignore[call-arg]  # the stubs are newer
+        klass, compiler.select, connection.alias
+    )
 
-    def build(row: Sequence[Any]) -> Any:
-        made = klass["model"].from_db(connection.alias, names, row[start:end])
-        for populator in related:
-            populator.populate(row, made)
-        return made
+    def build(row: Sequence[Any]) -> models.Model:
+        instance: models.Model = klass["model"].from_db(connection.alias, names, row[start:end])
+        for populator in populators:
+            populator.populate(row, instance)
+        return instance
 
     return build

@@ -1,31 +1,38 @@
-"""Moments: points in time at millisecond precision, as the interface shows them (decision 4)."""
+"""Timestamps with millisecond precision, as the HTTP interface shows them (docs/interface.md, G20).
+
+Migrations name `MillisecondDateTimeField` and `now` by their import path: this module never moves.
+"""
 
 from datetime import UTC, datetime
-from typing import Any
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 
-def truncate_to_ms(moment: datetime) -> datetime:
-    """The same moment in UTC, its fraction cut to milliseconds."""
-    moment = moment.astimezone(UTC)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+def truncate_to_ms(timestamp: datetime) -> datetime:
+    """Return the timestamp in UTC, with its fraction cut (not rounded) to milliseconds."""
+    timestamp = timestamp.astimezone(UTC)
+    return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)
 
 
 def now() -> datetime:
-    """This moment, as it would be stored and shown."""
+    """Return the present time as it is stored and shown: in UTC, with milliseconds."""
     return truncate_to_ms(timezone.now())
 
 
-def isoformat_z(moment: datetime) -> str:
-    """The moment as the interface writes it: 2027-01-05T10:00:00.000Z."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+def isoformat_z(timestamp: datetime) -> str:
+    """Return the timestamp as the HTTP interface writes it: 2027-01-05T10:00:00.000Z."""
+    # `isoformat` leaves the fraction out if it is zero, and writes +00:00 for UTC.
+    return timestamp.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{timestamp.microsecond // 1000:03d}Z"
 
 
 class MillisecondDateTimeField(models.DateTimeField):
-    """A `timestamptz(3)`: what a client reads is exactly what the database compares."""
+    """A `timestamptz(3)`: clients read exactly the value that the database compares.
 
-    def db_type(self, connection: Any) -> str:
-        """The column's type."""
+    With microseconds in the column, a filter by a timestamp that was read from the API would miss its own row.
+    """
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str:
+        """Return the column's type."""
         return "timestamp(3) with time zone"

@@ -1,4 +1,7 @@
-"""Bulk inserts and updates in one statement each, and inserts that yield to simultaneous ones."""
+"""Bulk inserts and single-row updates in one statement each, and inserts that tolerate a concurrent one.
+
+They replace `save` and `bulk_create` on hot paths. What of Django's they don't do is in `insert_all`.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,38 +11,65 @@ from typing import Any, TypeVar
 import orjson
 from django.db import IntegrityError, connection, models
 
-INSERT = "INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, %s::json)"
-
-
-UPDATE = "UPDATE {table} SET {changes} WHERE id = %s"
-
+INSERT = "INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s::json)"
+UPDATE = "UPDATE {table} SET {assignments} WHERE id = %s"
 
 Model = TypeVar("Model", bound=models.Model)
 
 
-def insert_all(*rows: models.Model, yields: bool = False) -> bool:
-    """Write new rows, of any tables, in one statement; False if they yielded to another's with the same unique value.
+def insert_all(*rows: models.Model, on_conflict_do_nothing: bool = False) -> bool:
+    """Insert new rows, of any tables, in one statement.
 
-    References between them hold: PostgreSQL checks foreign keys at the statement's end. Nothing else of Django's `save`
-    happens: no signals, no defaults of the database read back, no field's own way of writing a value (encryption).
+    Returns False if ON CONFLICT DO NOTHING skipped the insert. Rows may refer to each other, because PostgreSQL checks
+    foreign keys at the end of the statement. Signals, database defaults read back and a field's own way of writing a
+    value (encryption) are left out.
     """
     if not rows:
         return False
-    tables: dict[type[models.Model], list[models.Model]] = {}
+    rows_by_model: dict[type[models.Model], list[models.Model]] = {}
     for row in rows:
-        tables.setdefault(type(row), []).append(row)
-    statement = insert_sql(tuple(tables), yields)
-    values = [rows_as_json(model, same) for model, same in tables.items()]
+        rows_by_model.setdefault(type(row), []).append(row)
+    sql = insert_sql(tuple(rows_by_model), on_conflict_do_nothing)
     with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        is_written: bool = cursor.rowcount > 0
+        cursor.execute(sql, [rows_as_json(model, group) for model, group in rows_by_model.items()])
+        is_inserted: bool = cursor.rowcount > 0
     for row in rows:
         row._state.adding, row._state.db = False, connection.alias
-    return is_written
+    return is_inserted
+
+
+@cache
+def insert_sql(tables: tuple[type[models.Model], ...], on_conflict_do_nothing: bool) -> str:
+    """Return the statement that inserts into these tables, whatever the number of rows for each."""
+    # All inserts but the last stand in CTEs, so that one round trip writes every table.
+    *others, last = [insert_into_sql(model) for model in tables]
+    ctes = ", ".join(f"insert_{number} AS ({sql})" for number, sql in enumerate(others))
+    return (f"WITH {ctes} " if ctes else "") + last + (" ON CONFLICT DO NOTHING" if on_conflict_do_nothing else "")
+
+
+def insert_into_sql(model: type[models.Model]) -> str:
+    """Return the INSERT for one table, which reads its rows from a JSON parameter."""
+    quote = connection.ops.quote_name
+    columns = ", ".join(map(quote, insert_columns(model)[0]))
+    return INSERT.format(table=quote(model._meta.db_table), columns=columns)
+
+
+@cache
+def insert_columns(model: type[models.Model]) -> tuple[list[str], Callable[[models.Model], tuple[object, ...]]]:
+    """Return the columns to insert, and a function that reads their values; database defaults fill in the others."""
+    fields = [field for field in model._meta.concrete_fields if not field.has_db_default()]
+    return [str(field.column) for field in fields], attrgetter(*(field.attname for field in fields))
+
+
+def rows_as_json(model: type[models.Model], rows: list[models.Model]) -> str:
+    """Return the rows as one JSON parameter."""
+    # psycopg parses the placeholders of a statement on every call, so one parameter is faster than fifty.
+    columns, read_values = insert_columns(model)
+    return orjson.dumps([dict(zip(columns, read_values(row), strict=True)) for row in rows]).decode()
 
 
 def update_columns(row: models.Model, *names: str) -> None:
-    """Write these columns of a row that is locked."""
+    """Write the named fields of one row. The caller holds the row lock."""
     model = type(row)
     values = [db_value(model._meta.get_field(name), row) for name in names]
     with connection.cursor() as cursor:
@@ -48,60 +78,33 @@ def update_columns(row: models.Model, *names: str) -> None:
 
 @cache
 def update_sql(model: type[models.Model], names: tuple[str, ...]) -> str:
-    """The statement that changes those columns of one row."""
+    """Return the statement that updates these fields of one row."""
     quote = connection.ops.quote_name
     fields: list[Any] = [model._meta.get_field(name) for name in names]
-    changes = ", ".join(f"{quote(field.column)} = %s" for field in fields)
-    return UPDATE.format(table=quote(model._meta.db_table), changes=changes)
-
-
-@cache
-def insert_columns(model: type[models.Model]) -> tuple[list[str], Callable[[Any], tuple[Any, ...]]]:
-    """The columns that an insert names, and what reads them of a row; the database fills in the others."""
-    fields = [field for field in model._meta.concrete_fields if not field.has_db_default()]
-    return [str(field.column) for field in fields], attrgetter(*(field.attname for field in fields))
-
-
-def rows_as_json(model: type[models.Model], rows: list[models.Model]) -> str:
-    """One parameter, however many rows and columns: psycopg parses a statement of many each time anew."""
-    columns, read = insert_columns(model)
-    return orjson.dumps([dict(zip(columns, read(row), strict=True)) for row in rows]).decode()
+    assignments = ", ".join(f"{quote(field.column)} = %s" for field in fields)
+    return UPDATE.format(table=quote(model._meta.db_table), assignments=assignments)
 
 
 def db_value(field: Any, row: models.Model) -> Any:
-    """The column's value as psycopg takes it."""
+    """Return the field's value as psycopg accepts it."""
     return field.get_db_prep_save(field.pre_save(row, add=False), connection)
 
 
-@cache
-def insert_sql(tables: tuple[type[models.Model], ...], yields: bool) -> str:
-    """The statement that inserts rows into these tables, however many into each."""
-    *others, last = [insert_into_sql(model) for model in tables]
-    members = ", ".join(f"part{number} AS ({text})" for number, text in enumerate(others))
-    return (f"WITH {members} " if members else "") + last + (" ON CONFLICT DO NOTHING" if yields else "")
-
-
-def insert_into_sql(model: type[models.Model]) -> str:
-    """The part for one table."""
-    quote = connection.ops.quote_name
-    names = ", ".join(map(quote, insert_columns(model)[0]))
-    return INSERT.format(table=quote(model._meta.db_table), names=names)
-
-
-def get_or_insert(find: Callable[[], Model | None], fresh: Model) -> tuple[Model, bool]:
-    """The row that `find` finds, or `fresh`; True if it was inserted here."""
+def get_or_insert(find: Callable[[], Model | None], new: Model) -> tuple[Model, bool]:
+    """Return the row that `find` finds, or insert `new`; with True if it was inserted."""
     row = find()
-    return (row, False) if row is not None else insert_or_get(fresh, find)
+    return (row, False) if row is not None else insert_or_get(new, find)
 
 
-def insert_or_get(fresh: Model, find: Callable[[], Model | None]) -> tuple[Model, bool]:
-    """The same for a row that was not there a moment ago.
+def insert_or_get(new: Model, find: Callable[[], Model | None]) -> tuple[Model, bool]:
+    """Insert `new`, or return the row that a concurrent transaction inserted first; with True if it was inserted.
 
-    The insert yields to a simultaneous one (ON CONFLICT DO NOTHING); then there is something to find.
+    Raises IntegrityError if that row is gone again; `atomic_with_retry` then runs the transaction once more.
     """
-    if insert_all(fresh, yields=True):
-        return fresh, True
+    if insert_all(new, on_conflict_do_nothing=True):
+        return new, True
+    # The insert has waited for the other transaction's commit, so its row is visible now.
     row = find()
     if row is None:
-        raise IntegrityError("the row that was there is gone again")  # settle_race asks once more
+        raise IntegrityError("the conflicting row has been deleted")
     return row, False

@@ -37,7 +37,7 @@ def clock() -> Iterator[Traveller]:
 
 def is_let_through(limit: int, whom: str = "somebody") -> bool:
     """One more request of theirs."""
-    return not hit(RequestFactory().get("/"), group="tests", whom=whom, limit=limit).is_over
+    return not hit(RequestFactory().get("/"), group="tests", key=whom, limit=limit).exceeded
 
 
 def redis_at(address: str) -> Any:
@@ -52,7 +52,7 @@ def no_redis() -> Iterator[None]:
     """Nothing listens at the counters' address."""
     with redis_at("redis://127.0.0.1:1/0"):
         yield
-    SlidingWindowCache.away_until = 0.0
+    SlidingWindowCache.circuit_open_until = 0.0
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def black_hole() -> Iterator[None]:
         socket.create_server(("127.0.0.1", 0)) as listener,
         redis_at(f"redis://127.0.0.1:{listener.getsockname()[1]}/0"),
     ):
-        SlidingWindowCache.away_until, SlidingWindowCache.logged_at = 0.0, float("-inf")
+        SlidingWindowCache.circuit_open_until, SlidingWindowCache.last_logged_at = 0.0, float("-inf")
         yield
-    SlidingWindowCache.away_until = 0.0
+    SlidingWindowCache.circuit_open_until = 0.0
 
 
 def test_of_200_at_once_exactly_100_are_let_through():
@@ -211,9 +211,9 @@ def test_a_clock_set_back_refuses_nobody_for_longer_than_a_minute(clock: Travell
 
     clock.shift(-3600)
 
-    usage = hit(RequestFactory().get("/"), group="tests", whom="somebody", limit=1)
+    usage = hit(RequestFactory().get("/"), group="tests", key="somebody", limit=1)
     redis = caches["default"]._cache.get_client()
-    assert (usage.is_over, usage.reset) == (True, 60)
+    assert (usage.exceeded, usage.reset_after) == (True, 60)
     assert [0 < redis.pttl(key) <= 60_000 for key in redis.keys("*tests*")] == [True]
 
 
@@ -275,7 +275,7 @@ def test_a_redis_that_never_answers_is_asked_once_and_named_once(
 
     said = [record.getMessage() for record in caplog.records if "rate limits" in record.getMessage()]
     assert codes == [200] * 4 + [429] * 2
-    assert said == ["Redis is away (TimeoutError); rate limits are counted in this process"]
+    assert said == ["Redis is unavailable (TimeoutError); rate limits are counted in this process"]
 
 
 def test_without_redis_guessing_passwords_stays_slow(db: None, no_redis: None):
@@ -292,8 +292,8 @@ def test_without_redis_guessing_passwords_stays_slow(db: None, no_redis: None):
 def test_what_redis_loses_between_two_requests_moves_no_counter(
     loss: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(SlidingWindowCache, "away_until", 0.0)
-    monkeypatch.setattr(SlidingWindowCache, "logged_at", float("-inf"))
+    monkeypatch.setattr(SlidingWindowCache, "circuit_open_until", 0.0)
+    monkeypatch.setattr(SlidingWindowCache, "last_logged_at", float("-inf"))
     before = is_let_through(2)
 
     caches["default"]._cache.get_client().execute_command(*loss.split())

@@ -19,7 +19,6 @@ from organizations.isolation import TenantModel
 from organizations.models import Membership, Organization, Role, User
 from pipeline_backend.api.filters import plan_page
 from pipeline_backend.api.sql_serializers import SQLSerializer
-from pipeline_backend.db.compiled import bind
 from pipeline_backend.db.timestamps import now
 from tests.architecture.test_tenancy import TENANTS
 from tests.client import ApiClient
@@ -122,8 +121,8 @@ def test_a_detail_that_forgets_the_organization_is_still_404(
     everybodys = classmethod(
         lambda cls: cls.model._base_manager.order_by().values_list("pk", Cast(cls.expression(), TextField()))
     )
-    monkeypatch.setattr(SQLSerializer, "selected", everybodys)
-    caches = [SQLSerializer.__dict__[name].__func__ for name in ("row", "rows")]
+    monkeypatch.setattr(SQLSerializer, "base_query", everybodys)
+    caches = [SQLSerializer.__dict__[name].__func__ for name in ("one_query", "many_query")]
     for cache in caches:
         cache.cache_clear()
 
@@ -301,7 +300,8 @@ def bounds_of_scans() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(WALK)
         values = {"organization": Organization.objects.get().pk, "scheduled_to": now()}
-        cursor.execute("EXPLAIN " + cut.statement.format(limit=10, start=0, reach=10), bind(cut.slots, values))
+        sql, params = cut.sql_with_params(0, 10, values)
+        cursor.execute("EXPLAIN " + sql, params)
         return [line for (line,) in cursor.fetchall() if "Index Cond" in line]
 
 
