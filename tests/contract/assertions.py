@@ -9,6 +9,13 @@ def assert_error(response: Any, status_code: int, message: str) -> None:
     assert response.json() == {"status": "error", "message": message}
 
 
+def assert_error_format(response: Any, status_code: int) -> None:
+    """Assert an error response with some message and no field errors."""
+    assert (response.status_code, response.headers["Content-Type"]) == (status_code, "application/json")
+    assert (response.json()["status"], sorted(response.json())) == ("error", ["message", "status"])
+    assert response.json()["message"]
+
+
 def assert_invalid_fields(response: Any, *fields: str) -> None:
     """Assert a 400 that names exactly these fields; its message starts with one of them (docs/interface.md, G5)."""
     body = response.json()

@@ -1,4 +1,4 @@
-"""API keys: interface 5, decisions 1, 10, 11 and 12."""
+"""API keys (docs/interface.md, G1 and K1 to K10)."""
 
 import hashlib
 import re
@@ -10,55 +10,58 @@ from organizations.models import ApiKey
 from organizations.services import issue_key, revoke_key, rotate_key
 from pipeline_backend.db.timestamps import now
 from tests.client import ApiClient, booking_payload, opt_in_payload
-from tests.contract.assertions import assert_error
+from tests.contract.assertions import assert_error, assert_error_format
 from tests.factories import make_api, snapshot_of
 
-MESSAGE = "Invalid or revoked API key"
-UNKNOWN = "00000000-0000-7000-8000-000000000000"
-READS = [
+INVALID_KEY = "Invalid or revoked API key"
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+READ_PATHS = [
     "appointments",
-    f"appointments/{UNKNOWN}",
+    f"appointments/{UNKNOWN_ID}",
     "opt-ins",
-    f"opt-ins/{UNKNOWN}",
+    f"opt-ins/{UNKNOWN_ID}",
     "statuses",
     "leads",
-    f"leads/{UNKNOWN}",
+    f"leads/{UNKNOWN_ID}",
     "events",
 ]
-WRITES = {
+WRITE_BODIES = {
     "POST /api/external/appointments": booking_payload(),
     "POST /api/external/appointments/cancel": {"external_reference": "ref-1"},
     "POST /api/opt-in/submit": opt_in_payload(),
-    f"PATCH /api/external/leads/{UNKNOWN}/status": {"status_id": UNKNOWN},
+    f"PATCH /api/external/leads/{UNKNOWN_ID}/status": {"status_id": UNKNOWN_ID},
 }
-ALL = [*(f"GET /api/external/{path}" for path in READS), *WRITES]
+ALL_OPERATIONS = [*(f"GET /api/external/{path}" for path in READ_PATHS), *WRITE_BODIES]
 PATH = "/api/external/statuses"
 
 
-def send(api, call):
-    method, path = call.split(" ")
-    return api.get(path) if method == "GET" else getattr(api, method.lower())(path, WRITES[call])
+def send(api, operation):
+    """Send the operation with a valid body, so that only the key decides the response."""
+    method, path = operation.split(" ")
+    return api.get(path) if method == "GET" else getattr(api, method.lower())(path, WRITE_BODIES[operation])
 
 
-def row_of(api, organization):
+def key_of(api, organization):
+    # The key id is the part between "pb_" and the second underscore.
     return ApiKey.objects.of(organization).get(key_id=api.key[3:15])
 
 
-@pytest.mark.parametrize("call", ALL)
-def test_every_endpoint_requires_a_key(organization, call):
+@pytest.mark.parametrize("operation", ALL_OPERATIONS)
+def test_every_endpoint_requires_a_key(organization, operation):
+    """docs/interface.md, K1, K2"""
     before = snapshot_of(organization)
 
-    assert_error(send(ApiClient(None), call), 401, MESSAGE)
+    assert_error(send(ApiClient(None), operation), 401, INVALID_KEY)
 
     assert snapshot_of(organization) == before
 
 
-BROKEN = {
+MALFORMED_KEYS = {
     "missing": None,
     "empty": "",
     "spaces": "   ",
     "word": "secret",
-    "prefix_alone": "pb_",
+    "prefix_only": "pb_",
     "too_long": "pb_" + "a" * 10_000,
     "other_characters": f"pb_{'é' * 12}_{'é' * 38}",
     "full_width_digits": f"pb_{'１' * 12}_{'１' * 38}",
@@ -67,129 +70,145 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("key", BROKEN.values(), ids=BROKEN)
-def test_decision_10_a_key_of_a_wrong_form_is_401_without_a_query(organization, django_assert_num_queries, key):
+@pytest.mark.parametrize("key", MALFORMED_KEYS.values(), ids=MALFORMED_KEYS)
+def test_a_malformed_key_is_401_without_a_query(organization, django_assert_num_queries, key):
+    """docs/interface.md, K3"""
     with django_assert_num_queries(0):
-        answer = ApiClient(key).get(PATH)
+        response = ApiClient(key).get(PATH)
 
-    assert_error(answer, 401, MESSAGE)
+    assert_error(response, 401, INVALID_KEY)
 
 
-@pytest.mark.parametrize("at", [0, 3, 10, 14, 15, 16, 40, 47, 48, 53])
-def test_decision_10_a_key_with_one_wrong_character_is_401_without_a_query(api, django_assert_num_queries, at):
-    other = "x" if api.key[at] != "x" else "y"
+@pytest.mark.parametrize("position", [0, 3, 10, 14, 15, 16, 40, 47, 48, 53])
+def test_a_key_with_one_wrong_character_is_401_without_a_query(api, django_assert_num_queries, position):
+    """docs/interface.md, K3"""
+    character = "x" if api.key[position] != "x" else "y"
+    wrong_key = api.key[:position] + character + api.key[position + 1 :]
 
     with django_assert_num_queries(0):
-        answer = ApiClient(api.key[:at] + other + api.key[at + 1 :]).get(PATH)
+        response = ApiClient(wrong_key).get(PATH)
 
-    assert_error(answer, 401, MESSAGE)
+    assert_error(response, 401, INVALID_KEY)
 
 
 @pytest.mark.parametrize(
     "change",
     [str.upper, str.lower, str.swapcase, lambda key: key[:-1], lambda key: f"{key}0", lambda key: f"{key[:3]}{key}"],
 )
-def test_decision_10_a_changed_key_is_401_without_a_query(api, django_assert_num_queries, change):
+def test_a_changed_key_is_401_without_a_query(api, django_assert_num_queries, change):
+    """docs/interface.md, K3"""
     with django_assert_num_queries(0):
-        answer = ApiClient(change(api.key)).get(PATH)
+        response = ApiClient(change(api.key)).get(PATH)
 
-    assert_error(answer, 401, MESSAGE)
+    assert_error(response, 401, INVALID_KEY)
 
 
-def test_decision_10_the_form_of_a_key(api, organization):
+def test_a_key_has_the_documented_format_and_only_the_hash_of_its_secret_is_stored(api, organization):
+    """docs/interface.md, K3, K4"""
     secret = api.key[16:48]
 
     assert re.fullmatch("pb_[0-9A-Za-z]{12}_[0-9A-Za-z]{38}", api.key)
-    assert bytes(row_of(api, organization).secret_hash) == hashlib.sha256(secret.encode()).digest()
+    assert bytes(key_of(api, organization).secret_hash) == hashlib.sha256(secret.encode()).digest()
     assert secret not in str(ApiKey.objects.of(organization).values().get())
 
 
 def test_an_unknown_key_is_401(api, organization):
-    row_of(api, organization).delete()
+    """docs/interface.md, K2"""
+    key_of(api, organization).delete()
 
-    assert_error(api.get(PATH), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, INVALID_KEY)
 
 
-def test_a_known_id_with_another_secret_is_401(api, organization):
+def test_a_known_key_id_with_another_secret_is_401(api, organization):
+    """docs/interface.md, K2"""
     ApiKey.objects.of(organization).update(secret_hash=hashlib.sha256(b"another").digest())
 
-    assert_error(api.get(PATH), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, INVALID_KEY)
 
 
-def test_decision_11_a_revoked_key_is_401_from_the_next_request_on(api, organization):
+def test_a_revoked_key_is_401_from_the_next_request_on(api, organization):
+    """docs/interface.md, K7"""
     assert api.get(PATH).status_code == 200
 
-    revoke_key(key=row_of(api, organization))
+    revoke_key(key=key_of(api, organization))
 
-    assert_error(api.get(PATH), 401, MESSAGE)
-    assert_error(api.book(), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, INVALID_KEY)
+    assert_error(api.book(), 401, INVALID_KEY)
 
 
-def test_decision_11_revoking_one_key_leaves_the_others(api, organization):
-    other = make_api(organization)
+def test_revoking_one_key_does_not_affect_the_others(api, organization):
+    """docs/interface.md, K7"""
+    other_key_api = make_api(organization)
 
-    revoke_key(key=row_of(api, organization))
+    revoke_key(key=key_of(api, organization))
 
-    assert other.get(PATH).status_code == 200
+    assert other_key_api.get(PATH).status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("ends_in", "code"), [(timedelta(seconds=-1), 401), (timedelta(0), 401), (timedelta(minutes=1), 200)]
+    ("expires_in", "status_code"), [(timedelta(seconds=-1), 401), (timedelta(0), 401), (timedelta(minutes=1), 200)]
 )
-def test_decision_11_an_expired_key_is_401(organization, ends_in, code):
-    api = make_api(organization, expires_at=now() + ends_in)
+def test_a_key_is_401_from_its_expiry_on(organization, expires_in, status_code):
+    """docs/interface.md, K2"""
+    api = make_api(organization, expires_at=now() + expires_in)
 
-    assert api.get(PATH).status_code == code
-
-
-@pytest.mark.parametrize(("overlap", "old"), [("now", 401), ("1h", 200), ("24h", 200), ("7d", 200)])
-def test_decision_11_rotating_makes_a_second_key_and_ends_the_first(api, organization, overlap, old):
-    key = row_of(api, organization)
-
-    second, text = rotate_key(key=key, overlap=overlap)
-
-    assert (api.get(PATH).status_code, ApiClient(text).get(PATH).status_code) == (old, 200)
-    assert (second.scopes, second.expires_at) == (key.scopes, None)
-    lasts = {"now": timedelta(0), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}[
-        overlap
-    ]
-    assert timedelta(0) <= now() + lasts - row_of(api, organization).expires_at < timedelta(minutes=1)
+    assert api.get(PATH).status_code == status_code
 
 
-def test_decision_12_a_key_of_an_inactive_organization_is_401(api, other_api, organization):
+@pytest.mark.parametrize(("overlap", "old_key_status_code"), [("now", 401), ("1h", 200), ("24h", 200), ("7d", 200)])
+def test_rotating_creates_a_second_key_and_sets_the_expiry_of_the_first(
+    api, organization, overlap, old_key_status_code
+):
+    """docs/interface.md, K6"""
+    key = key_of(api, organization)
+
+    new_key, new_key_text = rotate_key(key=key, overlap=overlap)
+
+    assert (api.get(PATH).status_code, ApiClient(new_key_text).get(PATH).status_code) == (old_key_status_code, 200)
+    assert (new_key.scopes, new_key.expires_at) == (key.scopes, None)
+    durations = {"now": timedelta(0), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+    expected_expiry = now() + durations[overlap]
+    assert timedelta(0) <= expected_expiry - key_of(api, organization).expires_at < timedelta(minutes=1)
+
+
+def test_a_key_of_an_inactive_organization_is_401(api, other_api, organization):
+    """docs/interface.md, K10"""
     assert api.get(PATH).status_code == 200
     organization.is_active = False
     organization.save()
 
-    assert_error(api.get(PATH), 401, MESSAGE)
+    assert_error(api.get(PATH), 401, INVALID_KEY)
     assert other_api.get(PATH).status_code == 200
 
 
-@pytest.mark.parametrize("call", WRITES)
-def test_decision_12_writing_needs_the_scope_write(organization, call):
+@pytest.mark.parametrize("operation", WRITE_BODIES)
+def test_writing_requires_the_write_scope(organization, operation):
+    """docs/interface.md, K9"""
     api = make_api(organization, scopes=["read"])
     before = snapshot_of(organization)
 
-    answer = send(api, call)
+    response = send(api, operation)
 
-    assert (answer.status_code, sorted(answer.json()), answer.json()["status"]) == (403, ["message", "status"], "error")
-    assert "write" in answer.json()["message"]
+    assert_error_format(response, 403)
+    assert "write" in response.json()["message"]
     assert snapshot_of(organization) == before
 
 
-@pytest.mark.parametrize("path", READS)
-def test_decision_12_reading_needs_the_scope_read(organization, path):
-    answer = make_api(organization, scopes=["write"]).get(f"/api/external/{path}")
+@pytest.mark.parametrize("path", READ_PATHS)
+def test_reading_requires_the_read_scope(organization, path):
+    """docs/interface.md, K9"""
+    response = make_api(organization, scopes=["write"]).get(f"/api/external/{path}")
 
-    assert (answer.status_code, sorted(answer.json()), answer.json()["status"]) == (403, ["message", "status"], "error")
-    assert "read" in answer.json()["message"]
+    assert_error_format(response, 403)
+    assert "read" in response.json()["message"]
 
 
-def test_decision_12_one_scope_is_enough_for_its_own(organization):
+def test_one_scope_is_sufficient_for_its_own_operations(organization):
+    """docs/interface.md, K9"""
     reader, writer = make_api(organization, scopes=["read"]), make_api(organization, scopes=["write"])
 
     assert [writer.book().status_code, writer.cancel().status_code, writer.submit().status_code] == [201, 200, 200]
-    assert [reader.get(f"/api/external/{path}").status_code for path in READS] == [
+    assert [reader.get(f"/api/external/{path}").status_code for path in READ_PATHS] == [
         200,
         404,
         200,
@@ -201,7 +220,8 @@ def test_decision_12_one_scope_is_enough_for_its_own(organization):
     ]
 
 
-def test_decision_12_a_key_has_both_scopes_unless_said_otherwise(organization):
+def test_a_key_has_both_scopes_by_default(organization):
+    """docs/interface.md, K9"""
     key, _ = issue_key(organization=organization, name="Both")
 
     assert sorted(key.scopes) == ["read", "write"]
@@ -210,47 +230,47 @@ def test_decision_12_a_key_has_both_scopes_unless_said_otherwise(organization):
 @pytest.mark.parametrize(
     "path", ["/api/external/nothing", "/api/", "/api/nothing", "/api/external/appointments/", "/api/external"]
 )
-def test_decision_1_an_unknown_path_is_401_without_a_key_and_404_with_one(api, path):
-    assert_error(ApiClient(None).get(path), 401, MESSAGE)
+def test_an_unknown_path_is_401_without_a_key_and_404_with_one(api, path):
+    """docs/interface.md, G8"""
+    assert_error(ApiClient(None).get(path), 401, INVALID_KEY)
     assert_error(api.get(path), 404, "Resource not found")
 
 
-@pytest.mark.parametrize("place", ["query", "authorization", "basic", "cookie", "other_header", "body"])
-def test_a_key_anywhere_else_is_no_key(api, place):
-    nobody = ApiClient(None)
-    nobody.client.cookies["x-api-key"] = api.key if place == "cookie" else ""
+@pytest.mark.parametrize("location", ["query", "authorization", "basic", "cookie", "other_header", "body"])
+def test_a_key_outside_its_header_is_not_read(api, location):
+    """docs/interface.md, K1"""
+    anonymous = ApiClient(None)
+    anonymous.client.cookies["x-api-key"] = api.key if location == "cookie" else ""
     headers = {
         "authorization": {"authorization": f"Bearer {api.key}"},
         "basic": {"authorization": api.key},
         "other_header": {"api_key": api.key},
     }
-    if place == "body":
-        assert_error(nobody.submit(**{"x-api-key": api.key}), 401, MESSAGE)
+    query = {"x-api-key": api.key, "api_key": api.key} if location == "query" else {}
 
-    assert_error(
-        nobody.get(
-            PATH, {"x-api-key": api.key, "api_key": api.key} if place == "query" else {}, **headers.get(place, {})
-        ),
-        401,
-        MESSAGE,
-    )
+    if location == "body":
+        assert_error(anonymous.submit(**{"x-api-key": api.key}), 401, INVALID_KEY)
+
+    assert_error(anonymous.get(PATH, query, **headers.get(location, {})), 401, INVALID_KEY)
 
 
-def test_two_organizations_keys_see_their_own(api, other_api):
-    ours, theirs = api.get_data(PATH), other_api.get_data(PATH)
+def test_each_key_reads_the_data_of_its_own_organization(api, other_api):
+    """docs/interface.md, G22"""
+    statuses, other_statuses = api.get_data(PATH), other_api.get_data(PATH)
 
-    assert [status["name"] for status in ours] == [status["name"] for status in theirs]
-    assert not {status["id"] for status in ours} & {status["id"] for status in theirs}
+    assert [status["name"] for status in statuses] == [status["name"] for status in other_statuses]
+    assert not {status["id"] for status in statuses} & {status["id"] for status in other_statuses}
 
 
-def test_decision_11_the_last_use_is_written_once_in_five_minutes(api, organization):
+def test_last_used_at_is_written_at_most_once_in_five_minutes(api, organization):
+    """docs/interface.md, K8"""
     api.get(PATH)
-    first = row_of(api, organization).last_used_at
+    first_use = key_of(api, organization).last_used_at
     api.get(PATH)
-    second = row_of(api, organization).last_used_at
-    ApiKey.objects.of(organization).update(last_used_at=first - timedelta(minutes=5, seconds=1))
+    second_use = key_of(api, organization).last_used_at
+    ApiKey.objects.of(organization).update(last_used_at=first_use - timedelta(minutes=5, seconds=1))
     api.get(PATH)
 
-    assert first is not None
-    assert second == first
-    assert row_of(api, organization).last_used_at >= first
+    assert first_use is not None
+    assert second_use == first_use
+    assert key_of(api, organization).last_used_at >= first_use

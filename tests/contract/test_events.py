@@ -1,4 +1,4 @@
-"""GET /api/external/events and what events hold (decisions 20, 21, 28, 30, 31, 35)."""
+"""GET /api/external/events, and what event bodies contain (docs/interface.md, W1 to W7)."""
 
 import re
 
@@ -12,21 +12,22 @@ from tests.contract.assertions import assert_error
 from tests.factories import owner_actor
 
 pytestmark = pytest.mark.django_db(transaction=True)
-UNKNOWN = "00000000-0000-7000-8000-000000000000"
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 SOON = "2090-01-05T10:00:00.000Z"
 
 
-def types(api, **query):
+def event_types(api, **query):
     return [event["type"] for event in api.list_events(**query)]
 
 
-def by_staff(organization, service, id, **changes):
-    """A staff member's act on an appointment."""
+def change_as_staff(organization, service, id, **changes):
+    """Call a service of the appointments app as the organization's owner would in the admin."""
     appointment = Appointment.objects.of(organization).get(pk=id)
     service(organization=organization, actor=owner_actor(organization), appointment=appointment, **changes)
 
 
-def test_decision_35_the_feed_is_oldest_first(api, other_api):
+def test_events_are_listed_oldest_first(api, other_api):
+    """docs/interface.md, W6"""
     assert api.list_events() == []
     api.submit()
     api.book()
@@ -41,10 +42,11 @@ def test_decision_35_the_feed_is_oldest_first(api, other_api):
         "lead.status_changed",
         "appointment.canceled",
     ]
-    assert types(api) == expected
+    assert event_types(api) == expected
 
 
-def test_decision_35_after_goes_on_where_a_receiver_was(api):
+def test_after_continues_behind_the_given_event(api):
+    """docs/interface.md, W6, W7"""
     api.submit()
     api.book()
     ids = [event["id"] for event in api.list_events()]
@@ -54,49 +56,62 @@ def test_decision_35_after_goes_on_where_a_receiver_was(api):
     assert [event["id"] for event in api.list_events(after=ids[0], limit=2)] == ids[1:3]
 
 
-def test_decision_35_by_type(api):
+def test_events_are_filtered_by_type(api):
+    """docs/interface.md, W6"""
     api.submit()
     api.book()
 
-    assert types(api, type="opt_in.created") == ["opt_in.created"]
-    assert types(api, type="appointment.rescheduled") == []
+    assert event_types(api, type="opt_in.created") == ["opt_in.created"]
+    assert event_types(api, type="appointment.rescheduled") == []
 
 
-def test_decision_31_an_event_says_what_when_and_whose(api, organization):
+def test_an_event_has_type_timestamp_organization_and_data(api, organization):
+    """docs/interface.md, W3"""
     opt_in = api.submit().json()["data"]
 
-    created, recorded = api.list_events()
+    lead_created, opt_in_created = api.list_events()
 
-    assert created == {**head(created, organization), "type": "lead.created", "data": api.get_lead(opt_in["lead_id"])}
-    assert recorded == {
-        **head(recorded, organization),
+    assert lead_created == {
+        **common_fields(lead_created, organization),
+        "type": "lead.created",
+        "data": api.get_lead(opt_in["lead_id"]),
+    }
+    assert opt_in_created == {
+        **common_fields(opt_in_created, organization),
         "type": "opt_in.created",
         "data": api.get_opt_in(opt_in["opt_in_id"]),
     }
 
 
-def head(event, organization):
+def common_fields(event, organization):
+    """Return the expected fields that every event has; `id` and `timestamp` are taken from the event itself."""
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["timestamp"])
     return {"id": event["id"], "timestamp": event["timestamp"], "organization_id": str(organization.id)}
 
 
-def test_decision_31_a_bookings_data_is_the_detail(api, organization, host):
+def test_the_data_of_an_event_is_the_detail_of_the_object(api, organization, host):
+    """docs/interface.md, W3"""
     id = api.book(host_email="hana@acme.example", meeting_url="https://meet.example/1", notes="Hi").json()["data"]["id"]
 
-    lead, booked = api.list_events()
+    lead_created, appointment_created = api.list_events()
 
-    assert booked == {**head(booked, organization), "type": "appointment.created", "data": api.get_appointment(id)}
-    assert lead["data"] == api.get_lead(api.get_appointment(id)["lead"]["id"])
+    assert appointment_created == {
+        **common_fields(appointment_created, organization),
+        "type": "appointment.created",
+        "data": api.get_appointment(id),
+    }
+    assert lead_created["data"] == api.get_lead(api.get_appointment(id)["lead"]["id"])
 
 
-def test_decision_31_a_status_change_has_the_previous_status(api, organization):
+def test_the_event_of_a_status_change_has_the_previous_status(api, organization):
+    """docs/interface.md, W4"""
     lead = api.submit().json()["data"]["lead_id"]
     api.patch(f"/api/external/leads/{lead}/status", {"status_id": api.get_status("WON")["id"]})
 
     event = api.list_events()[-1]
 
     assert event == {
-        **head(event, organization),
+        **common_fields(event, organization),
         "type": "lead.status_changed",
         "data": api.get_lead(lead),
         "previous": event["previous"],
@@ -105,14 +120,15 @@ def test_decision_31_a_status_change_has_the_previous_status(api, organization):
     assert event["previous"]["status"]["role"] == "NEW_LEAD"
 
 
-def test_decision_31_a_cancellation_has_the_previous_outcome(api, organization):
+def test_the_event_of_a_cancellation_has_the_previous_outcome_and_meeting_url(api, organization):
+    """docs/interface.md, W4"""
     id = api.book(meeting_url="https://meet.example/1").json()["data"]["id"]
     api.cancel()
 
     event = api.list_events()[-1]
 
     assert event == {
-        **head(event, organization),
+        **common_fields(event, organization),
         "type": "appointment.canceled",
         "data": api.get_appointment(id),
         "previous": event["previous"],
@@ -122,55 +138,58 @@ def test_decision_31_a_cancellation_has_the_previous_outcome(api, organization):
     assert event["previous"]["outcome"]["role"] == "APPOINTMENT_BOOKED"
 
 
-def test_decision_29_staffs_rescheduling_is_an_event_and_recomputes_the_touch_point(api, organization):
+def test_rescheduling_by_staff_records_an_event_and_recomputes_the_touch_point(api, organization):
+    """docs/interface.md, A28, L13"""
     id = api.book(schedule_time=SOON).json()["data"]["id"]
 
-    by_staff(organization, reschedule, id, to=now().replace(year=2091, day=1))
+    change_as_staff(organization, reschedule, id, to=now().replace(year=2091, day=1))
 
-    event, shown = api.list_events()[-1], api.get_appointment(id)
-    assert (event["type"], event["data"]) == ("appointment.rescheduled", shown)
+    event, appointment = api.list_events()[-1], api.get_appointment(id)
+    assert (event["type"], event["data"]) == ("appointment.rescheduled", appointment)
     assert event["previous"]["schedule_time"] == SOON
-    assert shown["lead"]["next_touch_point_at"] == shown["schedule_time"] != SOON
+    assert appointment["lead"]["next_touch_point_at"] == appointment["schedule_time"] != SOON
 
 
-def test_decision_29_staffs_cancellation_has_the_same_effects(api, organization):
+def test_canceling_by_staff_has_the_same_effects_as_by_the_api(api, organization):
+    """docs/interface.md, A27"""
     id = api.book(meeting_url="https://meet.example/1").json()["data"]["id"]
 
-    by_staff(organization, cancel_appointment, id)
+    change_as_staff(organization, cancel_appointment, id)
 
-    shown = api.get_appointment(id)
-    assert (shown["outcome"]["role"], shown["meeting_url"]) == ("CANCELED", None)
-    assert types(api) == ["lead.created", "appointment.created", "lead.status_changed", "appointment.canceled"]
-    assert api.get_lead(shown["lead"]["id"])["status"]["role"] == "CANCELED"
+    appointment = api.get_appointment(id)
+    assert (appointment["outcome"]["role"], appointment["meeting_url"]) == ("CANCELED", None)
+    assert event_types(api) == ["lead.created", "appointment.created", "lead.status_changed", "appointment.canceled"]
+    assert api.get_lead(appointment["lead"]["id"])["status"]["role"] == "CANCELED"
 
 
 @pytest.mark.parametrize(("role", "no_show"), [("NO_SHOW", True), ("WON", False)])
-def test_decision_21_an_outcome_by_staff_is_an_event_and_no_show_is_set(api, organization, role, no_show):
+def test_an_outcome_set_by_staff_records_an_event_and_sets_no_show(api, organization, role, no_show):
+    """docs/interface.md, A29, S13"""
     id = api.book().json()["data"]["id"]
     status = Status.objects.of(organization).get(role=role)
 
-    by_staff(organization, change_outcome, id, status_id=status.id)
+    change_as_staff(organization, change_outcome, id, status_id=status.id)
 
-    event, shown = api.list_events()[-1], api.get_appointment(id)
-    assert (event["type"], event["data"]) == ("appointment.outcome_changed", shown)
+    event, appointment = api.list_events()[-1], api.get_appointment(id)
+    assert (event["type"], event["data"]) == ("appointment.outcome_changed", appointment)
     assert event["previous"]["outcome"]["role"] == "APPOINTMENT_BOOKED"
-    assert (shown["outcome"]["role"], shown["no_show"]) == (role, no_show)
+    assert (appointment["outcome"]["role"], appointment["no_show"]) == (role, no_show)
 
 
-def test_decision_30_a_refusal_has_no_event(api):
-    assert_error(
-        api.patch(f"/api/external/leads/{UNKNOWN}/status", {"status_id": api.get_status("WON")["id"]}),
-        404,
-        "Resource not found",
-    )
-    api.book(host_email="nobody@acme.example")
-    api.cancel()
-    api.submit(source="X")
+def test_a_refused_request_records_no_event(api):
+    """docs/interface.md, W2"""
+    won = api.get_status("WON")["id"]
+
+    assert_error(api.patch(f"/api/external/leads/{UNKNOWN_ID}/status", {"status_id": won}), 404, "Resource not found")
+    assert api.book(host_email="nobody@acme.example").status_code == 400
+    assert api.cancel().status_code == 404
+    assert api.submit(source="X").status_code == 400
 
     assert api.list_events() == []
 
 
-def test_decision_31_an_event_is_never_rewritten(api):
+def test_an_event_is_never_rewritten(api):
+    """docs/interface.md, W2"""
     api.book()
     before = api.list_events()
 

@@ -1,4 +1,4 @@
-"""`/healthz` tells of work that nobody takes up, whatever processes there are; `/readyz` only of the web server."""
+"""/healthz reports overdue work that no worker takes; /readyz reports on the web server only."""
 
 from datetime import timedelta
 from typing import Any
@@ -18,85 +18,86 @@ from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 from webhooks.services import change_endpoint
 
-WELL = (200, {"status": "ok"})
-LATE = timedelta(hours=1)
-WAITING = "Webhook deliveries have been due for more than 300 seconds, and no worker is processing them"
+HEALTHY = (200, {"status": "ok"})
+OVERDUE = timedelta(hours=1)
+STALE_DELIVERIES = "Webhook deliveries have been due for more than 300 seconds, and no worker is processing them"
 
 
 @pytest.fixture
-def _an_hour_late(organization: Organization, settings: Any) -> None:
-    """Six events that were due an hour ago."""
+def _overdue_deliveries(organization: Organization, settings: Any) -> None:
+    """Create six deliveries that were due an hour ago."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     make_backlog(make_endpoint(organization, "http://127.0.0.1:9/hook"), 6)
-    Delivery.unscoped.update(next_attempt_at=now() - LATE)
+    Delivery.unscoped.update(next_attempt_at=now() - OVERDUE)
 
 
-def health() -> tuple[int, Any]:
-    answer = Client().get("/healthz")
-    return answer.status_code, answer.json()
+def get_health() -> tuple[int, Any]:
+    response = Client().get("/healthz")
+    return response.status_code, response.json()
 
 
-def test_all_is_well_with_nothing_to_do_and_with_work_that_came_just_now(
-    organization: Organization, settings: Any
-) -> None:
+def test_health_is_ok_without_work_and_with_recent_work(organization: Organization, settings: Any) -> None:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
-    assert health() == WELL
+    assert get_health() == HEALTHY
 
     make_backlog(make_endpoint(organization, "http://127.0.0.1:9/hook"), 6)
 
-    assert health() == WELL
+    assert get_health() == HEALTHY
     assert run("health").out == "All is well.\n"
 
 
-@pytest.mark.usefixtures("_an_hour_late")
-def test_deliveries_that_nobody_takes_up_are_told_in_one_sentence_that_names_no_tenant() -> None:
-    answer = Client().get("/healthz")
+@pytest.mark.usefixtures("_overdue_deliveries")
+def test_overdue_deliveries_are_reported_without_naming_an_organization() -> None:
+    response = Client().get("/healthz")
 
-    assert (answer.status_code, answer.json()) == (503, {"status": "error", "message": WAITING})
-    assert (answer.headers["Content-Type"], answer.headers["Retry-After"]) == ("application/json", "5")
-    assert command_error("health") == WAITING
+    assert (response.status_code, response.json()) == (503, {"status": "error", "message": STALE_DELIVERIES})
+    assert (response.headers["Content-Type"], response.headers["Retry-After"]) == ("application/json", "5")
+    assert command_error("health") == STALE_DELIVERIES
     assert Client().get("/readyz").status_code == 200
 
 
-def test_mails_that_nobody_takes_up_are_told_too(api: ApiClient) -> None:
+def test_overdue_notifications_are_reported(api: ApiClient) -> None:
     api.book()
-    Notification.unscoped.update(next_attempt_at=now() - LATE)
+    Notification.unscoped.update(next_attempt_at=now() - OVERDUE)
 
-    assert (
-        health()[1]["message"]
-        == "Notifications have been due for more than 300 seconds, and no worker is processing them"
-    )
+    status_code, body = get_health()
 
-
-@pytest.mark.usefixtures("_an_hour_late")
-def test_how_long_is_too_long_is_a_setting(settings: Any) -> None:
-    settings.HEALTH_BACKLOG_SECONDS = 2 * LATE.total_seconds()
-
-    assert health() == WELL
+    assert status_code == 503
+    assert body["message"] == "Notifications have been due for more than 300 seconds, and no worker is processing them"
 
 
-@pytest.mark.usefixtures("_an_hour_late")
-def test_the_events_of_a_receiver_that_is_at_work_hangs_or_is_switched_off_may_wait(organization: Organization) -> None:
+@pytest.mark.usefixtures("_overdue_deliveries")
+def test_the_age_of_overdue_work_is_a_setting(settings: Any) -> None:
+    settings.HEALTH_BACKLOG_SECONDS = 2 * OVERDUE.total_seconds()
+
+    assert get_health() == HEALTHY
+
+
+@pytest.mark.usefixtures("_overdue_deliveries")
+def test_deliveries_to_a_leased_slow_or_disabled_endpoint_are_not_overdue(organization: Organization) -> None:
     endpoint = Endpoint.objects.of(organization).get()
 
+    # A worker holds a lease: the others wait for it.
     (first, *_) = DELIVERIES.claim(endpoint.pk, 1)
-    assert health() == WELL
+    assert get_health() == HEALTHY
     Delivery.unscoped.filter(pk=first.pk).update(lease_token=None)
-    assert health()[0] == 503
+    assert get_health()[0] == 503
 
+    # A slow endpoint is served one attempt at a time.
     Endpoint.unscoped.update(timeouts=SLOW_AFTER_TIMEOUTS)
-    assert health() == WELL
+    assert get_health() == HEALTHY
     Endpoint.unscoped.update(timeouts=0)
-    assert health()[0] == 503
+    assert get_health()[0] == 503
 
+    # Deliveries to a disabled endpoint wait until it is enabled.
     change_endpoint(endpoint=endpoint, url=endpoint.url, description="", types=[], is_active=False)
-    assert health() == WELL
+    assert get_health() == HEALTHY
 
 
-@pytest.mark.usefixtures("_an_hour_late")
-def test_health_costs_four_questions_and_counts_nothing() -> None:
-    with CaptureQueriesContext(connection) as asked:
-        health()
+@pytest.mark.usefixtures("_overdue_deliveries")
+def test_health_takes_at_most_four_queries_and_counts_nothing() -> None:
+    with CaptureQueriesContext(connection) as queries:
+        get_health()
 
-    assert len(asked) <= 4
-    assert not any("COUNT(" in query["sql"].upper() for query in asked)
+    assert len(queries) <= 4
+    assert not any("COUNT(" in query["sql"].upper() for query in queries)

@@ -1,4 +1,4 @@
-"""The interface's own description: /api/schema and /api/docs."""
+"""The OpenAPI document and its pages: /api/schema and /api/docs (docs/interface.md, G39)."""
 
 import json
 import re
@@ -28,7 +28,8 @@ OPERATIONS = {
     "/api/external/leads/{id}/status": {"patch"},
     "/api/external/events": {"get"},
 }
-FIRST = """
+# Runs in a process of its own, because the document is rendered once per process.
+FIRST_REQUESTS = """
 import django
 django.setup()
 
@@ -36,33 +37,39 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from tests.client import ApiClient
 
-together = Barrier(8)
+barrier = Barrier(8)
 
-def ask(number):
-    together.wait()
+def get_schema(number):
+    barrier.wait()
     return ApiClient(None).get("/api/schema", host="localhost").status_code
 
 with ThreadPoolExecutor(8) as threads:
-    print(*threads.map(ask, range(8)))
+    print(*threads.map(get_schema, range(8)))
 """
-UNKNOWN = "00000000-0000-7000-8000-000000000000"
-PARAMETERS = {
-    "/api/external/appointments": "page limit lead_id call_category outcome_role setter triager closer scheduled_from scheduled_to created_from created_to",
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+QUERY_PARAMETERS = {
+    "/api/external/appointments": (
+        "page limit lead_id call_category outcome_role setter triager closer "
+        "scheduled_from scheduled_to created_from created_to"
+    ),
     "/api/external/opt-ins": "page limit source lead_id created_from created_to ordering",
-    "/api/external/leads": "page limit email status_id status_role setter created_from created_to updated_from updated_to ordering",
+    "/api/external/leads": (
+        "page limit email status_id status_role setter created_from created_to updated_from updated_to ordering"
+    ),
     "/api/external/events": "after type limit",
 }
 
 
 @pytest.fixture(scope="module")
 def schema():
-    """The document, as anyone gets it."""
-    answer = ApiClient(None).get("/api/schema", accept="application/json")
-    assert answer.status_code == 200
-    return json.loads(answer.content)
+    """The OpenAPI document, as served without a key."""
+    response = ApiClient(None).get("/api/schema", accept="application/json")
+    assert response.status_code == 200
+    return json.loads(response.content)
 
 
-def operations(schema):
+def documented_operations(schema):
+    """Return the methods of each path of the API, without the document's own endpoints."""
     methods = {"get", "post", "put", "patch", "delete"}
     return {
         path: set(item) & methods
@@ -71,29 +78,31 @@ def operations(schema):
     }
 
 
-def closed(node: Any) -> Any:
-    """The schema, with no field allowed that it doesn't name."""
+def without_additional_properties(node: Any) -> Any:
+    """Return the schema, changed so that an object with an undocumented field is invalid."""
     if isinstance(node, list):
-        return [closed(each) for each in node]
+        return [without_additional_properties(item) for item in node]
     if not isinstance(node, dict):
         return node
     strict = {"additionalProperties": False} if "properties" in node and "additionalProperties" not in node else {}
-    return {name: closed(each) for name, each in node.items()} | strict
+    return {name: without_additional_properties(item) for name, item in node.items()} | strict
 
 
-def check(schema, path, method, answer, code=None):
-    """The body is what the document says of this status code, which is `code` if that is given."""
-    assert code in (None, answer.status_code), answer.content
-    said = schema["paths"][path][method]["responses"]
-    assert str(answer.status_code) in said, f"{answer.status_code} is not documented for {method} {path}"
-    strict = closed(schema)
-    body = strict["paths"][path][method]["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
+def assert_documented(schema, path, method, response, status_code=None):
+    """Assert that the body is valid for its status code, which must be `status_code` if that is not None."""
+    assert status_code in (None, response.status_code), response.content
+    documented = schema["paths"][path][method]["responses"]
+    assert str(response.status_code) in documented, f"{response.status_code} is not documented for {method} {path}"
+    strict = without_additional_properties(schema)
+    response_schema = strict["paths"][path][method]["responses"][str(response.status_code)]
+    body_schema = response_schema["content"]["application/json"]["schema"]
+    # References within the body's schema start at the document's root, so they are resolved by a registry.
     registry = Registry().with_resource("urn:api", Resource.from_contents(strict, default_specification=DRAFT202012))
     validator = OAS30Validator if schema["openapi"].startswith("3.0") else OAS31Validator
-    rebased = json.loads(json.dumps(body).replace('"#/', '"urn:api#/'))
+    rebased = json.loads(json.dumps(body_schema).replace('"#/', '"urn:api#/'))
     errors = [
         f"{error.json_path}: {error.message}"
-        for error in validator(rebased, registry=registry).iter_errors(answer.json())
+        for error in validator(rebased, registry=registry).iter_errors(response.json())
     ]
     assert errors == []
 
@@ -103,29 +112,29 @@ def test_the_document_is_valid_openapi(schema):
 
 
 def test_the_document_describes_every_endpoint_and_method(schema):
-    assert operations(schema) == OPERATIONS
+    assert documented_operations(schema) == OPERATIONS
 
 
-@pytest.mark.parametrize("path", PARAMETERS)
+@pytest.mark.parametrize("path", QUERY_PARAMETERS)
 def test_the_document_describes_every_parameter(schema, path):
-    said = {parameter["name"]: parameter["in"] for parameter in schema["paths"][path]["get"]["parameters"]}
+    names = QUERY_PARAMETERS[path].split()
 
-    assert {name: said.get(name) for name in PARAMETERS[path].split()} == dict.fromkeys(
-        PARAMETERS[path].split(), "query"
-    )
+    documented = {parameter["name"]: parameter["in"] for parameter in schema["paths"][path]["get"]["parameters"]}
+
+    assert {name: documented.get(name) for name in names} == dict.fromkeys(names, "query")
 
 
-def test_the_document_says_that_every_operation_needs_the_key(schema):
+def test_the_document_requires_the_key_for_every_operation(schema):
     schemes = schema["components"]["securitySchemes"]
     (name,) = [name for name, scheme in schemes.items() if scheme.get("name", "").lower() == "x-api-key"]
-    used = [
+    requirements = [
         schema["paths"][path][method].get("security", schema.get("security"))
         for path, methods in OPERATIONS.items()
         for method in methods
     ]
 
     assert (schemes[name]["type"], schemes[name]["in"]) == ("apiKey", "header")
-    assert used == [[{name: []}]] * len(used)
+    assert requirements == [[{name: []}]] * len(requirements)
 
 
 def test_the_document_names_the_required_fields(schema):
@@ -138,26 +147,27 @@ def test_the_document_names_the_required_fields(schema):
     assert required("/api/opt-in/submit") == {"email", "first_name", "source"}
 
 
-def test_the_first_who_ask_a_new_process_for_the_schema_all_get_it():
-    told = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=False)
+def test_concurrent_first_requests_to_a_new_process_all_get_the_schema():
+    process = subprocess.run([sys.executable, "-c", FIRST_REQUESTS], capture_output=True, text=True, check=False)
 
-    assert told.stdout.split() == ["200"] * 8
+    assert process.stdout.split() == ["200"] * 8
 
 
-def test_the_schema_never_needs_a_key_and_is_the_same_with_one(api):
-    without, with_key = ApiClient(None).get("/api/schema"), api.get("/api/schema")
+def test_the_schema_needs_no_key_and_is_the_same_with_one(api):
+    """docs/interface.md, G39"""
+    without_key, with_key = ApiClient(None).get("/api/schema"), api.get("/api/schema")
 
-    assert (without.status_code, with_key.content) == (200, without.content)
+    assert (without_key.status_code, with_key.content) == (200, without_key.content)
 
 
 @pytest.fixture
-def full(api, organization, host):
-    """The ids of a world in which no field is empty."""
+def object_ids(api, organization, host):
+    """Create one object of each kind with all fields set, and return their ids by the endpoint's name."""
     for entity, type in [("APPOINTMENT", "TEXT"), ("LEAD", "NUMBER")]:
         make_custom_field(organization, entity, "own", type=type)
-    answers = [{"question": "Q", "answer": "A", "position": 1}]
-    person = {"phone_e164": "+442079460000", "phone_country": "GB", "traffic": {"utm_content": host.user_id}}
-    opt_in = api.submit(**person, questions_answers=answers).json()["data"]
+    question_answers = [{"question": "Q", "answer": "A", "position": 1}]
+    contact = {"phone_e164": "+442079460000", "phone_country": "GB", "traffic": {"utm_content": host.user_id}}
+    opt_in = api.submit(**contact, questions_answers=question_answers).json()["data"]
     id = api.book(host_email="hana@acme.example", notes="Hi", meeting_url="https://meet.example/1").json()["data"]["id"]
     make_note(organization, id, "Ask", host)
     make_analysis(organization, id)
@@ -166,94 +176,96 @@ def full(api, organization, host):
 
 @pytest.mark.parametrize("page", [1, 9])
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "statuses"])
-def test_the_answers_of_lists_are_as_documented(schema, api, full, name, page):
-    check(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"page": page}), 200)
+def test_list_responses_match_the_document(schema, api, object_ids, name, page):
+    assert_documented(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"page": page}), 200)
 
 
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "events"])
-def test_the_refusals_of_lists_are_as_documented(schema, api, name):
-    check(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"limit": "0"}), 400)
+def test_error_responses_of_lists_match_the_document(schema, api, name):
+    assert_documented(schema, f"/api/external/{name}", "get", api.get(f"/api/external/{name}", {"limit": "0"}), 400)
 
 
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads"])
-def test_the_answers_of_details_are_as_documented(schema, api, full, name):
-    check(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{full[name]}"), 200)
-    check(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{UNKNOWN}"), 404)
+def test_detail_responses_match_the_document(schema, api, object_ids, name):
+    assert_documented(
+        schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{object_ids[name]}"), 200
+    )
+    assert_documented(schema, f"/api/external/{name}/{{id}}", "get", api.get(f"/api/external/{name}/{UNKNOWN_ID}"), 404)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_events_are_as_documented(schema, api, full):
+def test_event_responses_match_the_document(schema, api, object_ids):
     api.cancel()
 
-    answer = api.get("/api/external/events")
+    response = api.get("/api/external/events")
 
-    assert len(answer.json()["data"]) == 6
-    check(schema, "/api/external/events", "get", answer)
+    assert len(response.json()["data"]) == 6
+    assert_documented(schema, "/api/external/events", "get", response)
 
 
-def test_the_answers_of_bookings_are_as_documented(schema, api):
-    answers = [
+def test_responses_to_bookings_match_the_document(schema, api):
+    responses = [
         api.book(),
         api.book(),
         api.book(schedule_time="2028-01-01T00:00:00Z"),
         api.book(schedule_time="x"),
         ApiClient(None).book(),
-    ]
-    answers += [
         api.request("POST", "/api/external/appointments", b"{}", "text/plain"),
         api.request("POST", "/api/external/appointments", b" " * 2**21),
     ]
 
-    assert [answer.status_code for answer in answers] == [201, 200, 409, 400, 401, 415, 413]
-    for answer in answers:
-        check(schema, "/api/external/appointments", "post", answer)
+    assert [response.status_code for response in responses] == [201, 200, 409, 400, 401, 415, 413]
+    for response in responses:
+        assert_documented(schema, "/api/external/appointments", "post", response)
 
 
-def test_the_answers_of_cancels_and_submits_are_as_documented(schema, api):
+def test_responses_to_cancellations_and_submissions_match_the_document(schema, api):
     api.book()
-    for answer, code in [
+    for response, status_code in [
         (api.cancel(), 200),
         (api.cancel(external_reference="x"), 404),
         (api.cancel(external_reference=5), 400),
     ]:
-        check(schema, "/api/external/appointments/cancel", "post", answer, code)
-    for answer, code in [
+        assert_documented(schema, "/api/external/appointments/cancel", "post", response, status_code)
+    for response, status_code in [
         (api.submit(email="new@example.com"), 201),
         (api.submit(), 200),
         (api.submit(source="X"), 400),
     ]:
-        check(schema, "/api/opt-in/submit", "post", answer, code)
+        assert_documented(schema, "/api/opt-in/submit", "post", response, status_code)
 
 
-def test_the_answers_of_a_status_update_are_as_documented(schema, api, organization):
+def test_responses_to_status_updates_match_the_document(schema, api, organization):
     lead, won = api.submit().json()["data"]["lead_id"], api.get_status("WON")["id"]
-    calls = [
+    requests = [
         (api, lead, won),
         (api, lead, "x"),
-        (api, UNKNOWN, won),
+        (api, UNKNOWN_ID, won),
         (make_api(organization, scopes=["read"]), lead, won),
     ]
 
-    answers = [client.patch(f"/api/external/leads/{id}/status", {"status_id": status}) for client, id, status in calls]
+    responses = [
+        client.patch(f"/api/external/leads/{id}/status", {"status_id": status}) for client, id, status in requests
+    ]
 
-    assert [answer.status_code for answer in answers] == [200, 400, 404, 403]
-    for answer in answers:
-        check(schema, "/api/external/leads/{id}/status", "patch", answer)
+    assert [response.status_code for response in responses] == [200, 400, 404, 403]
+    for response in responses:
+        assert_documented(schema, "/api/external/leads/{id}/status", "patch", response)
 
 
-def test_a_429_is_documented_and_as_documented(schema, api, settings):
+def test_a_429_response_matches_the_document(schema, api, settings):
     settings.RATE_LIMIT_PER_MINUTE = 1
     api.get("/api/external/statuses")
 
-    check(schema, "/api/external/statuses", "get", api.get("/api/external/statuses"), 429)
+    assert_documented(schema, "/api/external/statuses", "get", api.get("/api/external/statuses"), 429)
 
 
-def test_the_docs_load_nothing_from_another_host():
-    answer = ApiClient(None).get("/api/docs")
+def test_the_docs_page_loads_nothing_from_another_host():
+    response = ApiClient(None).get("/api/docs")
 
-    page = answer.content.decode()
-    loaded = re.findall(r"""(?:src|href|action)\s*=\s*["']?([^"'\s>]+)""", page)
-    assert (answer.status_code, answer.headers["Content-Type"].split(";")[0]) == (200, "text/html")
-    assert any(address.endswith(".js") for address in loaded)
-    assert [address for address in loaded if re.match(r"(?i)([a-z]+:)?//", address)] == []
+    page = response.content.decode()
+    urls = re.findall(r"""(?:src|href|action)\s*=\s*["']?([^"'\s>]+)""", page)
+    assert (response.status_code, response.headers["Content-Type"].split(";")[0]) == (200, "text/html")
+    assert any(url.endswith(".js") for url in urls)
+    assert [url for url in urls if re.match(r"(?i)([a-z]+:)?//", url)] == []
     assert re.findall(r"""["'](?:https?:)?//[a-z]""", page) == []

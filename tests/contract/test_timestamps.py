@@ -1,4 +1,4 @@
-"""Moments: decision 4, and convention 1 of the interface."""
+"""Timestamps in requests and responses (docs/interface.md, G19, G20 and G29)."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,7 @@ from appointments.models import Appointment
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import snapshot_of
 
-ACCEPTED = {
+VALID = {
     "2027-01-05T10:00:00Z": "2027-01-05T10:00:00.000Z",
     "2027-01-05T10:00:00": "2027-01-05T10:00:00.000Z",
     "2027-01-05T10:00:00.5": "2027-01-05T10:00:00.500Z",
@@ -27,7 +27,7 @@ ACCEPTED = {
     "1970-01-01T00:00:00Z": "1970-01-01T00:00:00.000Z",
     "2100-12-31T23:59:59.999Z": "2100-12-31T23:59:59.999Z",
 }
-REFUSED = {
+INVALID = {
     "date_only": "2027-01-05",
     "space_for_t": "2027-01-05 10:00:00Z",
     "no_seconds": "2027-01-05T10:00Z",
@@ -76,51 +76,58 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("given", "shown"), ACCEPTED.items(), ids=list(ACCEPTED))
-def test_decision_4_accepts(api, given, shown):
-    answer = api.book(schedule_time=given)
+@pytest.mark.parametrize(("timestamp", "expected"), VALID.items(), ids=list(VALID))
+def test_a_valid_timestamp_is_shown_in_utc_with_milliseconds(api, timestamp, expected):
+    """docs/interface.md, G19, G20"""
+    response = api.book(schedule_time=timestamp)
 
-    assert answer.status_code == 201, answer.json()
-    assert api.get_appointment(answer.json()["data"]["id"])["schedule_time"] == shown
+    assert response.status_code == 201, response.json()
+    assert api.get_appointment(response.json()["data"]["id"])["schedule_time"] == expected
 
 
-@pytest.mark.parametrize("given", REFUSED.values(), ids=REFUSED)
-def test_decision_4_refuses(api, organization, given):
+@pytest.mark.parametrize("timestamp", INVALID.values(), ids=INVALID)
+def test_an_invalid_timestamp_is_400_and_changes_nothing(api, organization, timestamp):
+    """docs/interface.md, G19"""
     before = snapshot_of(organization)
 
-    assert_invalid_fields(api.book(schedule_time=given), "schedule_time")
+    assert_invalid_fields(api.book(schedule_time=timestamp), "schedule_time")
 
     assert snapshot_of(organization) == before
 
 
-@pytest.mark.parametrize("given", [1799143200, 1799143200000, 1.5, True, [], {}], ids=str)
-def test_decision_3_a_number_is_no_moment(api, organization, given):
+@pytest.mark.parametrize("timestamp", [1799143200, 1799143200000, 1.5, True, [], {}], ids=str)
+def test_a_timestamp_of_another_json_type_is_400(api, organization, timestamp):
+    """docs/interface.md, G12"""
     before = snapshot_of(organization)
 
-    assert_invalid_fields(api.book(schedule_time=given), "schedule_time")
+    assert_invalid_fields(api.book(schedule_time=timestamp), "schedule_time")
 
     assert snapshot_of(organization) == before
 
 
-@pytest.mark.parametrize("given", ["1970-01-01T00:00:00+01:00", "2100-12-31T23:59:59-01:00"])
-def test_decision_4_an_offset_never_leads_out_of_the_years(api, given):
-    answer = api.book(schedule_time=given)
+@pytest.mark.parametrize("timestamp", ["1970-01-01T00:00:00+01:00", "2100-12-31T23:59:59-01:00"])
+def test_a_timestamp_whose_offset_moves_it_out_of_the_valid_years_is_400(api, timestamp):
+    """docs/interface.md, G19"""
+    response = api.book(schedule_time=timestamp)
 
-    assert_invalid_fields(answer, "schedule_time")
+    assert_invalid_fields(response, "schedule_time")
 
 
-def test_decision_4_what_a_client_reads_is_what_the_server_compares(api):
+def test_a_timestamp_from_a_response_equals_the_stored_one(api):
+    """docs/interface.md, G19, G20"""
     first = api.book(schedule_time="2027-01-05T10:00:00.123987+02:00")
-    shown = api.get_appointment(first.json()["data"]["id"])["schedule_time"]
+    schedule_time = api.get_appointment(first.json()["data"]["id"])["schedule_time"]
 
-    again = api.book(schedule_time=shown)
+    again = api.book(schedule_time=schedule_time)
 
-    assert (shown, again.status_code) == ("2027-01-05T08:00:00.123Z", 200)
-    bounds = {"scheduled_from": shown, "scheduled_to": shown}
+    assert (schedule_time, again.status_code) == ("2027-01-05T08:00:00.123Z", 200)
+    # A timestamp that was cut only for the response would lie outside of these bounds.
+    bounds = {"scheduled_from": schedule_time, "scheduled_to": schedule_time}
     assert [row["id"] for row in api.get_data("/api/external/appointments", bounds)] == [first.json()["data"]["id"]]
 
 
-def test_decision_4_what_is_stored_has_milliseconds(api, organization):
+def test_timestamps_are_stored_with_milliseconds(api, organization):
+    """docs/interface.md, G19"""
     id = api.book(schedule_time="2027-01-05T10:00:00.123987Z").json()["data"]["id"]
 
     stored = Appointment.objects.of(organization).get(pk=id)
@@ -129,10 +136,11 @@ def test_decision_4_what_is_stored_has_milliseconds(api, organization):
 
 
 @pytest.mark.parametrize("name", ["created", "updated"])
-def test_decision_4_the_moments_of_a_row_find_it(api, name):
+def test_an_object_is_found_by_its_own_timestamps(api, name):
+    """docs/interface.md, G29"""
     id = api.book().json()["data"]["id"]
-    moment = api.get_appointment(id)[f"{name}_at"]
+    timestamp = api.get_appointment(id)[f"{name}_at"]
 
-    found = api.get_data("/api/external/appointments", {f"{name}_from": moment, f"{name}_to": moment})
+    rows = api.get_data("/api/external/appointments", {f"{name}_from": timestamp, f"{name}_to": timestamp})
 
-    assert [row["id"] for row in found] == [id]
+    assert [row["id"] for row in rows] == [id]

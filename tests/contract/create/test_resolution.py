@@ -1,21 +1,26 @@
-"""POST /api/external/appointments: which lead, event type and members a booking gets (interface 4.1, decisions 13 to 17, 24 to 26)."""
+"""POST /api/external/appointments: the lead, event type, members and touch point of a booking
+(docs/interface.md, L1 to L7, L13 and A10 to A12).
+"""
 
 import pytest
 
 from appointments.models import EventType
 from leads.models import Lead
+from organizations.models import Membership
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import deactivate, make_event_type, make_member, owner_of, snapshot_of, summary_of
 
 LATER = "2090-01-05T10:00:00.000Z"
 
 
-def lead_of(api, answer):
-    assert answer.status_code == 201, answer.json()
-    return api.get_appointment(answer.json()["data"]["id"])["lead"]
+def lead_of(api, response):
+    """Return the lead in the detail of the appointment that was created."""
+    assert response.status_code == 201, response.json()
+    return api.get_appointment(response.json()["data"]["id"])["lead"]
 
 
-def test_create_makes_a_lead_of_a_new_email(api, organization):
+def test_a_new_email_creates_a_lead(api, organization):
+    """docs/interface.md, A10, L2"""
     lead = lead_of(
         api, api.book(lead_first_name="Ada", lead_last_name="Byron", lead_phone="+442079460000", schedule_time=LATER)
     )
@@ -33,32 +38,37 @@ def test_create_makes_a_lead_of_a_new_email(api, organization):
 
 
 @pytest.mark.parametrize("email", ["ada@example.com", "ADA@EXAMPLE.COM", " Ada@Example.com "])
-def test_decision_13_a_lead_is_found_by_email_in_any_case_and_trimmed(api, organization, email):
-    known = api.submit(email="ada@Example.com").json()["data"]["lead_id"]
+def test_a_lead_is_found_by_its_email_trimmed_and_case_insensitively(api, organization, email):
+    """docs/interface.md, L1"""
+    lead_id = api.submit(email="ada@Example.com").json()["data"]["lead_id"]
 
     lead = lead_of(api, api.book(lead_email=email))
 
-    assert (lead["id"], lead["email"]) == (known, "ada@Example.com")
+    assert (lead["id"], lead["email"]) == (lead_id, "ada@Example.com")
     assert summary_of(organization)["leads"] == 1
 
 
-def test_decision_13_what_was_typed_is_kept_for_display(api):
+def test_the_email_is_shown_as_it_was_first_sent(api):
+    """docs/interface.md, L1"""
     assert lead_of(api, api.book(lead_email=" Ada.Byron@Example.COM "))["email"] == "Ada.Byron@Example.COM"
 
 
-def test_create_falls_back_to_the_email_prefix_for_the_first_name(api):
+def test_the_first_name_defaults_to_the_email_prefix(api):
+    """docs/interface.md, L5"""
     lead = lead_of(api, api.book(lead_email="Ada.Byron+calls@example.com"))
 
     assert (lead["first_name"], lead["last_name"]) == ("Ada.Byron+calls", "")
 
 
-def test_create_uses_the_last_name_without_a_first_name(api):
+def test_a_last_name_is_used_without_a_first_name(api):
+    """docs/interface.md, L5"""
     lead = lead_of(api, api.book(lead_last_name="Byron"))
 
     assert (lead["first_name"], lead["last_name"]) == ("ada", "Byron")
 
 
-def test_decision_14_names_are_not_used_for_an_existing_lead_not_even_empty_ones(api):
+def test_names_are_not_used_for_an_existing_lead_not_even_for_empty_ones(api):
+    """docs/interface.md, L4"""
     api.submit(first_name="Ada", last_name=...)
 
     lead = lead_of(api, api.book(lead_first_name="Grace", lead_last_name="Hopper"))
@@ -66,7 +76,8 @@ def test_decision_14_names_are_not_used_for_an_existing_lead_not_even_empty_ones
     assert (lead["first_name"], lead["last_name"]) == ("Ada", "")
 
 
-def test_decision_14_a_phone_fills_an_empty_one(api):
+def test_a_phone_is_used_if_the_lead_has_none(api):
+    """docs/interface.md, L4"""
     api.submit()
 
     lead = lead_of(api, api.book(lead_phone="+442079460000"))
@@ -74,7 +85,8 @@ def test_decision_14_a_phone_fills_an_empty_one(api):
     assert (lead["phone_e164"], lead["phone_country"]) == ("+442079460000", "GB")
 
 
-def test_decision_14_a_known_phone_is_kept(api):
+def test_a_known_phone_is_kept(api):
+    """docs/interface.md, L4"""
     api.submit(phone_e164="+12125550123", phone_country="US")
 
     lead = lead_of(api, api.book(lead_phone="+442079460000"))
@@ -83,12 +95,12 @@ def test_decision_14_a_known_phone_is_kept(api):
 
 
 @pytest.mark.parametrize(
-    ("country", "typed", "stored"),
+    ("country", "phone", "expected"),
     [
         pytest.param("US", "(212) 555-0123", ("+12125550123", "US"), id="national_us"),
         pytest.param("GB", "020 7946 0000", ("+442079460000", "GB"), id="national_gb"),
         pytest.param("DE", "030 901820", ("+4930901820", "DE"), id="national_de"),
-        pytest.param("DE", "+1 212 555 0123", ("+12125550123", "US"), id="international_wins"),
+        pytest.param("DE", "+1 212 555 0123", ("+12125550123", "US"), id="international"),
         pytest.param("US", " +44 20 7946 0000 ", ("+442079460000", "GB"), id="with_spaces"),
         pytest.param("US", "call me", (None, None), id="words"),
         pytest.param("US", "12", (None, None), id="too_short"),
@@ -97,131 +109,153 @@ def test_decision_14_a_known_phone_is_kept(api):
         pytest.param("US", "9" * 300, (None, None), id="much_too_long"),
     ],
 )
-def test_decision_15_a_phone_is_read_in_the_default_country_or_ignored(api, organization, country, typed, stored):
+def test_a_phone_is_read_in_the_default_country_or_ignored(api, organization, country, phone, expected):
+    """docs/interface.md, L6, L7"""
     organization.default_country = country
     organization.save()
 
-    lead = lead_of(api, api.book(lead_phone=typed))
+    lead = lead_of(api, api.book(lead_phone=phone))
 
-    assert (lead["phone_e164"], lead["phone_country"]) == stored
+    assert (lead["phone_e164"], lead["phone_country"]) == expected
 
 
-def test_decision_24_lead_id_wins_over_lead_email(api, organization):
-    known = api.submit(email="grace@example.com").json()["data"]["lead_id"]
+def test_lead_id_takes_precedence_over_lead_email(api, organization):
+    """docs/interface.md, A10"""
+    lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
 
-    lead = lead_of(api, api.book(lead_id=known, lead_email="ada@example.com", lead_first_name="Ada"))
+    lead = lead_of(api, api.book(lead_id=lead_id, lead_email="ada@example.com", lead_first_name="Ada"))
 
-    assert (lead["id"], lead["email"]) == (known, "grace@example.com")
+    assert (lead["id"], lead["email"]) == (lead_id, "grace@example.com")
     assert summary_of(organization)["leads"] == 1
 
 
-def test_create_needs_no_email_beside_a_lead_id(api):
-    known = api.submit().json()["data"]["lead_id"]
+def test_lead_email_is_optional_with_a_lead_id(api):
+    """docs/interface.md, A9"""
+    lead_id = api.submit().json()["data"]["lead_id"]
 
-    assert lead_of(api, api.book(lead_id=known, lead_email=...))["id"] == known
+    assert lead_of(api, api.book(lead_id=lead_id, lead_email=...))["id"] == lead_id
 
 
-def test_decision_24_event_type_id_wins_over_its_name(api, organization):
-    known = make_event_type(organization, "Coaching", call_category="COACHING_CALL")
+def test_event_type_id_takes_precedence_over_event_type_name(api, organization):
+    """docs/interface.md, A11"""
+    event_type = make_event_type(organization, "Coaching", call_category="COACHING_CALL")
 
-    id = api.book(event_type_id=str(known.id), event_type_name="Brand new").json()["data"]["id"]
+    id = api.book(event_type_id=str(event_type.id), event_type_name="Brand new").json()["data"]["id"]
 
-    shown = api.get_appointment(id)
-    assert (shown["appointment_event_type"]["id"], shown["appointment_type"]) == (str(known.id), "Coaching")
+    appointment = api.get_appointment(id)
+    assert (appointment["appointment_event_type"]["id"], appointment["appointment_type"]) == (
+        str(event_type.id),
+        "Coaching",
+    )
     assert summary_of(organization)["event_types"] == 1
 
 
-def test_create_needs_no_name_beside_an_event_type_id(api, organization):
-    known = make_event_type(organization, "Coaching")
+def test_event_type_name_is_optional_with_an_event_type_id(api, organization):
+    """docs/interface.md, A9"""
+    event_type = make_event_type(organization, "Coaching")
 
-    id = api.book(event_type_id=str(known.id).upper(), event_type_name=...).json()["data"]["id"]
+    id = api.book(event_type_id=str(event_type.id).upper(), event_type_name=...).json()["data"]["id"]
 
     assert api.get_appointment(id)["appointment_type"] == "Coaching"
 
 
 @pytest.mark.parametrize("name", ["Strategy call", "strategy CALL", "STRATEGY CALL"])
-def test_create_matches_an_event_type_in_any_letter_case(api, organization, name):
-    known = make_event_type(
+def test_an_event_type_is_found_by_its_name_case_insensitively(api, organization, name):
+    """docs/interface.md, A11"""
+    event_type = make_event_type(
         organization, "Strategy call", call_category="TRIAGE_CALL", provider="SCHEDULER_B", owner_name="Olga"
     )
 
-    shown = api.get_appointment(api.book(event_type_name=name).json()["data"]["id"])
+    appointment = api.get_appointment(api.book(event_type_name=name).json()["data"]["id"])
 
-    assert (shown["appointment_type"], shown["call_category"]) == ("Strategy call", "TRIAGE_CALL")
-    assert shown["appointment_event_type"] == {"id": str(known.id), "provider": "SCHEDULER_B", "owner_name": "Olga"}
+    assert (appointment["appointment_type"], appointment["call_category"]) == ("Strategy call", "TRIAGE_CALL")
+    assert appointment["appointment_event_type"] == {
+        "id": str(event_type.id),
+        "provider": "SCHEDULER_B",
+        "owner_name": "Olga",
+    }
     assert summary_of(organization)["event_types"] == 1
 
 
-def test_decision_25_a_new_event_type_is_a_sales_call_of_no_provider(api):
-    shown = api.get_appointment(api.book(event_type_name="Strategy CALL").json()["data"]["id"])
+def test_a_new_event_type_is_a_sales_call_without_provider(api):
+    """docs/interface.md, A11, A3"""
+    appointment = api.get_appointment(api.book(event_type_name="Strategy CALL").json()["data"]["id"])
 
-    assert (shown["appointment_type"], shown["call_category"]) == ("Strategy CALL", "SALES_CALL")
-    assert shown["appointment_event_type"] == {
-        "id": shown["appointment_event_type"]["id"],
+    assert (appointment["appointment_type"], appointment["call_category"]) == ("Strategy CALL", "SALES_CALL")
+    assert appointment["appointment_event_type"] == {
+        "id": appointment["appointment_event_type"]["id"],
         "provider": None,
         "owner_name": None,
     }
 
 
-def test_decision_25_the_call_category_is_the_one_at_booking(api, organization):
-    known = make_event_type(organization, "Strategy call", call_category="TRIAGE_CALL")
+def test_an_appointment_keeps_the_call_category_at_booking(api, organization):
+    """docs/interface.md, A11"""
+    event_type = make_event_type(organization, "Strategy call", call_category="TRIAGE_CALL")
     id = api.book().json()["data"]["id"]
-    EventType.objects.of(organization).filter(pk=known.pk).update(call_category="COACHING_CALL")
+    EventType.objects.of(organization).filter(pk=event_type.pk).update(call_category="COACHING_CALL")
+
+    new_id = api.book(external_reference="ref-2").json()["data"]["id"]
 
     assert api.get_appointment(id)["call_category"] == "TRIAGE_CALL"
-    assert (
-        api.get_appointment(api.book(external_reference="ref-2").json()["data"]["id"])["call_category"]
-        == "COACHING_CALL"
-    )
+    assert api.get_appointment(new_id)["call_category"] == "COACHING_CALL"
 
 
-def test_create_takes_host_setter_and_triager_by_email_in_any_case(api, organization):
-    people = {part: make_member(organization, f"{part}@acme.example") for part in ["host", "setter", "triager"]}
+def test_members_are_found_by_their_email_case_insensitively(api, organization):
+    """docs/interface.md, A12"""
+    members = {role: make_member(organization, f"{role}@acme.example") for role in ["host", "setter", "triager"]}
 
-    answer = api.book(
+    response = api.book(
         host_email="HOST@acme.example", setter_email="Setter@ACME.example", triager_email=" triager@acme.example "
     )
 
-    shown = api.get_appointment(answer.json()["data"]["id"])
-    assert {part: shown[part]["id"] for part in people} == {part: member.user_id for part, member in people.items()}
+    appointment = api.get_appointment(response.json()["data"]["id"])
+    assert {role: appointment[role]["id"] for role in members} == {
+        role: member.user_id for role, member in members.items()
+    }
 
 
 @pytest.mark.parametrize(
-    "who", ["nobody@acme.example", "gone@acme.example", "owner@globex.example", "ada@example.com", "nonsense"]
+    "email", ["nobody@acme.example", "gone@acme.example", "owner@globex.example", "ada@example.com", "nonsense"]
 )
 @pytest.mark.parametrize("field", ["host_email", "setter_email", "triager_email"])
-def test_decision_24_an_email_of_no_active_member_is_400_and_changes_nothing(
-    api, organization, other_organization, field, who
+def test_an_email_that_no_active_member_has_is_400_and_changes_nothing(
+    api, organization, other_organization, field, email
 ):
+    """docs/interface.md, A12, A13"""
     deactivate(make_member(organization, "gone@acme.example"))
     api.submit()
     before = snapshot_of(organization)
 
-    answer = api.book(**{field: who}, lead_email="new@example.com", event_type_name="New")
+    response = api.book(**{field: email}, lead_email="new@example.com", event_type_name="New")
 
-    assert_invalid_fields(answer, field)
-    if who != "nonsense":
-        assert answer.json()["message"] == f"{field} must belong to an active member of the organization"
+    assert_invalid_fields(response, field)
+    if email != "nonsense":
+        assert response.json()["message"] == f"{field} must belong to an active member of the organization"
     assert snapshot_of(organization) == before
 
 
-def test_decision_24_each_unknown_member_is_named(api, host):
-    answer = api.book(host_email="hana@acme.example", setter_email="x@acme.example", triager_email="y@acme.example")
+def test_every_unknown_member_is_named(api, host):
+    """docs/interface.md, A12"""
+    response = api.book(host_email="hana@acme.example", setter_email="x@acme.example", triager_email="y@acme.example")
 
-    assert_invalid_fields(answer, "setter_email", "triager_email")
-
-
-def test_create_takes_a_person_who_is_a_member_of_two_organizations(api, other_api, organization, other_organization):
-    person = owner_of(organization).user
-    owner_of(other_organization).__class__.objects.create(organization=other_organization, user=person, role="CLOSER")
-
-    shown = [a.get_appointment(a.book(host_email=person.email).json()["data"]["id"])["host"] for a in (api, other_api)]
-
-    assert [user["id"] for user in shown] == [person.id] * 2
-    assert [user["role"] for user in shown] == ["OWNER", "CLOSER"]
+    assert_invalid_fields(response, "setter_email", "triager_email")
 
 
-def test_decision_16_the_lead_points_at_its_earliest_upcoming_appointment(api):
+def test_a_member_of_two_organizations_can_be_host_in_both(api, other_api, organization, other_organization):
+    """docs/interface.md, M1, A12"""
+    user = owner_of(organization).user
+    Membership.objects.create(organization=other_organization, user=user, role="CLOSER")
+
+    ids = [client.book(host_email=user.email).json()["data"]["id"] for client in (api, other_api)]
+
+    hosts = [api.get_appointment(ids[0])["host"], other_api.get_appointment(ids[1])["host"]]
+    assert [host["id"] for host in hosts] == [user.id] * 2
+    assert [host["role"] for host in hosts] == ["OWNER", "CLOSER"]
+
+
+def test_the_touch_point_is_the_leads_earliest_upcoming_appointment(api):
+    """docs/interface.md, L13"""
     times = [
         "2090-01-05T10:00:00.000Z",
         "2089-01-05T10:00:00.000Z",
@@ -229,27 +263,32 @@ def test_decision_16_the_lead_points_at_its_earliest_upcoming_appointment(api):
         "2020-01-05T10:00:00.000Z",
     ]
 
-    seen = [
+    touch_points = [
         lead_of(api, api.book(external_reference=time, schedule_time=time))["next_touch_point_at"] for time in times
     ]
 
-    assert seen == [times[0], times[1], times[1], times[1]]
+    assert touch_points == [times[0], times[1], times[1], times[1]]
 
 
-def test_decision_16_a_booking_in_the_past_points_the_lead_nowhere(api):
+def test_a_booking_in_the_past_sets_no_touch_point(api):
+    """docs/interface.md, L13"""
     lead = lead_of(api, api.book(schedule_time="2020-01-05T10:00:00Z"))
 
     assert (lead["next_touch_point_at"], lead["next_touch_point_type"]) == (None, None)
 
 
 @pytest.mark.parametrize(
-    ("at", "kept"), [("2080-01-01T00:00:00Z", True), ("2095-01-01T00:00:00Z", False), ("2020-01-01T00:00:00Z", False)]
+    ("touch_point_at", "is_kept"),
+    [("2080-01-01T00:00:00Z", True), ("2095-01-01T00:00:00Z", False), ("2020-01-01T00:00:00Z", False)],
 )
-def test_decision_16_an_earlier_touch_point_that_staff_set_is_kept_while_it_is_to_come(api, organization, at, kept):
-    known = api.submit().json()["data"]["lead_id"]
-    Lead.objects.of(organization).filter(pk=known).update(next_touch_point_at=at, next_touch_point_type="SMS")
+def test_an_earlier_future_touch_point_that_staff_set_is_kept(api, organization, touch_point_at, is_kept):
+    """docs/interface.md, L13"""
+    lead_id = api.submit().json()["data"]["lead_id"]
+    Lead.objects.of(organization).filter(pk=lead_id).update(
+        next_touch_point_at=touch_point_at, next_touch_point_type="SMS"
+    )
 
     lead = lead_of(api, api.book(schedule_time=LATER))
 
-    staffs, own = (at.replace("Z", ".000Z"), "SMS"), (LATER, "APPOINTMENT")
-    assert (lead["next_touch_point_at"], lead["next_touch_point_type"]) == (staffs if kept else own)
+    expected = (touch_point_at.replace("Z", ".000Z"), "SMS") if is_kept else (LATER, "APPOINTMENT")
+    assert (lead["next_touch_point_at"], lead["next_touch_point_type"]) == expected

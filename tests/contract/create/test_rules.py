@@ -1,4 +1,4 @@
-"""POST /api/external/appointments: interface 4.1, rules 1 to 5, and decisions 20, 23, 24."""
+"""POST /api/external/appointments: new bookings, retries and conflicts (docs/interface.md, A8 and A13 to A17)."""
 
 import re
 from uuid import UUID
@@ -10,7 +10,7 @@ from appointments.services import reschedule
 from notifications.models import Kind
 from pipeline_backend.db.timestamps import now
 from tests.client import SCHEDULE_TIME
-from tests.contract.assertions import assert_invalid_fields
+from tests.contract.assertions import assert_error_format, assert_invalid_fields
 from tests.factories import deactivate, make_member, make_provider_appointment, owner_actor, snapshot_of, summary_of
 from webhooks.models import Delivery
 from webhooks.services import add_endpoint
@@ -18,17 +18,18 @@ from webhooks.services import add_endpoint
 OTHER_TIME = "2027-01-06T10:00:00Z"
 
 
-def test_create_rule_1_a_new_reference_is_201_with_the_id(api, other_organization, organization):
-    answer = api.book()
+def test_a_new_reference_is_201_with_the_id(api, other_organization, organization):
+    """docs/interface.md, A14"""
+    response = api.book()
 
-    id = answer.json()["data"]["id"]
-    assert answer.status_code == 201
-    assert answer.json() == {
+    id = response.json()["data"]["id"]
+    assert response.status_code == 201
+    assert response.json() == {
         "status": "success",
-        "message": answer.json()["message"],
+        "message": response.json()["message"],
         "data": {"id": id, "is_duplicate": False},
     }
-    assert answer.json()["message"]
+    assert response.json()["message"]
     assert UUID(id).version == 7
     assert api.get_appointment(id)["external_reference"] == "ref-1"
 
@@ -45,16 +46,17 @@ def test_create_rule_1_a_new_reference_is_201_with_the_id(api, other_organizatio
         pytest.param("2027-01-05T10:00:00.000000001Z", id="nanoseconds"),
     ],
 )
-def test_create_rule_2_a_retry_at_the_same_instant_is_200_and_creates_nothing(api, organization, time):
+def test_a_known_reference_with_the_same_time_is_200_and_creates_nothing(api, organization, time):
+    """docs/interface.md, A15"""
     first = api.book().json()["data"]["id"]
     before = snapshot_of(organization)
 
-    answer = api.book(schedule_time=time)
+    response = api.book(schedule_time=time)
 
-    assert answer.status_code == 200
-    assert answer.json() == {
+    assert response.status_code == 200
+    assert response.json() == {
         "status": "success",
-        "message": answer.json()["message"],
+        "message": response.json()["message"],
         "data": {"id": first, "is_duplicate": True},
     }
     assert snapshot_of(organization) == before
@@ -71,64 +73,70 @@ def test_create_rule_2_a_retry_at_the_same_instant_is_200_and_creates_nothing(ap
         pytest.param({"lead_id": "00000000-0000-7000-8000-000000000000"}, id="unknown_lead"),
         pytest.param({"event_type_id": "00000000-0000-7000-8000-000000000000"}, id="unknown_event_type"),
         pytest.param(
-            {"notes": "new", "meeting_url": "https://meet.example/2", "lead_phone": "+442079460000"}, id="other_facts"
+            {"notes": "new", "meeting_url": "https://meet.example/2", "lead_phone": "+442079460000"}, id="other_values"
         ),
     ],
 )
-def test_decision_24_a_retry_looks_at_nothing_but_the_reference_and_the_time(api, organization, fields):
+def test_a_retry_ignores_all_fields_but_the_reference_and_the_time(api, organization, fields):
+    """docs/interface.md, A15"""
     first = api.book().json()["data"]
     before = snapshot_of(organization)
 
-    answer = api.book(**fields)
+    response = api.book(**fields)
 
-    assert (answer.status_code, answer.json()["data"]) == (200, {"id": first["id"], "is_duplicate": True})
+    assert (response.status_code, response.json()["data"]) == (200, {"id": first["id"], "is_duplicate": True})
     assert snapshot_of(organization) == before
 
 
-def test_decision_24_a_retry_succeeds_after_the_host_has_left(api, host):
+def test_a_retry_succeeds_after_the_host_has_left(api, host):
+    """docs/interface.md, A15"""
     first = api.book(host_email="hana@acme.example").json()["data"]["id"]
     deactivate(host)
 
-    answer = api.book(host_email="hana@acme.example")
+    response = api.book(host_email="hana@acme.example")
 
-    assert (answer.status_code, answer.json()["data"]) == (200, {"id": first, "is_duplicate": True})
+    assert (response.status_code, response.json()["data"]) == (200, {"id": first, "is_duplicate": True})
 
 
-def test_decision_24_a_retry_of_a_canceled_booking_is_still_a_retry(api, organization):
+def test_a_retry_of_a_canceled_booking_is_200_and_creates_nothing(api, organization):
+    """docs/interface.md, A15"""
     first = api.book().json()["data"]["id"]
     api.cancel()
     before = snapshot_of(organization)
 
-    answer = api.book()
+    response = api.book()
 
-    assert (answer.status_code, answer.json()["data"]) == (200, {"id": first, "is_duplicate": True})
+    assert (response.status_code, response.json()["data"]) == (200, {"id": first, "is_duplicate": True})
     assert snapshot_of(organization) == before
 
 
-def test_decision_24_a_retry_with_a_malformed_field_is_400(api):
+def test_a_retry_with_a_malformed_field_is_400(api):
+    """docs/interface.md, A13, A15"""
     api.book()
 
-    answer = api.book(meeting_url="ftp://meet.example")
+    response = api.book(meeting_url="ftp://meet.example")
 
-    assert_invalid_fields(answer, "meeting_url")
+    assert_invalid_fields(response, "meeting_url")
 
 
 @pytest.mark.parametrize("time", ["2027-01-05T10:00:00.001Z", "2027-01-05T10:00:00+01:00", OTHER_TIME])
-def test_create_rule_3_a_reference_at_another_time_is_409_and_changes_nothing(api, organization, time):
+def test_a_known_reference_with_another_time_is_409_and_changes_nothing(api, organization, time):
+    """docs/interface.md, A16"""
     api.book()
     before = snapshot_of(organization)
 
-    answer = api.book(
+    response = api.book(
         schedule_time=time, lead_email="new@example.com", event_type_name="New", host_email="nobody@acme.example"
     )
 
-    assert (answer.status_code, sorted(answer.json()), answer.json()["status"]) == (409, ["message", "status"], "error")
-    assert re.search("(different|another) time", answer.json()["message"])
-    assert re.search("new (external_)?reference", answer.json()["message"])
+    assert_error_format(response, 409)
+    assert re.search("(different|another) time", response.json()["message"])
+    assert re.search("new (external_)?reference", response.json()["message"])
     assert snapshot_of(organization) == before
 
 
-def test_create_rule_3_the_time_compared_is_the_one_after_rescheduling(api, organization):
+def test_after_rescheduling_the_new_time_is_compared(api, organization):
+    """docs/interface.md, A16"""
     id = api.book().json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
     reschedule(
@@ -138,32 +146,35 @@ def test_create_rule_3_the_time_compared_is_the_one_after_rescheduling(api, orga
         to=now().replace(year=2028, day=1),
     )
 
-    answers = [api.book(), api.book(schedule_time=api.get_appointment(id)["schedule_time"])]
+    responses = [api.book(), api.book(schedule_time=api.get_appointment(id)["schedule_time"])]
 
-    assert [answer.status_code for answer in answers] == [409, 200]
+    assert [response.status_code for response in responses] == [409, 200]
 
 
-def test_create_rule_4_malformed_fields_come_before_the_409(api, organization):
+def test_malformed_fields_are_checked_before_the_reference(api, organization):
+    """docs/interface.md, A13"""
     api.book()
     before = snapshot_of(organization)
 
-    answer = api.book(schedule_time=OTHER_TIME, meeting_url="nonsense")
+    response = api.book(schedule_time=OTHER_TIME, meeting_url="nonsense")
 
-    assert_invalid_fields(answer, "meeting_url")
+    assert_invalid_fields(response, "meeting_url")
     assert snapshot_of(organization) == before
 
 
-def test_decision_23_a_providers_reference_does_not_stand_in_the_way(api, organization):
-    provider = make_provider_appointment(organization, external_reference="ref-1")
+def test_a_providers_appointment_with_the_same_reference_does_not_conflict(api, organization):
+    """docs/interface.md, A8"""
+    provider_appointment = make_provider_appointment(organization, external_reference="ref-1")
 
-    answer = api.book(schedule_time=OTHER_TIME)
+    response = api.book(schedule_time=OTHER_TIME)
 
-    assert answer.status_code == 201
-    assert answer.json()["data"]["id"] != str(provider.id)
-    assert api.get_appointment(answer.json()["data"]["id"])["source"] == "MANUAL"
+    assert response.status_code == 201
+    assert response.json()["data"]["id"] != str(provider_appointment.id)
+    assert api.get_appointment(response.json()["data"]["id"])["source"] == "MANUAL"
 
 
-def test_create_two_references_are_two_appointments_of_one_lead(api, organization):
+def test_two_references_create_two_appointments_of_one_lead(api, organization):
+    """docs/interface.md, A10"""
     first, second = (api.book(external_reference=name).json()["data"]["id"] for name in ["ref-1", "ref-2"])
 
     assert first != second
@@ -171,16 +182,19 @@ def test_create_two_references_are_two_appointments_of_one_lead(api, organizatio
     assert summary_of(organization)["leads"] == 1
 
 
-def test_create_rule_5_statuses_events_and_call_booked_mails(api, organization, other_organization):
+def test_a_booking_sets_statuses_records_events_and_queues_notifications(api, organization, other_organization):
+    """docs/interface.md, A17, S8"""
     for name in ["hana", "sam", "tri"]:
         make_member(organization, f"{name}@acme.example")
 
-    answer = api.book(host_email="hana@acme.example", setter_email="sam@acme.example", triager_email="tri@acme.example")
+    response = api.book(
+        host_email="hana@acme.example", setter_email="sam@acme.example", triager_email="tri@acme.example"
+    )
 
-    shown = api.get_appointment(answer.json()["data"]["id"])
-    assert shown["outcome"]["role"] == "APPOINTMENT_BOOKED"
-    assert api.get_lead(shown["lead"]["id"])["status"]["role"] == "APPOINTMENT_BOOKED"
-    mails = [(Kind.CALL_BOOKED, f"{name}@acme.example") for name in ["hana", "sam", "tri"]]
+    appointment = api.get_appointment(response.json()["data"]["id"])
+    assert appointment["outcome"]["role"] == "APPOINTMENT_BOOKED"
+    assert api.get_lead(appointment["lead"]["id"])["status"]["role"] == "APPOINTMENT_BOOKED"
+    notifications = [(Kind.CALL_BOOKED, f"{name}@acme.example") for name in ["hana", "sam", "tri"]]
     events = ["appointment.created", "lead.created"]
     assert summary_of(organization) == {
         "appointments": 1,
@@ -188,7 +202,7 @@ def test_create_rule_5_statuses_events_and_call_booked_mails(api, organization, 
         "opt_ins": 0,
         "event_types": 1,
         "events": events,
-        "notifications": mails,
+        "notifications": notifications,
     }
     assert summary_of(other_organization) == {
         "appointments": 0,
@@ -200,7 +214,8 @@ def test_create_rule_5_statuses_events_and_call_booked_mails(api, organization, 
     }
 
 
-def test_decision_34_without_people_the_owners_are_told(api, organization):
+def test_a_booking_without_members_notifies_the_owners(api, organization):
+    """docs/interface.md, N2"""
     make_member(organization, "second@acme.example", role="OWNER")
     make_member(organization, "closer@acme.example")
 
@@ -212,17 +227,19 @@ def test_decision_34_without_people_the_owners_are_told(api, organization):
     ]
 
 
-def test_decision_34_someone_in_two_parts_is_told_once_and_someone_who_wants_none_is_not(api, organization, host):
-    quiet = make_member(organization, "quiet@acme.example")
-    quiet.wants_mail = False
-    quiet.save()
+def test_a_member_with_two_roles_is_notified_once_and_an_unsubscribed_one_not_at_all(api, organization, host):
+    """docs/interface.md, N2, N3"""
+    unsubscribed = make_member(organization, "quiet@acme.example")
+    unsubscribed.wants_mail = False
+    unsubscribed.save()
 
     api.book(host_email="hana@acme.example", setter_email="hana@acme.example", triager_email="quiet@acme.example")
 
     assert summary_of(organization)["notifications"] == [("CALL_BOOKED", "hana@acme.example")]
 
 
-def test_create_rule_5_an_existing_leads_move_is_an_event_of_its_own(api, organization):
+def test_the_status_change_of_an_existing_lead_is_an_event_of_its_own(api, organization):
+    """docs/interface.md, A17"""
     api.submit()
 
     api.book()
@@ -235,24 +252,28 @@ def test_create_rule_5_an_existing_leads_move_is_an_event_of_its_own(api, organi
     ]
 
 
-def test_create_rule_5_each_event_is_delivered_to_the_endpoints_that_want_it(api, organization, other_organization):
-    everyone, _ = add_endpoint(organization=organization, url="https://hooks.example.com/all")
-    one, _ = add_endpoint(organization=organization, url="https://hooks.example.com/one", types=["appointment.created"])
-    add_endpoint(organization=other_organization, url="https://hooks.example.com/stranger")
+def test_each_event_is_delivered_to_the_subscribed_endpoints(api, organization, other_organization):
+    """docs/interface.md, W10"""
+    all_topics, _ = add_endpoint(organization=organization, url="https://hooks.example.com/all")
+    subscribed, _ = add_endpoint(
+        organization=organization, url="https://hooks.example.com/one", types=["appointment.created"]
+    )
+    add_endpoint(organization=other_organization, url="https://hooks.example.com/other")
 
     api.book()
 
     deliveries = sorted(Delivery.objects.of(organization).values_list("endpoint__url", "event__type"))
     assert deliveries == [
-        (everyone.url, "appointment.created"),
-        (everyone.url, "lead.created"),
-        (one.url, "appointment.created"),
+        (all_topics.url, "appointment.created"),
+        (all_topics.url, "lead.created"),
+        (subscribed.url, "appointment.created"),
     ]
     assert Delivery.objects.of(other_organization).count() == 0
 
 
 @pytest.mark.parametrize("role", ["WON", "PARTIAL_PAYMENT"])
-def test_decision_20_a_booking_never_moves_a_lead_that_has_paid(api, organization, role):
+def test_a_booking_does_not_change_the_status_of_a_lead_that_has_paid(api, organization, role):
+    """docs/interface.md, S10"""
     lead = api.submit().json()["data"]["lead_id"]
     api.patch(f"/api/external/leads/{lead}/status", {"status_id": api.get_status(role)["id"]})
 
@@ -262,10 +283,11 @@ def test_decision_20_a_booking_never_moves_a_lead_that_has_paid(api, organizatio
     assert api.get_lead(lead)["status"]["role"] == role
 
 
-def test_create_as_a_query_or_form_is_no_body(api, organization):
+def test_query_parameters_are_not_read_as_fields(api, organization):
+    """docs/interface.md, A9"""
     before = snapshot_of(organization)
 
-    answer = api.request("POST", "/api/external/appointments?external_reference=ref-1", b"{}")
+    response = api.request("POST", "/api/external/appointments?external_reference=ref-1", b"{}")
 
-    assert "external_reference" in answer.json()["errors"]
+    assert "external_reference" in response.json()["errors"]
     assert snapshot_of(organization) == before

@@ -1,82 +1,95 @@
-"""Where a booking comes from: sources and campaigns as they were (decisions 17 and 26)."""
+"""Sources and campaigns of a booking and its lead (docs/interface.md, L10, L11, A18 and A19)."""
 
-UTM = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 
 
 def book(api, reference="ref-1"):
+    """Book and return the appointment's detail."""
     id = api.book(external_reference=reference).json()["data"]["id"]
     return api.get_appointment(id)
 
 
-def utm(api):
-    shown = api.get_data("/api/external/appointments")[0]
-    return [shown[name] for name in UTM]
+def listed_utm(api):
+    """Return the values of the newest appointment's UTM fields, which only the list has."""
+    appointment = api.get_data("/api/external/appointments")[0]
+    return [appointment[name] for name in UTM_FIELDS]
 
 
-def test_decision_17_a_new_leads_first_and_last_source_is_manual(api):
-    shown = book(api)
+def test_a_booking_of_a_new_lead_has_the_source_manual(api):
+    """docs/interface.md, L10, A19"""
+    appointment = book(api)
 
-    assert shown["first_source"] == shown["last_source"] == {"id": shown["first_source"]["id"], "name": "MANUAL"}
-
-
-def test_decision_17_an_opt_ins_utm_source_names_the_source(api):
-    lead = api.submit(traffic={"utm_source": "google"}).json()["data"]["lead_id"]
-
-    shown = api.get_lead(lead)
-
-    assert (shown["first_source"]["name"], shown["last_source"]["name"]) == ("google", "google")
+    source = {"id": appointment["first_source"]["id"], "name": "MANUAL"}
+    assert appointment["first_source"] == appointment["last_source"] == source
 
 
-def test_decision_17_the_first_source_never_changes_and_the_last_follows(api):
-    lead = api.submit(source="WEBINAR").json()["data"]["lead_id"]
+def test_the_utm_source_of_an_opt_in_is_the_leads_source(api):
+    """docs/interface.md, L10"""
+    lead_id = api.submit(traffic={"utm_source": "google"}).json()["data"]["lead_id"]
+
+    lead = api.get_lead(lead_id)
+
+    assert (lead["first_source"]["name"], lead["last_source"]["name"]) == ("google", "google")
+
+
+def test_the_first_source_never_changes_and_the_last_source_follows(api):
+    """docs/interface.md, L11"""
+    lead_id = api.submit(source="WEBINAR").json()["data"]["lead_id"]
     api.submit(traffic={"utm_source": "google"})
-    before = api.get_lead(lead)
+    before = api.get_lead(lead_id)
 
     book(api)
 
-    after = api.get_lead(lead)
+    after = api.get_lead(lead_id)
     assert (before["first_source"]["name"], before["last_source"]["name"]) == ("WEBINAR", "google")
     assert (after["first_source"], after["last_source"]["name"]) == (before["first_source"], "MANUAL")
 
 
-def test_decision_17_an_appointment_shows_its_leads_sources_as_they_were(api):
+def test_an_appointment_keeps_the_leads_sources_at_booking(api):
+    """docs/interface.md, A19"""
     api.submit(source="WEBINAR")
-    first = book(api)
+    id = book(api)["id"]
     api.submit(traffic={"utm_source": "google"})
 
-    shown = api.get_appointment(first["id"])
+    appointment = api.get_appointment(id)
 
-    assert (shown["first_source"]["name"], shown["last_source"]["name"]) == ("WEBINAR", "MANUAL")
-
-
-def test_decision_17_a_source_is_one_row_of_its_organization(api, other_api):
-    ids = {a: {book(a, name)["first_source"]["id"] for name in ["ref-1", "ref-2"]} for a in (api, other_api)}
-
-    assert [len(own) for own in ids.values()] == [1, 1]
-    assert ids[api] != ids[other_api]
+    assert (appointment["first_source"]["name"], appointment["last_source"]["name"]) == ("WEBINAR", "MANUAL")
 
 
-def test_decision_26_the_campaign_is_that_of_the_leads_latest_opt_in(api):
-    api.submit(traffic={name: f"old {name}" for name in UTM})
+def test_a_source_is_one_row_per_organization(api, other_api):
+    """docs/interface.md, L10"""
+    source_ids_by_client = {
+        client: {book(client, name)["first_source"]["id"] for name in ["ref-1", "ref-2"]} for client in (api, other_api)
+    }
+
+    assert [len(source_ids) for source_ids in source_ids_by_client.values()] == [1, 1]
+    assert source_ids_by_client[api] != source_ids_by_client[other_api]
+
+
+def test_the_utm_fields_are_those_of_the_leads_latest_opt_in(api):
+    """docs/interface.md, A18"""
+    api.submit(traffic={name: f"old {name}" for name in UTM_FIELDS})
     api.submit(traffic={"utm_source": "google", "utm_term": "crm"})
 
     book(api)
 
-    assert utm(api) == ["google", None, None, None, "crm"]
+    assert listed_utm(api) == ["google", None, None, None, "crm"]
 
 
-def test_decision_26_the_campaign_stays_as_it_was_at_booking(api):
-    api.submit(traffic={name: name for name in UTM})
+def test_the_utm_fields_do_not_change_after_the_booking(api):
+    """docs/interface.md, A18"""
+    api.submit(traffic={name: name for name in UTM_FIELDS})
     book(api)
 
     api.submit(traffic={"utm_source": "later"})
 
-    assert utm(api) == UTM
+    assert listed_utm(api) == UTM_FIELDS
 
 
-def test_decision_26_without_an_opt_in_there_is_no_campaign(api, other_api):
-    other_api.submit(traffic={name: name for name in UTM})
+def test_without_an_opt_in_the_utm_fields_are_null(api, other_api):
+    """docs/interface.md, A18"""
+    other_api.submit(traffic={name: name for name in UTM_FIELDS})
 
     book(api)
 
-    assert utm(api) == [None] * 5
+    assert listed_utm(api) == [None] * 5

@@ -1,4 +1,4 @@
-"""The appointment object in list and detail, field by field (interface 2.1 to 2.7, 4.4; decisions 16, 25, 27)."""
+"""The appointment object in list and detail, field by field (docs/interface.md, A1 to A7, A26, L14 and M1)."""
 
 import re
 from uuid import UUID
@@ -17,8 +17,8 @@ from tests.factories import (
 )
 
 LIST = "/api/external/appointments"
-TRAFFIC = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
-BOTH = [
+UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+COMMON_FIELDS = [
     "id",
     "lead",
     "schedule_time",
@@ -30,8 +30,6 @@ BOTH = [
     "call_category",
     "appointment_event_type",
     "outcome",
-]
-BOTH += [
     "recording_url",
     "no_show",
     "source",
@@ -41,24 +39,25 @@ BOTH += [
     "created_at",
     "updated_at",
 ]
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-EARLY = "2026-02-01T08:00:00.000Z"
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+CREATED_AT = "2026-02-01T08:00:00.000Z"
 
 
-def user(member):
-    person = member.user
-    shown = {
-        "first_name": person.first_name,
-        "last_name": person.last_name,
-        "email": person.email,
-        "profile_image_url": person.profile_image_url,
+def user_object(member):
+    """Return the member as the API shows it."""
+    return {
+        "id": member.user.id,
+        "first_name": member.user.first_name,
+        "last_name": member.user.last_name,
+        "email": member.user.email,
+        "profile_image_url": member.user.profile_image_url,
+        "role": member.role,
     }
-    return {**shown, "id": person.id, "role": member.role}
 
 
 @pytest.fixture
-def people(organization):
-    """A host with a picture, a setter, a triager."""
+def members(organization):
+    """Create a host with a picture, a setter and a triager."""
     host = make_member(
         organization,
         "hana@acme.example",
@@ -75,38 +74,38 @@ def people(organization):
 
 
 @pytest.fixture
-def full(api, organization, people):
-    """The id of an appointment that has everything."""
+def full_appointment(api, organization, members):
+    """Create an appointment with all fields set, and return its id, analysis and custom field."""
     budget = make_custom_field(organization, "APPOINTMENT", "budget", type="NUMBER")
     for n in range(4):
-        traffic = {name: f"{name} {n}" for name in TRAFFIC}
+        traffic = {name: f"{name} {n}" for name in UTM_FIELDS}
         api.submit(external_reference=f"form-{n}", provider_form_id="f1", provider_form_name="Form", traffic=traffic)
-    members = {f"{part}_email": member.user.email for part, member in people.items()}
-    named = {
+    emails = {f"{role}_email": member.user.email for role, member in members.items()}
+    fields = {
         "lead_phone": "+442079460000",
         "meeting_url": "https://meet.example/1",
         "schedule_time": "2090-01-05T10:00:00+01:00",
     }
-    id = api.book(**members, **named).json()["data"]["id"]
+    id = api.book(**emails, **fields).json()["data"]["id"]
     set_columns(
         Appointment,
         organization,
         id,
         recording_url="https://rec.example/1",
-        created_at=EARLY,
+        created_at=CREATED_AT,
         custom_values={str(budget.id): 5000.5},
     )
     make_note(organization, id, "An old one")
-    make_note(organization, id, "Ask @Hana", people["host"])
+    make_note(organization, id, "Ask @Hana", members["host"])
     return {"id": id, "analysis": make_analysis(organization, id), "budget": budget}
 
 
-def common(api, full, people):
-    """What list and detail both show of the full one."""
-    shown, booked = api.get_appointment(full["id"]), api.get_status("APPOINTMENT_BOOKED")
-    analysis, budget = full["analysis"], full["budget"]
+def common_fields(api, full_appointment, members):
+    """Return the expected fields of the full appointment that list and detail share."""
+    appointment, booked = api.get_appointment(full_appointment["id"]), api.get_status("APPOINTMENT_BOOKED")
+    analysis, budget = full_appointment["analysis"], full_appointment["budget"]
     return {
-        "id": full["id"],
+        "id": full_appointment["id"],
         "lead": {
             "id": api.get_data("/api/external/leads")[0]["id"],
             "first_name": "Ada",
@@ -118,15 +117,19 @@ def common(api, full, people):
             "next_touch_point_type": "APPOINTMENT",
         },
         "schedule_time": "2090-01-05T09:00:00.000Z",
-        **{part: user(member) for part, member in people.items()},
+        **{role: user_object(member) for role, member in members.items()},
         "meeting_url": "https://meet.example/1",
         "appointment_type": "Strategy call",
         "call_category": "SALES_CALL",
-        "appointment_event_type": {"id": shown["appointment_event_type"]["id"], "provider": None, "owner_name": None},
+        "appointment_event_type": {
+            "id": appointment["appointment_event_type"]["id"],
+            "provider": None,
+            "owner_name": None,
+        },
         "outcome": {
             **{name: booked[name] for name in ["id", "name", "role", "text_color", "bg_color"]},
             "description": booked["description"] or "",
-            "created_at": shown["outcome"]["created_at"],
+            "created_at": appointment["outcome"]["created_at"],
         },
         "recording_url": "https://rec.example/1",
         "no_show": False,
@@ -139,97 +142,100 @@ def common(api, full, people):
             "ai_rationale": "They asked for the contract.",
             "ai_suggested_outcome": "Won",
             "ai_confidence_score": 0.875,
-            "appointment_id": full["id"],
-            "created_at": shown["call_analysis"]["created_at"],
+            "appointment_id": full_appointment["id"],
+            "created_at": appointment["call_analysis"]["created_at"],
         },
         "custom_fields": [
             {"id": str(budget.id), "key": "budget", "label": "Budget", "type": "NUMBER", "value": 5000.5}
         ],
-        "created_at": EARLY,
-        "updated_at": shown["updated_at"],
+        "created_at": CREATED_AT,
+        "updated_at": appointment["updated_at"],
     }
 
 
-def test_list_shows_exactly_the_list_fields(api, full, people):
-    (shown,) = api.get_data(LIST)
+def test_the_list_has_exactly_the_documented_fields(api, full_appointment, members):
+    """docs/interface.md, A1"""
+    (listed,) = api.get_data(LIST)
 
-    campaign = {name: f"{name} 3" for name in TRAFFIC}
-    note = {"note": "Ask @Hana", "mention_users": [user(people["host"])]}
-    assert shown == {**common(api, full, people), "notes": note, **campaign}
+    utm = {name: f"{name} 3" for name in UTM_FIELDS}
+    note = {"note": "Ask @Hana", "mention_users": [user_object(members["host"])]}
+    assert listed == {**common_fields(api, full_appointment, members), "notes": note, **utm}
 
 
-def test_detail_shows_exactly_the_detail_fields(api, full, people):
-    answer = api.get(f"{LIST}/{full['id']}")
+def test_the_detail_has_exactly_the_documented_fields(api, full_appointment, members):
+    """docs/interface.md, A2"""
+    response = api.get(f"{LIST}/{full_appointment['id']}")
 
     opt_ins = api.get_data("/api/external/opt-ins")[:3]
-    shown = answer.json()["data"]
+    detail = response.json()["data"]
     sources = {
-        name: {"id": shown[name]["id"], "name": text}
+        name: {"id": detail[name]["id"], "name": text}
         for name, text in {"first_source": "utm_source 0", "last_source": "MANUAL"}.items()
     }
-    assert answer.status_code == 200
-    assert answer.json() == {
+    assert response.status_code == 200
+    assert response.json() == {
         "success": True,
-        "message": answer.json()["message"],
-        "data": {**common(api, full, people), **sources, "opt_ins": opt_ins},
+        "message": response.json()["message"],
+        "data": {**common_fields(api, full_appointment, members), **sources, "opt_ins": opt_ins},
     }
 
 
-def test_detail_shows_the_three_latest_opt_ins_newest_first(api, full, people):
-    opt_ins = api.get_appointment(full["id"])["opt_ins"]
+def test_the_detail_has_the_three_latest_opt_ins_newest_first(api, full_appointment, members):
+    """docs/interface.md, A2"""
+    opt_ins = api.get_appointment(full_appointment["id"])["opt_ins"]
 
     assert [opt_in["external_reference"] for opt_in in opt_ins] == ["form-3", "form-2", "form-1"]
     fields = ["id", "lead_id", "source", "provider_form_id", "provider_form_name", "external_reference", "created_at"]
     assert [sorted(opt_in) for opt_in in opt_ins] == [sorted(fields)] * 3
 
 
-def test_the_opt_ins_are_those_of_the_lead_today(api, full):
+def test_the_opt_ins_in_the_detail_are_the_leads_current_ones(api, full_appointment):
+    """docs/interface.md, A2"""
     api.submit(external_reference="later")
     api.submit(external_reference="other", email="grace@example.com")
 
-    assert [opt_in["external_reference"] for opt_in in api.get_appointment(full["id"])["opt_ins"]] == [
+    assert [opt_in["external_reference"] for opt_in in api.get_appointment(full_appointment["id"])["opt_ins"]] == [
         "later",
         "form-3",
         "form-2",
     ]
 
 
-def test_the_identifiers_and_moments_have_their_forms(api, full):
-    shown = api.get_appointment(full["id"])
+def test_ids_and_timestamps_have_the_documented_formats(api, full_appointment):
+    """docs/interface.md, G20, G21"""
+    appointment = api.get_appointment(full_appointment["id"])
 
     uuids = [
-        shown["id"],
-        shown["lead"]["id"],
-        shown["appointment_event_type"]["id"],
-        shown["outcome"]["id"],
-        shown["first_source"]["id"],
-        shown["opt_ins"][0]["id"],
+        appointment["id"],
+        appointment["lead"]["id"],
+        appointment["appointment_event_type"]["id"],
+        appointment["outcome"]["id"],
+        appointment["first_source"]["id"],
+        appointment["opt_ins"][0]["id"],
     ]
-    moments = [
-        shown["created_at"],
-        shown["updated_at"],
-        shown["schedule_time"],
-        shown["outcome"]["created_at"],
-        shown["call_analysis"]["created_at"],
+    timestamps = [
+        appointment["created_at"],
+        appointment["updated_at"],
+        appointment["schedule_time"],
+        appointment["outcome"]["created_at"],
+        appointment["call_analysis"]["created_at"],
+        appointment["opt_ins"][0]["created_at"],
+        appointment["lead"]["next_touch_point_at"],
     ]
     assert {UUID(id).version for id in uuids} == {7}
-    assert all(
-        MOMENT.fullmatch(moment)
-        for moment in [*moments, shown["opt_ins"][0]["created_at"], shown["lead"]["next_touch_point_at"]]
-    )
-    assert re.fullmatch(r"user_[0-9A-Za-z]+", shown["host"]["id"])
+    assert all(TIMESTAMP.fullmatch(timestamp) for timestamp in timestamps)
+    assert re.fullmatch(r"user_[0-9A-Za-z]+", appointment["host"]["id"])
 
 
-def test_a_bare_appointment_shows_every_field(api, organization):
-    id = str(
-        make_provider_appointment(
-            organization, event_type=None, external_reference=None, outcome=None, source="SCHEDULER_C"
-        ).id
-    )
-    (listed,) = api.get_data(LIST)
-    detail = api.get_appointment(id)
+def test_an_appointment_with_few_values_has_every_field(api, organization):
+    """docs/interface.md, A1, A2"""
+    id = make_provider_appointment(
+        organization, event_type=None, external_reference=None, outcome=None, source="SCHEDULER_C"
+    ).id
 
-    nulls = [
+    (listed,), detail = api.get_data(LIST), api.get_appointment(str(id))
+
+    null_fields = [
         "host",
         "setter",
         "triager",
@@ -240,37 +246,40 @@ def test_a_bare_appointment_shows_every_field(api, organization):
         "external_reference",
         "call_analysis",
     ]
-    assert [detail[name] for name in nulls] == [None] * len(nulls)
+    assert [detail[name] for name in null_fields] == [None] * len(null_fields)
     assert detail["appointment_event_type"] == {"id": None, "provider": None, "owner_name": None}
-    assert [listed[name] for name in ["notes", *TRAFFIC]] == [None] * 6
+    assert [listed[name] for name in ["notes", *UTM_FIELDS]] == [None] * 6
     assert (detail["custom_fields"], detail["opt_ins"], detail["source"]) == ([], [], "SCHEDULER_C")
-    assert sorted(listed) == sorted([*BOTH, "notes", *TRAFFIC])
-    assert sorted(detail) == sorted([*BOTH, "first_source", "last_source", "opt_ins"])
-    assert {name: detail[name] for name in BOTH} == {name: listed[name] for name in BOTH}
+    assert sorted(listed) == sorted([*COMMON_FIELDS, "notes", *UTM_FIELDS])
+    assert sorted(detail) == sorted([*COMMON_FIELDS, "first_source", "last_source", "opt_ins"])
+    assert {name: detail[name] for name in COMMON_FIELDS} == {name: listed[name] for name in COMMON_FIELDS}
 
 
-def test_a_lead_of_whom_little_is_known_shows_nulls(api, organization):
+def test_unknown_values_of_the_lead_are_null(api, organization):
+    """docs/interface.md, L2"""
     id = str(make_provider_appointment(organization).id)
 
     lead = api.get_appointment(id)["lead"]
 
-    unknown = dict.fromkeys(["phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"])
-    assert lead == {"id": lead["id"], "first_name": "Grace", "last_name": "", "email": "grace@example.com", **unknown}
+    nulls = dict.fromkeys(["phone_e164", "phone_country", "next_touch_point_at", "next_touch_point_type"])
+    assert lead == {"id": lead["id"], "first_name": "Grace", "last_name": "", "email": "grace@example.com", **nulls}
 
 
-def test_decision_21_a_no_show_is_shown(api, organization):
+def test_a_no_show_is_shown(api, organization):
+    """docs/interface.md, S13"""
     id = str(make_provider_appointment(organization, no_show=True).id)
 
     assert api.get_appointment(id)["no_show"] is True
     assert api.get_data(LIST)[0]["no_show"] is True
 
 
-VALUES = {"TEXT": "Zoë", "NUMBER": 7, "BOOLEAN": False, "DATE": "2026-02-28", "SELECT": "b"}
+CUSTOM_FIELD_VALUES = {"TEXT": "Zoë", "NUMBER": 7, "BOOLEAN": False, "DATE": "2026-02-28", "SELECT": "b"}
 
 
-@pytest.mark.parametrize(("type", "value"), VALUES.items(), ids=list(VALUES))
-def test_decision_27_custom_fields_have_json_values_of_their_type(api, organization, other_organization, type, value):
-    make_custom_field(other_organization, "APPOINTMENT", "theirs")
+@pytest.mark.parametrize(("type", "value"), CUSTOM_FIELD_VALUES.items(), ids=list(CUSTOM_FIELD_VALUES))
+def test_custom_fields_have_json_values_of_their_type(api, organization, other_organization, type, value):
+    """docs/interface.md, L14"""
+    make_custom_field(other_organization, "APPOINTMENT", "other_organization")
     make_custom_field(organization, "LEAD", "of_leads")
     field = make_custom_field(
         organization, "APPOINTMENT", "own", type=type, options=["a", "b"] if type == "SELECT" else []
@@ -296,13 +305,15 @@ def test_decision_27_custom_fields_have_json_values_of_their_type(api, organizat
         "%2e%2e",
     ],
 )
-def test_decision_5_an_unknown_or_malformed_path_id_is_404(api, id):
+def test_an_unknown_or_malformed_id_in_the_path_is_404(api, id):
+    """docs/interface.md, A26, G21"""
     api.book()
 
     assert_error(api.get(f"{LIST}/{id}"), 404, "Resource not found")
 
 
-def test_detail_of_a_strangers_appointment_is_404(api, other_api):
-    theirs = other_api.book().json()["data"]["id"]
+def test_an_appointment_of_another_organization_is_404(api, other_api):
+    """docs/interface.md, A26, G22"""
+    other_id = other_api.book().json()["data"]["id"]
 
-    assert_error(api.get(f"{LIST}/{theirs}"), 404, "Resource not found")
+    assert_error(api.get(f"{LIST}/{other_id}"), 404, "Resource not found")

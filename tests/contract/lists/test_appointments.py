@@ -1,4 +1,4 @@
-"""GET /api/external/appointments: its filters (interface 4.3, decisions 5 and 6)."""
+"""GET /api/external/appointments: its filters (docs/interface.md, A25 and G25 to G30)."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.factories import (
 )
 
 PATH = "/api/external/appointments"
-BAD = {
+INVALID_QUERY = {
     "page": "0",
     "limit": "101",
     "lead_id": "x",
@@ -34,19 +34,20 @@ def references(api, query=None):
 
 
 def book(api, *names, **fields):
+    """Book an appointment with each name as its reference, and return the ids."""
     return [api.book(external_reference=name, **fields).json()["data"]["id"] for name in names]
 
 
 @pytest.fixture
 def categories(api, organization):
-    """One appointment of each category."""
+    """Book one appointment of each category, with the category as its reference."""
     for name in ["SALES", "COACHING", "TRIAGE"]:
         make_event_type(organization, name, call_category=f"{name}_CALL")
         book(api, name, event_type_name=name)
 
 
 @pytest.mark.parametrize(
-    ("value", "found"),
+    ("value", "expected"),
     [
         ("SALES_CALL", ["SALES"]),
         ("COACHING_CALL", ["COACHING"]),
@@ -56,16 +57,18 @@ def categories(api, organization):
         ("SALES_CALL,COACHING_CALL,TRIAGE_CALL", ["TRIAGE", "COACHING", "SALES"]),
     ],
 )
-def test_list_by_call_category(api, categories, value, found):
-    assert references(api, {"call_category": value}) == found
+def test_appointments_are_filtered_by_call_category(api, categories, value, expected):
+    """docs/interface.md, A25, G27"""
+    assert references(api, {"call_category": value}) == expected
 
 
 @pytest.mark.parametrize("value", ["PARTY", "sales_call", "SALES_CALL,PARTY", "SALES_CALL;TRIAGE_CALL", "5"])
-def test_decision_6_an_unknown_call_category_is_400_with_the_accepted_ones(api, value):
-    answer = api.get(PATH, {"call_category": value})
+def test_an_unknown_call_category_is_400_with_the_accepted_values(api, value):
+    """docs/interface.md, G27"""
+    response = api.get(PATH, {"call_category": value})
 
-    assert_invalid_fields(answer, "call_category")
-    assert all(name in answer.json()["message"] for name in ["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"])
+    assert_invalid_fields(response, "call_category")
+    assert all(name in response.json()["message"] for name in ["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"])
 
 
 ROLES = [
@@ -83,18 +86,22 @@ ROLES = [
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_list_by_each_outcome_role(api, organization, role):
-    (id,) = book(api, "moved")
+def test_appointments_are_filtered_by_each_outcome_role(api, organization, role):
+    """docs/interface.md, A25"""
+    (id,) = book(api, "changed")
     appointment = Appointment.objects.of(organization).get(pk=id)
-    to = Status.objects.of(organization).get(role=role)
-    change_outcome(organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=to.id)
+    status = Status.objects.of(organization).get(role=role)
+    change_outcome(
+        organization=organization, actor=owner_actor(organization), appointment=appointment, status_id=status.id
+    )
 
-    assert references(api, {"outcome_role": role}) == ["moved"]
+    assert references(api, {"outcome_role": role}) == ["changed"]
     assert references(api, {"outcome_role": ",".join(other for other in ROLES if other != role)}) == []
 
 
-def test_list_by_outcome_role_means_every_status_of_the_role(api, organization):
-    (id, _, _) = book(api, "second", "booked", "canceled")
+def test_an_outcome_role_matches_all_statuses_of_that_role(api, organization):
+    """docs/interface.md, A25, S2"""
+    id, _, _ = book(api, "second", "booked", "canceled")
     api.cancel(external_reference="canceled")
     second = make_status(organization, "Second thoughts", role="CANCELED")
     appointment = Appointment.objects.of(organization).get(pk=id)
@@ -107,76 +114,80 @@ def test_list_by_outcome_role_means_every_status_of_the_role(api, organization):
 
 
 @pytest.mark.parametrize("value", ["MAYBE", "won", "WON,MAYBE"])
-def test_decision_6_an_unknown_outcome_role_is_400_with_the_accepted_ones(api, value):
-    answer = api.get(PATH, {"outcome_role": value})
+def test_an_unknown_outcome_role_is_400_with_the_accepted_values(api, value):
+    """docs/interface.md, G27"""
+    response = api.get(PATH, {"outcome_role": value})
 
-    assert_invalid_fields(answer, "outcome_role")
-    assert all(role in answer.json()["message"] for role in ROLES)
+    assert_invalid_fields(response, "outcome_role")
+    assert all(role in response.json()["message"] for role in ROLES)
 
 
 @pytest.mark.parametrize(
     ("parameter", "field"), [("closer", "host_email"), ("setter", "setter_email"), ("triager", "triager_email")]
 )
-def test_list_by_member_in_any_letter_case(api, organization, parameter, field):
+def test_appointments_are_filtered_by_member_case_insensitively(api, organization, parameter, field):
+    """docs/interface.md, A25, G30"""
     for name in ["hana", "olga"]:
         make_member(organization, f"{name}@acme.example")
         book(api, name, **{field: f"{name}@acme.example"})
     book(api, "nobody")
 
-    assert (
-        references(api, {parameter: "hana@acme.example"})
-        == references(api, {parameter: "HANA@Acme.Example"})
-        == ["hana"]
-    )
+    other_parameters = {"closer", "setter", "triager"} - {parameter}
+
+    assert references(api, {parameter: "hana@acme.example"}) == ["hana"]
+    assert references(api, {parameter: "HANA@Acme.Example"}) == ["hana"]
     assert references(api, {parameter: "olga@acme.example"}) == ["olga"]
-    others = {"closer", "setter", "triager"} - {parameter}
-    assert [references(api, {other: "hana@acme.example"}) for other in others] == [[], []]
+    assert [references(api, {other: "hana@acme.example"}) for other in other_parameters] == [[], []]
 
 
 @pytest.mark.parametrize("parameter", ["closer", "setter", "triager"])
 @pytest.mark.parametrize("email", ["nobody@acme.example", "owner@globex.example", "ada@example.com"])
-def test_decision_6_an_email_nobody_has_gives_an_empty_list(api, other_api, other_organization, parameter, email):
-    book(api, "ours")
-    other_api.book(
-        host_email="owner@globex.example", setter_email="owner@globex.example", triager_email="owner@globex.example"
-    )
+def test_an_email_that_no_member_has_gives_an_empty_list(api, other_api, other_organization, parameter, email):
+    """docs/interface.md, G30"""
+    book(api, "ref-1")
+    owner = "owner@globex.example"
+    other_api.book(host_email=owner, setter_email=owner, triager_email=owner)
 
     assert references(api, {parameter: email}) == []
 
 
-def test_list_by_a_member_who_has_left(api, host):
+def test_an_inactive_member_can_be_filtered_by(api, host):
+    """docs/interface.md, G30"""
     book(api, "hana", host_email="hana@acme.example")
     deactivate(host)
 
     assert references(api, {"closer": "hana@acme.example"}) == ["hana"]
 
 
-def test_list_by_lead(api):
+def test_appointments_are_filtered_by_lead(api):
+    """docs/interface.md, A25"""
     book(api, "first", "second")
     (id,) = book(api, "other", lead_email="grace@example.com")
-
     lead = api.get_appointment(id)["lead"]["id"]
 
     assert references(api, {"lead_id": lead}) == references(api, {"lead_id": lead.upper()}) == ["other"]
 
 
 @pytest.mark.parametrize("value", ["x", "5", "00000000-0000-7000-8000-000000000000", "user_abc"])
-def test_decision_5_a_malformed_or_unknown_lead_is_400(api, value):
+def test_a_malformed_or_unknown_lead_filter_is_400(api, value):
+    """docs/interface.md, G28"""
     assert_invalid_fields(api.get(PATH, {"lead_id": value}), "lead_id")
 
 
-def test_decision_5_a_strangers_lead_is_an_unknown_one(api, other_api):
+def test_a_filter_by_another_organizations_lead_is_400_like_an_unknown_one(api, other_api):
+    """docs/interface.md, G22, G28"""
     lead = other_api.submit().json()["data"]["lead_id"]
+    unknown_lead = lead[:-1] + ("0" if lead[-1] != "0" else "1")
 
-    answer = api.get(PATH, {"lead_id": lead})
+    response = api.get(PATH, {"lead_id": lead})
 
-    assert_invalid_fields(answer, "lead_id")
-    assert lead not in answer.json()["message"] or "found" in answer.json()["message"]
-    assert answer.json() == api.get(PATH, {"lead_id": lead[:-1] + ("0" if lead[-1] != "0" else "1")}).json()
+    assert_invalid_fields(response, "lead_id")
+    assert lead not in response.json()["message"] or "found" in response.json()["message"]
+    assert response.json() == api.get(PATH, {"lead_id": unknown_lead}).json()
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ({"scheduled_from": "2027-03-02"}, ["c", "b"]),
         ({"scheduled_to": "2027-03-01"}, ["a"]),
@@ -192,18 +203,17 @@ def test_decision_5_a_strangers_lead_is_an_unknown_one(api, other_api):
         " ".join(f"{key}={text}" for key, text in value.items()) if isinstance(value, dict) else "-".join(value)
     ),
 )
-def test_list_by_schedule_time(api, query, found):
-    for name, time in {
-        "a": "2027-03-01T00:00:00Z",
-        "b": "2027-03-02T23:59:59.999Z",
-        "c": "2027-03-03T00:00:00Z",
-    }.items():
-        book(api, name, schedule_time=time)
+def test_appointments_are_filtered_by_schedule_time(api, query, expected):
+    """docs/interface.md, A25, G29"""
+    book(api, "a", schedule_time="2027-03-01T00:00:00Z")
+    book(api, "b", schedule_time="2027-03-02T23:59:59.999Z")
+    book(api, "c", schedule_time="2027-03-03T00:00:00Z")
 
-    assert references(api, query) == found
+    assert references(api, query) == expected
 
 
-def test_decision_6_ordering_by_schedule_time(api):
+def test_appointments_are_sorted_by_schedule_time(api):
+    """docs/interface.md, G25"""
     for name, month in {"march": 3, "january": 1, "february": 2}.items():
         book(api, name, schedule_time=f"2027-0{month}-01T00:00:00Z")
 
@@ -212,12 +222,12 @@ def test_decision_6_ordering_by_schedule_time(api):
     assert references(api, {"ordering": "-schedule_time"}) == ["march", "february", "january"]
 
 
-def test_list_filters_are_all_of_them(api, host):
+def test_several_filters_apply_together(api, host):
+    """docs/interface.md, G26"""
     book(api, "hana", host_email="hana@acme.example")
-    book(api, "gone", host_email="hana@acme.example")
+    book(api, "canceled", host_email="hana@acme.example")
     book(api, "nobody")
-    api.cancel(external_reference="gone")
-
+    api.cancel(external_reference="canceled")
     query = {
         "closer": "hana@acme.example",
         "outcome_role": "APPOINTMENT_BOOKED",
@@ -225,9 +235,10 @@ def test_list_filters_are_all_of_them(api, host):
         "scheduled_from": "2027-01-05",
     }
 
-    answer = api.get(PATH, query).json()
-    assert [row["external_reference"] for row in answer["data"]] == ["hana"]
-    assert answer["pagination"] == {
+    body = api.get(PATH, query).json()
+
+    assert [row["external_reference"] for row in body["data"]] == ["hana"]
+    assert body["pagination"] == {
         "page": 1,
         "limit": 10,
         "total": 1,
@@ -237,22 +248,25 @@ def test_list_filters_are_all_of_them(api, host):
     }
 
 
-def test_list_shows_providers_appointments_too(api, organization):
-    make_provider_appointment(organization, source="SCHEDULER_C", external_reference="theirs")
-    book(api, "ours")
+def test_the_list_contains_appointments_of_providers(api, organization):
+    """docs/interface.md, A25"""
+    make_provider_appointment(organization, source="SCHEDULER_C", external_reference="provider")
+    book(api, "manual")
 
     assert [(row["external_reference"], row["source"]) for row in api.get_data(PATH)] == [
-        ("ours", "MANUAL"),
-        ("theirs", "SCHEDULER_C"),
+        ("manual", "MANUAL"),
+        ("provider", "SCHEDULER_C"),
     ]
 
 
-@pytest.mark.parametrize("first", BAD)
-def test_decision_6_any_two_bad_values_are_400(api, first):
-    for second in BAD:
-        query = {"closer": "nobody@acme.example", first: BAD[first], second: BAD[second]}
+@pytest.mark.parametrize("first", INVALID_QUERY)
+def test_two_invalid_parameters_are_400(api, first):
+    """docs/interface.md, G5"""
+    for second in INVALID_QUERY:
+        query = {"closer": "nobody@acme.example", first: INVALID_QUERY[first], second: INVALID_QUERY[second]}
         assert_invalid_among(api.get(PATH, query), first, second)
 
 
-def test_decision_6_every_bad_value_is_named(api):
-    assert_invalid_fields(api.get(PATH, BAD), *BAD)
+def test_every_invalid_parameter_is_named(api):
+    """docs/interface.md, G5"""
+    assert_invalid_fields(api.get(PATH, INVALID_QUERY), *INVALID_QUERY)

@@ -1,4 +1,4 @@
-"""GET /api/external/opt-ins and /:id (interface 2.8, 4.6, 4.7)."""
+"""GET /api/external/opt-ins and /api/external/opt-ins/{id} (docs/interface.md, O1, O2, O12 and O13)."""
 
 import pytest
 
@@ -18,10 +18,11 @@ SOURCES = [
     "LANDING_PAGE",
     "OTHER",
 ]
-ITEM = ["created_at", "external_reference", "id", "lead_id", "provider_form_id", "provider_form_name", "source"]
+LIST_FIELDS = ["created_at", "external_reference", "id", "lead_id", "provider_form_id", "provider_form_name", "source"]
 
 
 def submit(api, **fields):
+    """Submit an opt-in and return the response's data."""
     return api.submit(**fields).json()["data"]
 
 
@@ -29,8 +30,9 @@ def ids(api, query=None):
     return [row["id"] for row in api.get_data(PATH, query)]
 
 
-def test_opt_ins_list_shows_exactly_the_list_fields(api):
-    made = submit(
+def test_the_list_has_exactly_the_documented_fields(api):
+    """docs/interface.md, O1"""
+    submitted = submit(
         api,
         external_reference="s-1",
         provider_form_id="f1",
@@ -38,40 +40,43 @@ def test_opt_ins_list_shows_exactly_the_list_fields(api):
         questions_answers=[{"question": "Q", "position": 1}],
     )
 
-    (shown,) = api.get_data(PATH)
+    (listed,) = api.get_data(PATH)
 
-    assert sorted(shown) == ITEM
-    assert {name: shown[name] for name in ITEM[1:]} == {
+    assert sorted(listed) == LIST_FIELDS
+    assert {name: listed[name] for name in LIST_FIELDS[1:]} == {
         "external_reference": "s-1",
-        "id": made["opt_in_id"],
-        "lead_id": made["lead_id"],
+        "id": submitted["opt_in_id"],
+        "lead_id": submitted["lead_id"],
         "provider_form_id": "f1",
         "provider_form_name": "Form",
         "source": "LANDING_PAGE",
     }
 
 
-def test_opt_in_detail_is_the_list_item_with_answers_and_traffic(api):
+def test_the_detail_is_the_list_item_with_answers_and_traffic(api):
+    """docs/interface.md, O2"""
     id = submit(api)["opt_in_id"]
 
-    answer = api.get(f"{PATH}/{id}")
+    response = api.get(f"{PATH}/{id}")
 
     traffic = dict.fromkeys(
         ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
     )
     data = {**api.get_data(PATH)[0], "question_answers": [], "traffic_attribution": traffic}
-    assert answer.status_code == 200
-    assert answer.json() == {"success": True, "message": answer.json()["message"], "data": data}
+    assert response.status_code == 200
+    assert response.json() == {"success": True, "message": response.json()["message"], "data": data}
 
 
-def test_a_manual_opt_in_has_no_form(api):
-    shown = api.get_opt_in(submit(api, source="MANUAL")["opt_in_id"])
+def test_an_opt_in_without_a_form_has_nulls(api):
+    """docs/interface.md, O1"""
+    opt_in = api.get_opt_in(submit(api, source="MANUAL")["opt_in_id"])
 
-    assert [shown[name] for name in ["provider_form_id", "provider_form_name", "external_reference"]] == [None] * 3
+    assert [opt_in[name] for name in ["provider_form_id", "provider_form_name", "external_reference"]] == [None] * 3
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_opt_ins_by_source(api, organization, source):
+def test_opt_ins_are_filtered_by_source(api, organization, source):
+    """docs/interface.md, O12"""
     id, other = submit(api)["opt_in_id"], submit(api)["opt_in_id"]
     set_columns(OptIn, organization, id, source=source)
     set_columns(OptIn, organization, other, source=next(name for name in SOURCES if name != source))
@@ -80,14 +85,16 @@ def test_opt_ins_by_source(api, organization, source):
 
 
 @pytest.mark.parametrize("value", ["PARTY", "webinar", "5"])
-def test_decision_6_an_unknown_source_is_400_with_the_accepted_ones(api, value):
-    answer = api.get(PATH, {"source": value})
+def test_an_unknown_source_is_400_with_the_accepted_values(api, value):
+    """docs/interface.md, G27"""
+    response = api.get(PATH, {"source": value})
 
-    assert_invalid_fields(answer, "source")
-    assert all(source in answer.json()["message"] for source in SOURCES)
+    assert_invalid_fields(response, "source")
+    assert all(source in response.json()["message"] for source in SOURCES)
 
 
-def test_opt_ins_by_lead(api):
+def test_opt_ins_are_filtered_by_lead(api):
+    """docs/interface.md, O12"""
     first, other = submit(api), submit(api, email="grace@example.com")
     second = submit(api)
 
@@ -97,19 +104,21 @@ def test_opt_ins_by_lead(api):
 
 
 @pytest.mark.parametrize("value", ["x", "5", "00000000-0000-7000-8000-000000000000"])
-def test_decision_5_a_malformed_or_unknown_lead_is_400(api, value):
+def test_a_malformed_or_unknown_lead_filter_is_400(api, value):
+    """docs/interface.md, G28"""
     assert_invalid_fields(api.get(PATH, {"lead_id": value}), "lead_id")
 
 
-def test_decision_5_a_strangers_lead_is_an_unknown_one(api, other_api):
-    theirs = submit(other_api)["lead_id"]
+def test_a_filter_by_another_organizations_lead_is_400(api, other_api):
+    """docs/interface.md, G28"""
+    other_id = submit(other_api)["lead_id"]
 
-    assert_invalid_fields(api.get(PATH, {"lead_id": theirs}), "lead_id")
+    assert_invalid_fields(api.get(PATH, {"lead_id": other_id}), "lead_id")
 
 
-def test_only_created_at_is_filterable(api, organization):
-    made = [submit(api)["opt_in_id"] for _ in range(2)]
-
+def test_unknown_parameters_are_ignored(api, organization):
+    """docs/interface.md, G26"""
+    submitted_ids = [submit(api)["opt_in_id"] for _ in range(2)]
     query = {
         "updated_from": "2100-01-01",
         "scheduled_from": "2100-01-01",
@@ -118,18 +127,20 @@ def test_only_created_at_is_filterable(api, organization):
         "email": "x",
     }
 
-    assert ids(api, query) == made[::-1]
+    assert ids(api, query) == submitted_ids[::-1]
 
 
 @pytest.mark.parametrize("id", ["00000000-0000-7000-8000-000000000000", "x", "5", "user_abc"])
-def test_decision_5_an_unknown_or_malformed_path_id_is_404(api, id):
+def test_an_unknown_or_malformed_id_in_the_path_is_404(api, id):
+    """docs/interface.md, O13, G21"""
     submit(api)
 
     assert_error(api.get(f"{PATH}/{id}"), 404, "Resource not found")
 
 
-def test_detail_of_a_strangers_opt_in_is_404(api, other_api):
-    theirs = submit(other_api)["opt_in_id"]
+def test_an_opt_in_of_another_organization_is_404(api, other_api):
+    """docs/interface.md, O13, G22"""
+    other_id = submit(other_api)["opt_in_id"]
 
-    assert_error(api.get(f"{PATH}/{theirs}"), 404, "Resource not found")
+    assert_error(api.get(f"{PATH}/{other_id}"), 404, "Resource not found")
     assert ids(api) == []

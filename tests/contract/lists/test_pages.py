@@ -1,4 +1,4 @@
-"""What all lists share: pages, limits, order, moments (interface 2.11, 4.3, 4.6, 8; decisions 4, 6, 18)."""
+"""What all lists share: pages, order, and bounds on timestamps (docs/interface.md, G23 to G29)."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -11,27 +11,27 @@ from optins.models import OptIn
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import set_columns
 
-PATHS = {"appointments": Appointment, "opt-ins": OptIn, "leads": Lead}
-each_list = pytest.mark.parametrize("name", PATHS)
+MODELS = {"appointments": Appointment, "opt-ins": OptIn, "leads": Lead}
+each_list = pytest.mark.parametrize("name", MODELS)
 
 
 def url(name):
     return f"/api/external/{name}"
 
 
-def fill(api, name, count):
-    """So many rows; the ids in the order of creation."""
-    made = [make(api, name, n) for n in range(count)]
-    assert all(answer.status_code == 201 for answer in made)
+def create_rows(api, name, count):
+    """Create `count` rows, and return their ids in the order of creation."""
+    created = [create_row(api, name, n) for n in range(count)]
+    assert all(response.status_code == 201 for response in created)
     key = {"appointments": "id", "opt-ins": "opt_in_id", "leads": "lead_id"}[name]
-    return [answer.json()["data"][key] for answer in made]
+    return [response.json()["data"][key] for response in created]
 
 
-def make(api, name, n):
+def create_row(api, name, n):
     email = f"lead-{n}@example.com"
-    return (
-        api.book(external_reference=f"ref-{n}", lead_email=email) if name == "appointments" else api.submit(email=email)
-    )
+    if name == "appointments":
+        return api.book(external_reference=f"ref-{n}", lead_email=email)
+    return api.submit(email=email)
 
 
 def ids(api, name, query=None):
@@ -39,90 +39,106 @@ def ids(api, name, query=None):
 
 
 @each_list
-def test_decision_6_an_empty_list(api, other_api, name):
-    fill(other_api, name, 1)
+def test_an_empty_list(api, other_api, name):
+    """docs/interface.md, G3, G24"""
+    create_rows(other_api, name, 1)
 
-    answer = api.get(url(name))
+    response = api.get(url(name))
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     pagination = {"page": 1, "limit": 10, "total": 0, "totalPages": 0, "hasNext": False, "hasPrev": False}
-    assert answer.json() == {"success": True, "message": answer.json()["message"], "data": [], "pagination": pagination}
-    assert answer.json()["message"]
+    assert response.json() == {
+        "success": True,
+        "message": response.json()["message"],
+        "data": [],
+        "pagination": pagination,
+    }
+    assert response.json()["message"]
 
 
 @each_list
-def test_decision_6_pages_newest_first_to_the_last_and_past_the_end(api, other_api, name):
-    newest_first = fill(api, name, 5)[::-1]
-    fill(other_api, name, 1)
+def test_pages_are_newest_first_up_to_the_last_one_and_past_the_end(api, other_api, name):
+    """docs/interface.md, G23, G24, G25"""
+    newest_first = create_rows(api, name, 5)[::-1]
+    create_rows(other_api, name, 1)
 
-    answers = {page: api.get(url(name), {"page": page, "limit": 2}).json() for page in (1, 2, 3, 4)}
+    pages = {page: api.get(url(name), {"page": page, "limit": 2}).json() for page in (1, 2, 3, 4)}
 
-    shown = {page: [row["id"] for row in answer["data"]] for page, answer in answers.items()}
-    assert shown == {1: newest_first[:2], 2: newest_first[2:4], 3: newest_first[4:], 4: []}
-    same = {"limit": 2, "total": 5, "totalPages": 3}
-    assert [answer["pagination"] for answer in answers.values()] == [
-        {**same, "page": 1, "hasNext": True, "hasPrev": False},
-        {**same, "page": 2, "hasNext": True, "hasPrev": True},
-        {**same, "page": 3, "hasNext": False, "hasPrev": True},
-        {**same, "page": 4, "hasNext": False, "hasPrev": True},
+    page_ids = {page: [row["id"] for row in body["data"]] for page, body in pages.items()}
+    assert page_ids == {1: newest_first[:2], 2: newest_first[2:4], 3: newest_first[4:], 4: []}
+    counts = {"limit": 2, "total": 5, "totalPages": 3}
+    assert [body["pagination"] for body in pages.values()] == [
+        {**counts, "page": 1, "hasNext": True, "hasPrev": False},
+        {**counts, "page": 2, "hasNext": True, "hasPrev": True},
+        {**counts, "page": 3, "hasNext": False, "hasPrev": True},
+        {**counts, "page": 4, "hasNext": False, "hasPrev": True},
     ]
 
 
 @each_list
-def test_limit_is_10_unless_given_and_100_at_most(api, name):
-    fill(api, name, 11)
+def test_limit_defaults_to_10_and_is_at_most_100(api, name):
+    """docs/interface.md, G23"""
+    create_rows(api, name, 11)
 
-    default, most = api.get(url(name)).json(), api.get(url(name), {"limit": 100}).json()
+    default, maximum = api.get(url(name)).json(), api.get(url(name), {"limit": 100}).json()
 
     assert (len(default["data"]), default["pagination"]["limit"], default["pagination"]["totalPages"]) == (10, 10, 2)
-    assert (len(most["data"]), most["pagination"]["limit"], most["pagination"]["totalPages"]) == (11, 100, 1)
+    assert (len(maximum["data"]), maximum["pagination"]["limit"], maximum["pagination"]["totalPages"]) == (11, 100, 1)
 
 
-NO_COUNTS = ["0", "-1", "1.5", "1e1", "abc", "ten", "true", "0x1", "1_0", "１０", "1,2", "null"]
+INVALID_NUMBERS = ["0", "-1", "1.5", "1e1", "abc", "ten", "true", "0x1", "1_0", "１０", "1,2", "null"]
 
 
 @each_list
 @pytest.mark.parametrize("parameter", ["page", "limit"])
-def test_decision_6_page_and_limit_are_positive_integers(api, name, parameter):
-    for value in NO_COUNTS:
+def test_page_and_limit_are_positive_integers(api, name, parameter):
+    """docs/interface.md, G23"""
+    for value in INVALID_NUMBERS:
         assert_invalid_fields(api.get(url(name), {parameter: value}), parameter)
 
 
 @each_list
-def test_decision_6_limit_above_100_is_400(api, name):
+def test_limit_above_100_is_400(api, name):
+    """docs/interface.md, G23"""
     assert_invalid_fields(api.get(url(name), {"limit": "101"}), "limit")
     assert_invalid_fields(api.get(url(name), {"limit": "1" * 5000}), "limit")
 
 
 @each_list
-def test_decision_6_a_page_far_past_the_end_is_empty(api, name):
-    fill(api, name, 1)
+def test_a_page_far_past_the_end_is_empty(api, name):
+    """docs/interface.md, G23"""
+    create_rows(api, name, 1)
 
-    answer = api.get(url(name), {"page": 2**40, "limit": 100})
+    response = api.get(url(name), {"page": 2**40, "limit": 100})
 
-    assert (answer.status_code, answer.json()["data"]) == (200, [])
-
-
-@each_list
-def test_decision_6_every_bad_parameter_is_named(api, name):
-    answer = api.get(url(name), {"page": "0", "limit": "101", "created_from": "yesterday", "created_to": "2027-02-30"})
-
-    assert_invalid_fields(answer, "page", "limit", "created_from", "created_to")
+    assert (response.status_code, response.json()["data"]) == (200, [])
 
 
 @each_list
-def test_decision_6_rows_of_one_moment_are_ordered_by_id_descending(api, organization, name):
-    made = fill(api, name, 4)
-    PATHS[name].objects.of(organization).update(created_at=datetime(2026, 1, 1, tzinfo=UTC))
+def test_every_invalid_parameter_is_named(api, name):
+    """docs/interface.md, G5"""
+    response = api.get(
+        url(name), {"page": "0", "limit": "101", "created_from": "yesterday", "created_to": "2027-02-30"}
+    )
 
-    assert ids(api, name) == sorted(made, key=UUID, reverse=True)
-    assert ids(api, name, {"page": 2, "limit": 3}) == [min(made, key=UUID)]
+    assert_invalid_fields(response, "page", "limit", "created_from", "created_to")
 
 
 @each_list
-def test_decision_6_ordering_by_created_at(api, organization, name):
-    first, second, third = fill(api, name, 3)
-    set_columns(PATHS[name], organization, second, created_at=datetime(2020, 1, 1, tzinfo=UTC))
+def test_rows_with_the_same_created_at_are_sorted_by_id_descending(api, organization, name):
+    """docs/interface.md, G25"""
+    created = create_rows(api, name, 4)
+    MODELS[name].objects.of(organization).update(created_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert ids(api, name) == sorted(created, key=UUID, reverse=True)
+    assert ids(api, name, {"page": 2, "limit": 3}) == [min(created, key=UUID)]
+
+
+@each_list
+def test_lists_are_sorted_by_created_at(api, organization, name):
+    """docs/interface.md, G25"""
+    first, second, third = create_rows(api, name, 3)
+    set_columns(MODELS[name], organization, second, created_at=datetime(2020, 1, 1, tzinfo=UTC))
 
     assert ids(api, name) == [third, first, second]
     assert ids(api, name, {"ordering": "-created_at"}) == [third, first, second]
@@ -130,7 +146,8 @@ def test_decision_6_ordering_by_created_at(api, organization, name):
 
 
 @each_list
-def test_decision_6_another_ordering_is_400(api, name):
+def test_an_unknown_ordering_is_400(api, name):
+    """docs/interface.md, G25"""
     for value in [
         "email",
         "created_at,id",
@@ -145,8 +162,9 @@ def test_decision_6_another_ordering_is_400(api, name):
         assert_invalid_fields(api.get(url(name), {"ordering": value}), "ordering")
 
 
-BOUND = datetime(2026, 3, 29, 12, 30, 15, 250000, tzinfo=UTC)
-FINDS_IT = {
+CREATED_AT = datetime(2026, 3, 29, 12, 30, 15, 250000, tzinfo=UTC)
+# Whether a row that was created at CREATED_AT is found.
+BOUND_MATCHES = {
     "created_from=2026-03-29T12:30:15.250Z": True,
     "created_from=2026-03-29T12:30:15.251Z": False,
     "created_from=2026-03-29T12:30:15.250999Z": True,
@@ -169,26 +187,28 @@ FINDS_IT = {
 
 
 @each_list
-def test_decision_4_created_bounds_are_inclusive(api, organization, name):
-    (id,) = fill(api, name, 1)
-    set_columns(PATHS[name], organization, id, created_at=BOUND)
+def test_bounds_on_created_at_are_inclusive(api, organization, name):
+    """docs/interface.md, G29"""
+    (id,) = create_rows(api, name, 1)
+    set_columns(MODELS[name], organization, id, created_at=CREATED_AT)
 
-    found = {query: [row["id"] for row in api.get_data(f"{url(name)}?{query}")] for query in FINDS_IT}
+    listed_ids = {query: [row["id"] for row in api.get_data(f"{url(name)}?{query}")] for query in BOUND_MATCHES}
 
-    assert found == {query: [id] if finds else [] for query, finds in FINDS_IT.items()}
+    assert listed_ids == {query: [id] if matches else [] for query, matches in BOUND_MATCHES.items()}
 
 
 @each_list
-@pytest.mark.parametrize(("moment", "day"), [("00:00:00.000", "29"), ("23:59:59.999", "29")])
-def test_decision_4_a_day_is_all_of_its_milliseconds(api, organization, name, moment, day):
-    (id,) = fill(api, name, 1)
-    set_columns(PATHS[name], organization, id, created_at=f"2026-03-{day}T{moment}Z")
+@pytest.mark.parametrize(("time", "day"), [("00:00:00.000", "29"), ("23:59:59.999", "29")])
+def test_a_date_as_bound_covers_the_whole_day(api, organization, name, time, day):
+    """docs/interface.md, G29"""
+    (id,) = create_rows(api, name, 1)
+    set_columns(MODELS[name], organization, id, created_at=f"2026-03-{day}T{time}Z")
 
     assert ids(api, name, {"created_from": "2026-03-29", "created_to": "2026-03-29"}) == [id]
     assert ids(api, name, {"created_from": "2026-03-30"}) == ids(api, name, {"created_to": "2026-03-28"}) == []
 
 
-NO_MOMENTS = [
+INVALID_BOUNDS = [
     "2026-3-29",
     "20260329",
     "2026-W13-7",
@@ -199,8 +219,6 @@ NO_MOMENTS = [
     "２０２６-03-29",
     "1969-12-31",
     "2101-01-01",
-]
-NO_MOMENTS += [
     "2026-03-29T12",
     "2026-03-29T12:30",
     "2026-03-29 12:30:15",
@@ -214,15 +232,17 @@ NO_MOMENTS += [
 
 @each_list
 @pytest.mark.parametrize("bound", ["created_from", "created_to"])
-def test_decision_4_a_bound_that_is_no_moment_is_400(api, name, bound):
-    for value in NO_MOMENTS:
+def test_an_invalid_bound_is_400(api, name, bound):
+    """docs/interface.md, G29"""
+    for value in INVALID_BOUNDS:
         assert_invalid_fields(api.get(url(name), {bound: value}), bound)
 
 
 @pytest.mark.parametrize("name", ["appointments", "leads"])
-def test_updated_bounds_and_order(api, organization, name):
-    first, second = fill(api, name, 2)
-    set_columns(PATHS[name], organization, first, updated_at=datetime(2030, 1, 2, tzinfo=UTC))
+def test_lists_are_filtered_and_sorted_by_updated_at(api, organization, name):
+    """docs/interface.md, G25, G29"""
+    first, second = create_rows(api, name, 2)
+    set_columns(MODELS[name], organization, first, updated_at=datetime(2030, 1, 2, tzinfo=UTC))
 
     assert ids(api, name, {"ordering": "-updated_at"}) == [first, second]
     assert ids(api, name, {"ordering": "updated_at"}) == [second, first]

@@ -1,4 +1,4 @@
-"""POST /api/opt-in/submit: interface 4.5, rules 1 to 4, decisions 13 to 17 and 20."""
+"""POST /api/opt-in/submit: leads, retries, setters and sources (docs/interface.md, L1 to L11 and O7 to O11)."""
 
 from uuid import UUID
 
@@ -11,19 +11,21 @@ TRAFFIC = {name: f"https://example.com/{name}" for name in ["referrer", "landing
 TRAFFIC |= {name: f"the {name}" for name in ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]}
 
 
-def lead_of(api, answer):
-    assert answer.status_code in (200, 201), answer.json()
-    return api.get_lead(answer.json()["data"]["lead_id"])
+def lead_of(api, response):
+    """Return the detail of the lead that a submission belongs to."""
+    assert response.status_code in (200, 201), response.json()
+    return api.get_lead(response.json()["data"]["lead_id"])
 
 
-def test_submit_rule_1_a_new_lead_is_201(api, organization, other_organization):
-    answer = api.submit()
+def test_a_submission_with_a_new_email_creates_the_lead_and_is_201(api, organization, other_organization):
+    """docs/interface.md, O7"""
+    response = api.submit()
 
-    data = answer.json()["data"]
-    assert answer.status_code == 201
-    assert answer.json() == {
+    data = response.json()["data"]
+    assert response.status_code == 201
+    assert response.json() == {
         "status": "success",
-        "message": answer.json()["message"],
+        "message": response.json()["message"],
         "data": {**data, "is_new_lead": True},
     }
     assert sorted(data) == ["is_new_lead", "lead_id", "opt_in_id"]
@@ -39,11 +41,12 @@ def test_submit_rule_1_a_new_lead_is_201(api, organization, other_organization):
     assert summary_of(other_organization)["leads"] == 0
 
 
-def test_decision_20_a_new_lead_is_a_new_lead(api):
+def test_a_lead_created_by_a_submission_has_the_status_new_lead(api):
+    """docs/interface.md, S8"""
     lead = lead_of(api, api.submit(last_name="Byron", phone_e164="+442079460000", phone_country="GB"))
 
     assert lead["status"] == api.get_status("NEW_LEAD")
-    shown = {
+    contact = {
         name: lead[name]
         for name in [
             "first_name",
@@ -55,7 +58,7 @@ def test_decision_20_a_new_lead_is_a_new_lead(api):
             "next_touch_point_type",
         ]
     }
-    assert shown == {
+    assert contact == {
         "first_name": "Ada",
         "last_name": "Byron",
         "email": "ada@example.com",
@@ -67,25 +70,27 @@ def test_decision_20_a_new_lead_is_a_new_lead(api):
 
 
 @pytest.mark.parametrize("email", ["ada@example.com", "ADA@Example.COM", "  ada@example.com "])
-def test_submit_rule_2_an_existing_lead_is_200(api, organization, email):
+def test_a_submission_for_an_existing_lead_is_200(api, organization, email):
+    """docs/interface.md, O8, L1"""
     first = api.submit().json()["data"]
 
-    answer = api.submit(email=email, source="WEBINAR")
+    response = api.submit(email=email, source="WEBINAR")
 
-    data = answer.json()["data"]
-    assert (answer.status_code, answer.json()["status"]) == (200, "success")
+    data = response.json()["data"]
+    assert (response.status_code, response.json()["status"]) == (200, "success")
     assert data == {"opt_in_id": data["opt_in_id"], "lead_id": first["lead_id"], "is_new_lead": False}
     assert data["opt_in_id"] != first["opt_in_id"]
     assert summary_of(organization)["events"] == ["lead.created", "opt_in.created", "opt_in.created"]
     assert api.get_lead(first["lead_id"])["email"] == "ada@example.com"
 
 
-def test_submit_rule_2_a_lead_made_by_a_booking_is_an_existing_one(api):
+def test_a_lead_created_by_a_booking_is_an_existing_lead(api):
+    """docs/interface.md, O8"""
     lead = api.get_appointment(api.book().json()["data"]["id"])["lead"]["id"]
 
-    answer = api.submit()
+    response = api.submit()
 
-    assert (answer.status_code, answer.json()["data"]["lead_id"], answer.json()["data"]["is_new_lead"]) == (
+    assert (response.status_code, response.json()["data"]["lead_id"], response.json()["data"]["is_new_lead"]) == (
         200,
         lead,
         False,
@@ -93,7 +98,8 @@ def test_submit_rule_2_a_lead_made_by_a_booking_is_an_existing_one(api):
     assert api.get_lead(lead)["status"]["role"] == "APPOINTMENT_BOOKED"
 
 
-def test_submit_without_a_reference_is_recorded_each_time(api, organization):
+def test_a_submission_without_a_reference_is_stored_each_time(api, organization):
+    """docs/interface.md, G37"""
     ids = {api.submit().json()["data"]["opt_in_id"] for _ in range(3)}
 
     assert len(ids) == summary_of(organization)["opt_ins"] == 3
@@ -106,23 +112,25 @@ def test_submit_without_a_reference_is_recorded_each_time(api, organization):
         pytest.param({"email": "new@example.com", "first_name": "Grace"}, id="another_lead"),
         pytest.param(
             {"last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB", "traffic": TRAFFIC},
-            id="more_facts",
+            id="more_values",
         ),
         pytest.param({"questions_answers": [{"question": "Why?", "answer": "So", "position": 1}]}, id="answers"),
     ],
 )
-def test_submit_rule_3_the_same_reference_and_source_answers_with_the_stored_record(api, organization, fields):
+def test_a_known_reference_and_source_returns_the_stored_opt_in_and_changes_nothing(api, organization, fields):
+    """docs/interface.md, O9"""
     first = api.submit(external_reference="form-1").json()["data"]
     before = snapshot_of(organization)
 
-    answer = api.submit(external_reference="form-1", **fields)
+    response = api.submit(external_reference="form-1", **fields)
 
-    assert answer.status_code == 200
-    assert answer.json()["data"] == {**first, "is_new_lead": False}
+    assert response.status_code == 200
+    assert response.json()["data"] == {**first, "is_new_lead": False}
     assert snapshot_of(organization) == before
 
 
-def test_submit_rule_3_the_same_reference_of_another_source_is_another_record(api, organization):
+def test_the_same_reference_with_another_source_is_another_opt_in(api, organization):
+    """docs/interface.md, O9"""
     first = api.submit(external_reference="form-1").json()["data"]["opt_in_id"]
 
     second = api.submit(external_reference="form-1", source="WEBINAR").json()["data"]["opt_in_id"]
@@ -131,25 +139,28 @@ def test_submit_rule_3_the_same_reference_of_another_source_is_another_record(ap
     assert summary_of(organization)["opt_ins"] == 2
 
 
-def test_decision_23_a_reference_of_another_organization_is_another_record(api, other_api, other_organization):
-    theirs = other_api.submit(external_reference="form-1")
+def test_the_same_reference_in_another_organization_is_another_opt_in(api, other_api, other_organization):
+    """docs/interface.md, G22"""
+    other_response = other_api.submit(external_reference="form-1")
     before = snapshot_of(other_organization)
 
-    ours = api.submit(external_reference="form-1")
+    response = api.submit(external_reference="form-1")
 
-    assert (ours.status_code, theirs.status_code) == (201, 201)
-    assert not set(ours.json()["data"].values()) & set(theirs.json()["data"].values()) - {True}
+    assert (response.status_code, other_response.status_code) == (201, 201)
+    assert not set(response.json()["data"].values()) & set(other_response.json()["data"].values()) - {True}
     assert snapshot_of(other_organization) == before
 
 
-def test_submit_rule_4_the_user_in_utm_content_is_the_leads_setter(api, host):
+def test_the_member_in_utm_content_becomes_the_leads_setter(api, host):
+    """docs/interface.md, O10"""
     lead = lead_of(api, api.submit(traffic={"utm_content": host.user_id}))
 
     assert lead["setter"]["id"] == host.user_id
     assert lead["setter"]["email"] == "hana@acme.example"
 
 
-def test_submit_rule_4_an_existing_lead_without_a_setter_gets_it(api, host):
+def test_an_existing_lead_without_a_setter_gets_one(api, host):
+    """docs/interface.md, O10"""
     api.submit()
 
     lead = lead_of(api, api.submit(traffic={"utm_content": host.user_id}))
@@ -157,36 +168,39 @@ def test_submit_rule_4_an_existing_lead_without_a_setter_gets_it(api, host):
     assert lead["setter"]["id"] == host.user_id
 
 
-@pytest.mark.parametrize("who", ["unknown", "stranger", "left", "not_a_user", "elsewhere"])
-def test_submit_rule_4_anybody_else_is_no_setter_and_no_error(api, organization, other_organization, host, who):
-    left = make_member(organization, "gone@acme.example")
-    deactivate(left)
-    content = {
+@pytest.mark.parametrize("kind", ["unknown", "other_organization", "inactive", "prefix_only", "part_of_a_text"])
+def test_any_other_utm_content_is_stored_and_assigns_nobody(api, organization, other_organization, host, kind):
+    """docs/interface.md, O10"""
+    inactive_member = make_member(organization, "gone@acme.example")
+    deactivate(inactive_member)
+    utm_content = {
         "unknown": "user_000000000000000000000000",
-        "stranger": owner_of(other_organization).user_id,
-        "left": left.user_id,
-        "not_a_user": "user_",
-        "elsewhere": f"ad-{host.user_id}",
-    }[who]
+        "other_organization": owner_of(other_organization).user_id,
+        "inactive": inactive_member.user_id,
+        "prefix_only": "user_",
+        "part_of_a_text": f"ad-{host.user_id}",
+    }[kind]
 
-    answer = api.submit(traffic={"utm_content": content})
+    response = api.submit(traffic={"utm_content": utm_content})
 
-    assert (answer.status_code, lead_of(api, answer)["setter"]) == (201, None)
-    assert api.get_opt_in(answer.json()["data"]["opt_in_id"])["traffic_attribution"]["utm_content"] == content
+    assert (response.status_code, lead_of(api, response)["setter"]) == (201, None)
+    assert api.get_opt_in(response.json()["data"]["opt_in_id"])["traffic_attribution"]["utm_content"] == utm_content
 
 
-def test_decision_14_known_facts_are_kept(api):
-    known = {"first_name": "Ada", "last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB"}
-    api.submit(**known)
+def test_known_values_of_the_lead_are_kept(api):
+    """docs/interface.md, L4"""
+    contact = {"first_name": "Ada", "last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB"}
+    api.submit(**contact)
 
     lead = lead_of(
         api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US")
     )
 
-    assert {name: lead[name] for name in known} == known
+    assert {name: lead[name] for name in contact} == contact
 
 
-def test_decision_14_empty_fields_are_filled(api):
+def test_empty_fields_of_the_lead_are_filled(api):
+    """docs/interface.md, L4"""
     api.submit()
 
     lead = lead_of(
@@ -201,7 +215,8 @@ def test_decision_14_empty_fields_are_filled(api):
     ]
 
 
-def test_an_opt_in_leaves_the_status_of_an_existing_lead(api, organization):
+def test_an_opt_in_does_not_change_the_status_of_an_existing_lead(api, organization):
+    """docs/interface.md, S8"""
     lead = api.submit().json()["data"]["lead_id"]
     lost = make_status(organization, "Not now", role="LOST")
     api.patch(f"/api/external/leads/{lead}/status", {"status_id": str(lost.id)})
@@ -219,45 +234,48 @@ def test_an_opt_in_leaves_the_status_of_an_existing_lead(api, organization):
         ({"traffic": {"utm_source": ""}}, "LANDING_PAGE"),
     ],
 )
-def test_decision_17_the_source_is_the_utm_source_or_the_opt_ins(api, fields, name):
+def test_the_leads_source_is_the_utm_source_or_the_opt_ins_source(api, fields, name):
+    """docs/interface.md, L10"""
     lead = lead_of(api, api.submit(**fields))
 
     assert lead["first_source"] == lead["last_source"] == {"id": lead["first_source"]["id"], "name": name}
 
 
-def test_submit_stores_the_form_the_traffic_and_the_answers(api, organization):
-    answers = [
+def test_a_submission_stores_the_form_the_traffic_and_the_answers(api, organization):
+    """docs/interface.md, O2, O5"""
+    question_answers = [
         {"question": "Budget?", "answer": "5k", "position": 2},
         {"question": "Why?", "answer": None, "position": 1},
         {"question": "Who?", "position": 3},
     ]
 
-    id = api.submit(
+    response = api.submit(
         source="FORMBUILDER_A",
         external_reference="s-1",
         provider_form_id="f1",
         provider_form_name="Form",
         traffic=TRAFFIC,
-        questions_answers=answers,
+        questions_answers=question_answers,
     )
 
-    data = id.json()["data"]
-    shown = api.get_opt_in(data["opt_in_id"])
-    stored = [
+    data = response.json()["data"]
+    opt_in = api.get_opt_in(data["opt_in_id"])
+    expected_answers = [
         {"question": "Why?", "answer": None, "position": 1},
         {"question": "Budget?", "answer": "5k", "position": 2},
+        {"question": "Who?", "answer": None, "position": 3},
     ]
-    stored.append({"question": "Who?", "answer": None, "position": 3})
-    assert shown == {
+    assert opt_in == {
         "id": data["opt_in_id"],
         "lead_id": data["lead_id"],
         "source": "FORMBUILDER_A",
         "provider_form_id": "f1",
         "provider_form_name": "Form",
         "external_reference": "s-1",
-        "created_at": shown["created_at"],
+        "created_at": opt_in["created_at"],
         "question_answers": [
-            {"id": row["id"], **answer} for row, answer in zip(shown["question_answers"], stored, strict=True)
+            {"id": row["id"], **expected}
+            for row, expected in zip(opt_in["question_answers"], expected_answers, strict=True)
         ],
         "traffic_attribution": TRAFFIC,
     }
