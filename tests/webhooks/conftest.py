@@ -1,4 +1,4 @@
-"""Receivers and endpoints."""
+"""Receivers, endpoints, and a dispatcher in the test's process."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from webhooks.services import add_endpoint
 
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[Receiver]:
-    """A receiver that answers 204, on loopback, which the settings allow."""
+    """Start a receiver that responds with 204, on loopback, which the settings allow."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     with Receiver() as receiver:
         yield receiver
@@ -24,7 +24,7 @@ def receiver(settings: Any) -> Iterator[Receiver]:
 
 @pytest.fixture
 def dispatcher(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dispatcher]:
-    """A worker's courier in this process, that looks for nothing by itself."""
+    """Start a worker's dispatcher in this process. It finds no jobs by polling, so it runs what it is notified of."""
     monkeypatch.setattr("pipeline_backend.outbox.dispatcher.POLL_INTERVAL", 0.1)
     monkeypatch.setattr(Dispatcher, "poll", lambda dispatcher: asyncio.sleep(0))
     dispatcher = Dispatcher([DELIVERIES])
@@ -39,5 +39,5 @@ def dispatcher(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @pytest.fixture
 def endpoint(organization: Organization, receiver: Receiver) -> Endpoint:
-    """Acme's endpoint at the receiver, for all events."""
+    """Create Acme's endpoint at the receiver, for all events."""
     return add_endpoint(organization=organization, url=receiver.url)[0]

@@ -1,4 +1,4 @@
-"""What reaches a receiver (decisions 30 to 32)."""
+"""Deliveries: what a receiver gets, retries, disabling, replays and signatures (docs/interface.md, W2 to W23)."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ def make_due(organization: Organization) -> None:
     Delivery.objects.of(organization).filter(state=State.PENDING).update(next_attempt_at=now() - timedelta(seconds=1))
 
 
-def test_a_booking_reaches_the_receiver_signed_and_in_the_form_of_standard_webhooks(
+def test_a_booking_reaches_the_receiver_signed_as_standard_webhooks_defines(
     api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     id = api.book().json()["data"]["id"]
@@ -53,7 +53,7 @@ def test_the_webhook_id_is_the_events_id(
     assert [request.headers["webhook-id"] for request in receiver.requests] == ids
 
 
-def test_a_cancellation_tells_the_old_outcome(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_cancellation_contains_the_previous_outcome(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:
     api.book(meeting_url="https://meet.example/1")
     api.cancel()
 
@@ -68,7 +68,7 @@ def test_a_cancellation_tells_the_old_outcome(api: ApiClient, endpoint: Endpoint
     assert canceled["data"]["meeting_url"] is None
 
 
-def test_one_connection_serves_a_whole_batch(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_batch_is_sent_over_one_connection(api: ApiClient, endpoint: Endpoint, receiver: Receiver) -> None:
     for number in range(5):
         api.book(external_reference=f"ref-{number}")
 
@@ -78,7 +78,7 @@ def test_one_connection_serves_a_whole_batch(api: ApiClient, endpoint: Endpoint,
     assert receiver.connections == 1
 
 
-def test_an_endpoint_gets_only_the_types_it_asked_for(
+def test_an_endpoint_gets_only_the_topics_it_is_subscribed_to(
     api: ApiClient, organization: Organization, receiver: Receiver
 ) -> None:
     endpoint, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.canceled"])
@@ -90,7 +90,7 @@ def test_an_endpoint_gets_only_the_types_it_asked_for(
     assert receiver.event_types() == ["appointment.canceled"]
 
 
-def test_nothing_of_one_organization_reaches_anothers_endpoint(
+def test_an_endpoint_gets_no_events_of_another_organization(
     other_api: ApiClient, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     other_api.book()
@@ -100,7 +100,7 @@ def test_nothing_of_one_organization_reaches_anothers_endpoint(
     assert receiver.requests == []
 
 
-def test_a_failure_is_tried_again_with_identical_bytes_and_a_fresh_signature(
+def test_a_retry_sends_identical_bytes_with_a_new_signature(
     api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status_codes = [500, 204]
@@ -116,10 +116,10 @@ def test_a_failure_is_tried_again_with_identical_bytes_and_a_fresh_signature(
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert first.headers["webhook-timestamp"] != second.headers["webhook-timestamp"]
-    assert [(one.state, one.attempt_count) for one in deliveries(organization)] == [(State.DONE, 2)]
+    assert [(delivery.state, delivery.attempt_count) for delivery in deliveries(organization)] == [(State.DONE, 2)]
 
 
-def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
+def test_every_attempt_is_stored(organization: Organization, endpoint: Endpoint, receiver: Receiver) -> None:
     receiver.status_codes = [500, 302, 204]
     send_test(endpoint=endpoint, actor=SYSTEM)
 
@@ -127,48 +127,49 @@ def test_every_attempt_is_kept(organization: Organization, endpoint: Endpoint, r
         run_group(DELIVERIES, endpoint.pk)
         make_due(organization)
 
-    tries = Attempt.objects.of(organization).values_list("status_code", "error", "is_stale")
-    assert list(tries) == [(500, "http_500", False), (302, "redirect", False), (204, "", False)]
+    attempts = Attempt.objects.of(organization).values_list("status_code", "error", "is_stale")
+    assert list(attempts) == [(500, "http_500", False), (302, "redirect", False), (204, "", False)]
 
 
 SCHEDULE = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
 
 
-def test_the_attempts_follow_the_schedule_and_end_dead(
+def test_attempts_follow_the_schedule_until_the_delivery_is_dead(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status_codes = [500]
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    gaps = []
+    delays = []
     for _ in SCHEDULE:
         run_group(DELIVERIES, endpoint.pk)
-        gaps.append((deliveries(organization)[0].next_attempt_at - now()).total_seconds())  # type: ignore[operator]
+        delays.append((deliveries(organization)[0].next_attempt_at - now()).total_seconds())  # type: ignore[operator]
         make_due(organization)
     run_group(DELIVERIES, endpoint.pk)
 
-    assert all(0.8 * planned - 5 <= gap <= 1.2 * planned + 1 for gap, planned in zip(gaps, SCHEDULE, strict=True)), gaps
-    assert [(one.state, one.attempt_count, one.last_error) for one in deliveries(organization)] == [
+    pairs = zip(delays, SCHEDULE, strict=True)
+    assert all(0.8 * planned - 5 <= delay <= 1.2 * planned + 1 for delay, planned in pairs), delays
+    assert [(delivery.state, delivery.attempt_count, delivery.last_error) for delivery in deliveries(organization)] == [
         (State.DEAD, 10, "http_500")
     ]
 
 
 @pytest.mark.parametrize(
-    ("wish", "least", "most"), [("8", 7, 10.1), ("3600", 9, 10.1), ("-5", 3, 6.1), ("soon", 3, 6.1)]
+    ("header", "minimum", "maximum"), [("8", 7, 10.1), ("3600", 9, 10.1), ("-5", 3, 6.1), ("soon", 3, 6.1)]
 )
-def test_retry_after_is_honoured_up_to_twice_the_plan(
-    organization: Organization, endpoint: Endpoint, receiver: Receiver, wish: str, least: float, most: float
+def test_retry_after_is_respected_up_to_twice_the_planned_delay(
+    organization: Organization, endpoint: Endpoint, receiver: Receiver, header: str, minimum: float, maximum: float
 ) -> None:
-    receiver.status_codes, receiver.response_headers = [429], {"Retry-After": wish}
+    receiver.status_codes, receiver.response_headers = [429], {"Retry-After": header}
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     run_group(DELIVERIES, endpoint.pk)
 
-    gap = (deliveries(organization)[0].next_attempt_at - now()).total_seconds()  # type: ignore[operator]
-    assert least <= gap <= most
+    delay = (deliveries(organization)[0].next_attempt_at - now()).total_seconds()  # type: ignore[operator]
+    assert minimum <= delay <= maximum
 
 
-def test_410_disables_the_endpoint_and_ends_its_deliveries(
+def test_a_410_disables_the_endpoint_and_ends_its_deliveries(
     api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status_codes = [410]
@@ -178,7 +179,7 @@ def test_410_disables_the_endpoint_and_ends_its_deliveries(
 
     endpoint.refresh_from_db()
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "The receiver answered 410 Gone")
-    assert {one.state for one in deliveries(organization)} == {State.DEAD}
+    assert {delivery.state for delivery in deliveries(organization)} == {State.DEAD}
     assert len(receiver.requests) == 1
 
 
@@ -196,7 +197,7 @@ def test_five_days_of_failures_disable_the_endpoint(
     assert (endpoint.is_active, endpoint.disabled_reason) == (False, "No delivery succeeded for 5 days")
 
 
-def test_one_success_forgets_the_failures(endpoint: Endpoint, receiver: Receiver) -> None:
+def test_a_success_resets_the_failures(endpoint: Endpoint, receiver: Receiver) -> None:
     endpoint.failing_since, endpoint.failures = now() - timedelta(days=5, minutes=1), 9
     endpoint.save()
     send_test(endpoint=endpoint, actor=SYSTEM)
@@ -207,7 +208,7 @@ def test_one_success_forgets_the_failures(endpoint: Endpoint, receiver: Receiver
     assert (endpoint.is_active, endpoint.failing_since, endpoint.failures) == (True, None, 0)
 
 
-def test_a_dead_delivery_can_be_replayed_under_its_id(
+def test_a_replay_of_a_dead_delivery_has_the_same_webhook_id(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status_codes = [500]
@@ -224,7 +225,7 @@ def test_a_dead_delivery_can_be_replayed_under_its_id(
     assert deliveries(organization)[0].state == State.DONE
 
 
-def test_after_a_rotation_both_secrets_verify_for_24_hours_then_the_new_one_alone(
+def test_after_a_rotation_both_secrets_verify_for_24_hours_then_only_the_new_one(
     endpoint: Endpoint, receiver: Receiver
 ) -> None:
     old = endpoint.secret
@@ -246,14 +247,14 @@ def test_after_a_rotation_both_secrets_verify_for_24_hours_then_the_new_one_alon
 def test_a_disabled_endpoint_gets_nothing_until_it_is_enabled(
     api: ApiClient, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    same = {"endpoint": endpoint, "url": endpoint.url, "description": "", "types": []}
+    unchanged = {"endpoint": endpoint, "url": endpoint.url, "description": "", "types": []}
     send_test(endpoint=endpoint, actor=SYSTEM)
-    change_endpoint(**same, is_active=False)
+    change_endpoint(**unchanged, is_active=False)
     api.book()
     run_group(DELIVERIES, endpoint.pk)
     assert receiver.requests == []
 
-    change_endpoint(**same, is_active=True)
+    change_endpoint(**unchanged, is_active=True)
     run_group(DELIVERIES, endpoint.pk)
 
     assert receiver.event_types() == ["webhook.test"]

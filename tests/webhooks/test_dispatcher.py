@@ -1,4 +1,4 @@
-"""One loop delivers for all that ring, each endpoint by at most two workers at a time."""
+"""The dispatcher runs every group it is notified of, at most two workers per endpoint, and survives errors."""
 
 import threading
 
@@ -19,61 +19,63 @@ from webhooks.tasks import deliver_due
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_ring_is_for_this_process_courier_which_delivers_while_the_ringer_goes_on(
+def test_the_task_hands_the_endpoint_to_the_dispatcher_and_does_not_wait_for_the_delivery(
     endpoint: Endpoint, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
-    may_go_on = threading.Event()
-    receiver.on_request = lambda number: may_go_on.wait(10)
+    may_respond = threading.Event()
+    receiver.on_request = lambda number: may_respond.wait(10)
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     deliver_due(str(endpoint.pk))
     assert not all_delivered(endpoint)
 
-    may_go_on.set()
+    may_respond.set()
     wait_for(lambda: all_delivered(endpoint), seconds=10)
     assert receiver.event_types() == ["webhook.test"]
 
 
-def test_a_ring_while_its_endpoint_is_being_served_is_not_forgotten(
+def test_a_notification_while_the_endpoint_is_being_run_is_not_lost(
     endpoint: Endpoint, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
     late: list[Delivery] = []
 
-    def tell_of_another(number: int) -> None:
+    def notify_of_another(number: int) -> None:
         if number == 1:
             late.extend(make_backlog(endpoint, 1))
             deliver_due(str(endpoint.pk))
-            connection.close()  # this thread's
+            connection.close()  # this callback runs in a thread of the receiver
 
-    receiver.on_request = tell_of_another
+    receiver.on_request = notify_of_another
     make_backlog(endpoint, 1)
+
     deliver_due(str(endpoint.pk))
 
     wait_for(lambda: late and all_delivered(endpoint), seconds=10)
     assert len(receiver.requests) == 2
 
 
-def test_a_hanging_receiver_holds_up_no_other_of_the_same_courier(
+def test_a_hanging_receiver_does_not_delay_others_of_the_same_dispatcher(
     organization: Organization, endpoint: Endpoint, dispatcher: Dispatcher
 ) -> None:
-    may_go_on = threading.Event()
-    with Receiver() as hanging:
-        hanging.on_request = lambda number: may_go_on.wait(10)
-        stuck = add_endpoint(organization=organization, url=hanging.url)[0]
-        make_backlog(stuck, 2)
+    may_respond = threading.Event()
+    with Receiver() as hanging_receiver:
+        hanging_receiver.on_request = lambda number: may_respond.wait(10)
+        hanging = add_endpoint(organization=organization, url=hanging_receiver.url)[0]
+        make_backlog(hanging, 2)
         make_backlog(endpoint, 20)
-        for one in (stuck, endpoint):
-            deliver_due(str(one.pk))
+
+        deliver_due(str(hanging.pk))
+        deliver_due(str(endpoint.pk))
 
         wait_for(lambda: all_delivered(endpoint), seconds=10)
-        assert count_by_state(stuck) == {State.PENDING.value: 2}
-        may_go_on.set()
-        wait_for(lambda: all_delivered(stuck), seconds=10)
+        assert count_by_state(hanging) == {State.PENDING.value: 2}
+        may_respond.set()
+        wait_for(lambda: all_delivered(hanging), seconds=10)
 
 
 def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: Endpoint, receiver: Receiver) -> None:
     make_backlog(endpoint, 2 * BATCH_SIZE + 10)
-    first = DELIVERIES.claim(endpoint.pk)  # by a worker that has died since
+    first = DELIVERIES.claim(endpoint.pk)
 
     second = DELIVERIES.claim(endpoint.pk)
 
@@ -86,22 +88,23 @@ def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: End
     assert len(receiver.requests) == 10
 
 
-ERRORS = [InterfaceError("the connection is closed"), RuntimeError("nobody thought of this")]
+ERRORS = [InterfaceError("the connection is closed"), RuntimeError("an error nobody expected")]
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=["of the database", "of any kind"])
-def test_a_look_that_fails_ends_no_deliveries(
+def test_an_error_while_polling_does_not_stop_deliveries(
     endpoint: Endpoint, receiver: Receiver, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    failed = threading.Event()
+    has_failed = threading.Event()
 
     async def fail(_: Dispatcher) -> None:
-        failed.set()
+        has_failed.set()
         raise error
 
     monkeypatch.setattr(Dispatcher, "poll", fail)
-    assert failed.wait(10)
+    assert has_failed.wait(10)
     make_backlog(endpoint, 1)
+
     deliver_due(str(endpoint.pk))
 
     wait_for(lambda: all_delivered(endpoint), seconds=10)

@@ -1,4 +1,4 @@
-"""Results are written many at a time, and nobody waits for a row that another's statement needs."""
+"""Results are stored in batches, and a locked row delays only its own result."""
 
 import threading
 from typing import Any
@@ -20,26 +20,33 @@ pytestmark = pytest.mark.django_db(transaction=True)
 EVENTS, ENDPOINTS = 30, 4
 
 
-def another_connection() -> psycopg.Connection[Any]:
-    """To the test's database."""
-    own = connection.settings_dict
+def open_other_connection() -> psycopg.Connection[Any]:
+    """Connect to the test's database a second time."""
+    database = connection.settings_dict
     return psycopg.connect(
-        host=own["HOST"], port=own["PORT"], user=own["USER"], password=own["PASSWORD"], dbname=own["NAME"]
+        host=database["HOST"],
+        port=database["PORT"],
+        user=database["USER"],
+        password=database["PASSWORD"],
+        dbname=database["NAME"],
     )
 
 
-def states(organization: Organization) -> dict[Any, str]:
-    """Of each endpoint's one delivery."""
+def state_by_endpoint(organization: Organization) -> dict[Any, str]:
+    """Return the state of each endpoint's only delivery."""
     return dict(Delivery.objects.of(organization).values_list("endpoint", "state"))
 
 
-def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_is_kept(
+def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_is_stored(
     organization: Organization, receiver: Receiver, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, sizes = results.save_results, []
-    monkeypatch.setattr(
-        results, "save_results", lambda statement, rows: sizes.append(len(rows)) or write(statement, rows)
-    )
+    save_results, batch_sizes = results.save_results, []
+
+    def save_and_count(statement: str, rows: list[Any]) -> set[Any]:
+        batch_sizes.append(len(rows))
+        return save_results(statement, rows)
+
+    monkeypatch.setattr(results, "save_results", save_and_count)
     endpoints = [add_endpoint(organization=organization, url=receiver.url)[0] for _ in range(ENDPOINTS)]
     for endpoint in endpoints:
         for _ in range(EVENTS):
@@ -47,48 +54,45 @@ def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_
 
     for endpoint in endpoints:
         dispatcher.notify(DELIVERIES, endpoint.pk)
-    wait_for(lambda: not Delivery.objects.of(organization).filter(state=State.PENDING).exists(), seconds=30)
+    deliveries = Delivery.objects.of(organization)
+    wait_for(lambda: not deliveries.filter(state=State.PENDING).exists(), seconds=30)
 
-    found = list(
-        Delivery.objects.of(organization).values_list("state", "attempt_count", "lease_token", "next_attempt_at")
-    )
-    assert found == [(State.DONE, 1, None, None)] * EVENTS * ENDPOINTS
-    assert (
-        len({request.headers["webhook-id"] for request in receiver.requests})
-        == len(receiver.requests)
-        == EVENTS * ENDPOINTS
-    )
-    assert set(Attempt.objects.of(organization).values_list("delivery", flat=True)) == set(
-        Delivery.objects.of(organization).values_list("pk", flat=True)
-    )
-    assert Attempt.objects.of(organization).count() == EVENTS * ENDPOINTS
-    assert all(one.last_success_at for one in Endpoint.objects.of(organization))
-    assert sum(sizes) == EVENTS * ENDPOINTS > len(sizes)
+    total = EVENTS * ENDPOINTS
+    columns = list(deliveries.values_list("state", "attempt_count", "lease_token", "next_attempt_at"))
+    assert columns == [(State.DONE, 1, None, None)] * total
+    assert len(receiver.requests) == total
+    assert len({request.headers["webhook-id"] for request in receiver.requests}) == total
+    attempts = Attempt.objects.of(organization)
+    assert attempts.count() == total
+    assert set(attempts.values_list("delivery", flat=True)) == set(deliveries.values_list("pk", flat=True))
+    assert all(endpoint.last_success_at for endpoint in Endpoint.objects.of(organization))
+    assert sum(batch_sizes) == total > len(batch_sizes)
 
 
-def test_a_result_whose_row_somebody_holds_waits_alone(
+def test_a_result_whose_row_another_session_has_locked_does_not_delay_other_results(
     organization: Organization, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
-    held, other = (add_endpoint(organization=organization, url=receiver.url)[0] for _ in range(2))
-    for endpoint in (held, other):
+    locked, other = (add_endpoint(organization=organization, url=receiver.url)[0] for _ in range(2))
+    for endpoint in (locked, other):
         send_test(endpoint=endpoint, actor=SYSTEM)
-    waiting = Delivery.objects.of(organization).get(endpoint=held)
-    is_held = threading.Event()
+    delivery = Delivery.objects.of(organization).get(endpoint=locked)
+    is_locked = threading.Event()
 
-    with another_connection() as somebody:
+    with open_other_connection() as session:
 
-        def hold(number: int) -> None:
+        def lock_row(number: int) -> None:
             if number == 1:
-                somebody.execute("SELECT FROM webhooks_delivery WHERE id = %s FOR UPDATE", [waiting.pk])
-                is_held.set()
+                session.execute("SELECT FROM webhooks_delivery WHERE id = %s FOR UPDATE", [delivery.pk])
+                is_locked.set()
 
-        receiver.on_request = hold
-        dispatcher.notify(DELIVERIES, held.pk)
-        assert is_held.wait(10)
+        receiver.on_request = lock_row
+        dispatcher.notify(DELIVERIES, locked.pk)
+        assert is_locked.wait(10)
         dispatcher.notify(DELIVERIES, other.pk)
-        wait_for(lambda: states(organization) == {held.pk: State.PENDING, other.pk: State.DONE}, seconds=10)
-        somebody.rollback()
+        expected = {locked.pk: State.PENDING, other.pk: State.DONE}
+        wait_for(lambda: state_by_endpoint(organization) == expected, seconds=10)
+        session.rollback()
 
-    wait_for(lambda: states(organization)[held.pk] == State.DONE, seconds=10)
-    waiting.refresh_from_db()
-    assert (waiting.state, waiting.attempt_count) == (State.DONE, 1)
+    wait_for(lambda: state_by_endpoint(organization)[locked.pk] == State.DONE, seconds=10)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempt_count) == (State.DONE, 1)

@@ -1,4 +1,4 @@
-"""Over TLS: verified, kept open, bounded by the same deadline, and also through a proxy's tunnel."""
+"""TLS connections: certificates are verified, connections reused, the deadline holds, also through a proxy's tunnel."""
 
 import asyncio
 import contextlib
@@ -17,40 +17,40 @@ from tests.webhooks.certificates import self_signed
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers 204; the body names the connection, so that it can be seen how many there were."""
+    """Responds with 200; the body names the connection, so that a test can count connections."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
-        answer = str(self.client_address[1]).encode()
+        body = str(self.client_address[1]).encode()
         self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(answer)
+        self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         pass
 
 
 @pytest.fixture(autouse=True)
-def _on_loopback(settings: Any) -> None:
+def _allow_loopback(settings: Any) -> None:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     settings.DELIVERY_DEADLINE_SECONDS = 3
 
 
 @pytest.fixture
-def trusted(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """The receiver's side, and the side of those who believe it."""
+def tls_contexts(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Return a context for the receiver, and one for a client that trusts its certificate."""
     return self_signed(tmp_path)
 
 
 @pytest.fixture
-def url(trusted: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
-    """A receiver that speaks TLS."""
+def url(tls_contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
+    """Start a receiver that speaks TLS, and return its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.socket = trusted[0].wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.socket = tls_contexts[0].wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield f"https://127.0.0.1:{server.server_port}/hook"
     server.shutdown()
@@ -58,83 +58,87 @@ def url(trusted: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
 
 
 @pytest.fixture
-def believing(trusted: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the receiver's certificate were a public authority's."""
-    monkeypatch.setattr(client, "tls", lambda: trusted[1])
+def trusted_certificate(tls_contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust the receiver's certificate as if a public authority had issued it."""
+    monkeypatch.setattr(client, "tls", lambda: tls_contexts[1])
 
 
 def post(url: str, times: int = 1) -> list[SendResult]:
-    """So many posts over one line."""
+    """Send so many requests with one client."""
 
     async def send() -> list[SendResult]:
-        line = EndpointClient(url)
-        sent = [await line.post(b"{}", {"webhook-id": str(number)}) for number in range(times)]
-        line.close()
-        return sent
+        endpoint_client = EndpointClient(url)
+        results = [await endpoint_client.post(b"{}", {"webhook-id": str(number)}) for number in range(times)]
+        endpoint_client.close()
+        return results
 
     return asyncio.run(send())
 
 
-@pytest.mark.usefixtures("believing")
+@pytest.mark.usefixtures("trusted_certificate")
 def test_deliveries_over_tls_share_one_connection(url: str) -> None:
-    sent = post(url, 3)
+    results = post(url, 3)
 
-    assert [one.error for one in sent] == ["", "", ""]
-    assert len({one.response for one in sent}) == 1
-
-
-def test_a_receiver_whose_certificate_nobody_vouches_for_is_a_tls_error(url: str) -> None:
-    assert [(one.error, one.status_code) for one in post(url)] == [("tls_error", None)]
+    assert [result.error for result in results] == ["", "", ""]
+    assert len({result.response for result in results}) == 1
 
 
-@pytest.mark.usefixtures("believing")
+def test_a_receiver_with_an_untrusted_certificate_is_a_tls_error(url: str) -> None:
+    [result] = post(url)
+
+    assert (result.error, result.status_code) == ("tls_error", None)
+
+
+@pytest.mark.usefixtures("trusted_certificate")
 def test_a_receiver_with_the_certificate_of_another_host_is_a_tls_error(url: str) -> None:
-    assert post(url.replace("127.0.0.1", "localhost"))[0].error == "tls_error"
+    [result] = post(url.replace("127.0.0.1", "localhost"))
+
+    assert result.error == "tls_error"
 
 
 def test_a_handshake_that_is_never_answered_ends_at_the_deadline(settings: Any) -> None:
     settings.DELIVERY_DEADLINE_SECONDS = 0.5
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        sent = post(f"https://127.0.0.1:{silent.getsockname()[1]}/hook")[0]
+        [result] = post(f"https://127.0.0.1:{silent.getsockname()[1]}/hook")
 
-    assert sent.error == "timeout"
-    assert 400 <= sent.duration_ms < 2000
+    assert result.error == "timeout"
+    assert 400 <= result.duration_ms < 2000
 
 
-@pytest.mark.usefixtures("believing")
+@pytest.mark.usefixtures("trusted_certificate")
 @pytest.mark.parametrize("scheme", ["https", "http"])
-def test_a_proxys_tunnel_carries_deliveries_one_after_another(url: str, settings: Any, scheme: str) -> None:
-    asked: list[bytes] = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as plain, socket.create_server(("127.0.0.1", 0)) as listening:
+def test_one_proxy_tunnel_carries_several_deliveries(url: str, settings: Any, scheme: str) -> None:
+    connect_requests: list[bytes] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as plain, socket.create_server(("127.0.0.1", 0)) as proxy:
         threading.Thread(target=plain.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        address = url if scheme == "https" else f"http://127.0.0.1:{plain.server_port}/hook"
-        settings.WEBHOOKS_PROXY = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        threading.Thread(target=lambda: tunnel(listening.accept()[0], asked), daemon=True).start()
+        target = url if scheme == "https" else f"http://127.0.0.1:{plain.server_port}/hook"
+        settings.WEBHOOKS_PROXY = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        threading.Thread(target=lambda: tunnel(proxy.accept()[0], connect_requests), daemon=True).start()
 
-        sent = post(address, 2)
+        results = post(target, 2)
         plain.shutdown()
 
-    host = address.split("/")[2]
-    assert [one.error for one in sent] == ["", ""]
-    assert asked == [f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()]
+    host = target.split("/")[2]
+    assert [result.error for result in results] == ["", ""]
+    assert connect_requests == [f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()]
 
 
-def tunnel(client: socket.socket, asked: list[bytes]) -> None:
-    """What a proxy does: both ways, byte for byte."""
+def tunnel(client: socket.socket, connect_requests: list[bytes]) -> None:
+    """Serve one CONNECT request as a proxy does, and copy bytes both ways."""
     with client:
-        asked.append(client.recv(4096))
-        host, port = asked[0].split()[1].decode().split(":")
+        connect_requests.append(client.recv(4096))
+        host, port = connect_requests[0].split()[1].decode().split(":")
         with socket.create_connection((host, int(port))) as server:
             client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            back = threading.Thread(target=copy, args=(server, client), daemon=True)
-            back.start()
+            responses = threading.Thread(target=copy, args=(server, client), daemon=True)
+            responses.start()
             copy(client, server)
-            back.join(5)
+            responses.join(5)
 
 
-def copy(here: socket.socket, there: socket.socket) -> None:
-    """Until one side ends."""
+def copy(source: socket.socket, destination: socket.socket) -> None:
+    """Copy bytes until one side closes."""
     with contextlib.suppress(OSError):
-        while data := here.recv(65536):
-            there.sendall(data)
-        there.shutdown(socket.SHUT_WR)
+        while data := source.recv(65536):
+            destination.sendall(data)
+        destination.shutdown(socket.SHUT_WR)
