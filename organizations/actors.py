@@ -1,4 +1,4 @@
-"""Who did it: recorded with every change (decision 21)."""
+"""Actors: who made a change. Stored with every change and event (docs/interface.md, K11)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from organizations.models import ApiKey, User
 
 
 class ActorKind(models.TextChoices):
-    """The three kinds of actors."""
+    """The kinds of actors, as stored and shown."""
 
     STAFF = "STAFF", "Staff member"
     API_KEY = "API_KEY", "API key"
@@ -17,7 +17,10 @@ class ActorKind(models.TextChoices):
 
 @dataclass(frozen=True)
 class Actor:
-    """A staff member, a key, or the system; `name` is what people read later, even if the actor is gone."""
+    """A staff member, an API key or the system.
+
+    The name is stored as it was, so that histories stay readable after the user or the key is gone.
+    """
 
     kind: ActorKind
     id: str
@@ -28,17 +31,17 @@ SYSTEM = Actor(ActorKind.SYSTEM, "", "System")
 
 
 def staff_actor(user: User) -> Actor:
-    """A person at the admin."""
+    """Return the actor for a change that a user makes in the admin."""
     return Actor(ActorKind.STAFF, user.pk, user.get_full_name())
 
 
 def api_key_actor(key: ApiKey) -> Actor:
-    """An integration."""
+    """Return the actor for a change that an API request makes."""
     return Actor(ActorKind.API_KEY, key.key_id, key.name)
 
 
 class ActorFields(models.Model):
-    """Columns that say who did something."""
+    """Abstract model with the columns that store an actor."""
 
     actor_kind = models.CharField(max_length=10, choices=ActorKind.choices, editable=False)
     actor_id = models.CharField(max_length=64, blank=True, editable=False)
@@ -49,5 +52,5 @@ class ActorFields(models.Model):
 
 
 def actor_columns(actor: Actor) -> dict[str, str]:
-    """The actor as those columns."""
+    """Return the actor as keyword arguments for a model with `ActorFields`."""
     return {"actor_kind": actor.kind, "actor_id": actor.id, "actor_name": actor.name}

@@ -1,4 +1,8 @@
-"""`x-api-key` → `request.auth`: the key's organization, scopes and rate limit (interface 5)."""
+"""API key authentication: `x-api-key` becomes `request.auth` (docs/interface.md, K1 to K10).
+
+A request costs one query for its key, which also switches the database to the key's organization. A key whose
+organization is known to be rate limited costs none.
+"""
 
 import hmac
 from collections.abc import Callable
@@ -6,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
@@ -26,7 +29,8 @@ from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import now
 
 INVALID_KEY = "Invalid or revoked API key"
-LAST_USED_PRECISION = timedelta(minutes=5)
+# How old `last_used_at` may be, so that a busy key isn't written with each request.
+LAST_USED_INTERVAL = timedelta(minutes=5)
 KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
     lambda: (
         ApiKey.unscoped.select_related("organization")
@@ -38,22 +42,22 @@ KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
 
 @dataclass(frozen=True)
 class ApiKeyAuth:
-    """What a valid key opens."""
+    """`request.auth` of a request with a valid key."""
 
     key: ApiKey
 
     @property
     def organization(self) -> Organization:
-        """Whose data."""
+        """The organization whose data the request may use."""
         return self.key.organization
 
     @property
     def actor(self) -> Actor:
-        """Who is said to have done it."""
+        """The actor that the request's changes are recorded under."""
         return api_key_actor(self.key)
 
     def count_request(self, request: HttpRequest) -> Usage:
-        """Count this request against the organization."""
+        """Count this request against the organization's limit, and return the usage."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
         usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
         cache_exhaustion(cache_label(self.key.key_id, bytes(self.key.secret_hash)), usage)
@@ -62,63 +66,70 @@ class ApiKeyAuth:
 
 @dataclass(frozen=True)
 class ExhaustedAuth:
-    """What a key opens that was good a moment ago, of an organization that has no request left: nothing, and it costs no query."""
+    """`request.auth` of a key whose organization is known to be rate limited: lets us answer 429 without a query."""
 
     usage: Usage
 
     def count_request(self, request: HttpRequest) -> Usage:
-        """The limit as it stands; a refused request is not counted."""
+        """Return the cached usage; a refused request isn't counted."""
         return self.usage
 
 
 def cache_label(key_id: str, secret_hash: bytes) -> str:
-    """Names one full key: who knows an id alone learns nothing of its limit."""
+    """Return the name under which a key's exhausted limit is cached."""
+    # With the secret's hash: a guess that has only the id right must get 401, not 429.
     return f"{key_id}:{secret_hash.hex()}"
 
 
 class ApiKeyAuthentication(BaseAuthentication):
-    """Every way of being no key gets the same answer."""
+    """Authenticates requests by the `x-api-key` header. Every kind of bad key gets the same 401."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
-        """The access that the header's key gives, or 401."""
-        given = parse_key(request.headers.get("x-api-key", ""))
-        usage = cached_exhaustion(cache_label(given.key_id, given.secret_hash)) if given else None
+        """Return `request.auth` (there is no user). Raises AuthenticationFailed."""
+        parsed = parse_key(request.headers.get("x-api-key", ""))
+        if parsed is None:
+            raise AuthenticationFailed(INVALID_KEY)
+        usage = cached_exhaustion(cache_label(parsed.key_id, parsed.secret_hash))
         if usage:
             return None, ExhaustedAuth(usage)
-        key = authenticate_key(given) if given else None
+
+        key = authenticate_key(parsed)
         if key is None:
             raise AuthenticationFailed(INVALID_KEY)
-        if key.last_used_at is None or key.last_used_at < now() - LAST_USED_PRECISION:
-            with suppress(DatabaseError):  # a database that takes no writes can still be read
+        if key.last_used_at is None or key.last_used_at < now() - LAST_USED_INTERVAL:
+            with suppress(DatabaseError):  # a read-only database can still answer reads
                 touch_last_used(key)
         return None, ApiKeyAuth(key)
 
     def authenticate_header(self, request: Request) -> str:
-        """Keeps DRF at 401 (without it, 403)."""
+        """Return the challenge. Without one, DRF would turn the 401 into a 403."""
         return "ApiKey"
 
 
-def first_query(ask: Callable[[], ApiKey | None]) -> ApiKey | None:
-    """A request's first question to the database; on a kept connection that turns out to be dead it is asked again on a new one.
+def first_query(query: Callable[[], ApiKey | None]) -> ApiKey | None:
+    """Run the request's first query; if a persistent connection turns out to be dead, repeat it on a new one.
 
-    Django would ask each kept connection for a sign of life first, which costs as much as this question itself.
+    It replaces Django's health check, which asks each persistent connection `SELECT 1` first and so costs as much as
+    the query itself.
     """
     connection.health_check_done = True  # type: ignore[attr-defined]  # the stubs lack it
     had_connection = connection.connection is not None
     try:
-        return ask()
+        return query()
     except (OperationalError, InterfaceError):
+        # Only a dead connection is worth a second try. In a transaction, its earlier statements would be lost.
         if not had_connection or connection.in_atomic_block or connection.is_usable():
             raise
         connection.close()
-        return ask()
+        return query()
 
 
-def authenticate_key(given: ParsedApiKey) -> ApiKey | None:
-    """The live key of an active organization, its secret compared in constant time."""
-    key = first_query(partial(KEY_QUERY.find, given.key_id))
-    known = bytes(key.secret_hash) if key else bytes(32)
-    is_same = hmac.compare_digest(known, given.secret_hash)
+def authenticate_key(parsed: ParsedApiKey) -> ApiKey | None:
+    """Return the live key of an active organization, or None. Sets the request's database scope."""
+    key = first_query(partial(KEY_QUERY.find, parsed.key_id))
+    # An unknown key is compared too, and in constant time, so that the response time tells nothing about it.
+    stored_hash = bytes(key.secret_hash) if key else bytes(32)
+    is_same = hmac.compare_digest(stored_hash, parsed.secret_hash)
     if not (key and is_same and key.is_live and key.organization.is_active):
         return None
     set_scope(tenant_scope(key.organization_id))
@@ -126,10 +137,10 @@ def authenticate_key(given: ParsedApiKey) -> ApiKey | None:
 
 
 class HasScope(BasePermission):
-    """Reading needs `read`, anything else `write` (decision 12)."""
+    """Requires the key's scope `read` for GET and HEAD, and `write` for all other methods."""
 
-    def has_permission(self, request: Request, view: Any) -> bool:
-        """True, or a 403 that names the scope."""
+    def has_permission(self, request: Request, view: object) -> bool:
+        """Return True, or raise PermissionDenied with the missing scope's name."""
         needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
         if needed not in request.auth.key.scopes:
             raise PermissionDenied(f"This API key lacks the scope {needed}")

@@ -1,4 +1,4 @@
-"""Lists of an organization's rows: their totals, and filters that name people."""
+"""Shared list filters: stored row counts as totals, and members by e-mail."""
 
 from typing import Any
 
@@ -10,24 +10,28 @@ from pipeline_backend.api.filters import ListFilter, QueryFilter
 from pipeline_backend.api.page_queries import SqlPart
 from pipeline_backend.db.compiled import Param
 
-TOTAL_QUERY = "SELECT coalesce(sum(rows), 0)::bigint AS total FROM organizations_rowcount WHERE organization_id = %s AND counted = %s"
+TOTAL_QUERY = """
+SELECT coalesce(sum(rows), 0)::bigint AS total
+FROM organizations_rowcount
+WHERE organization_id = %s AND counted = %s
+"""
 
 
 class CountedListFilter(ListFilter):
-    """A list of a table whose rows are counted (`counting`): its total costs the same at any size."""
+    """A list of a table with row counts (see `RowCount`), so the total of all rows costs the same at any size."""
 
     @classmethod
     def count_all(cls) -> SqlPart:
-        """The number that the triggers keep."""
+        """Return the query for the total, from the counts that triggers maintain."""
         return SqlPart(TOTAL_QUERY, [Param("organization"), cls._meta.model._meta.db_table])
 
 
 class MemberEmailFilter(QueryFilter):
-    """A member's e-mail in any letter case; one that nobody has gives an empty list."""
+    """Filters by a member's e-mail, in any letter case. An unknown e-mail gives an empty list."""
 
     def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
-        """The rows of that member: looked up first, so that the list then reads one index in its order."""
-        members = Membership.objects.of(Param("organization")).alias(folded=Lower("user__email"))
-        return qs.filter(
-            **{self.field_name: Subquery(members.filter(folded=Lower(value.cast("text"))).values("pk")[:1])}
-        )
+        """Return the rows that refer to the member with this e-mail."""
+        members = Membership.objects.of(Param("organization")).alias(lower_email=Lower("user__email"))
+        member = members.filter(lower_email=Lower(value.cast("text"))).values("pk")[:1]
+        # A subquery for the id, not a join: the list can then read one index in its order.
+        return qs.filter(**{self.field_name: Subquery(member)})

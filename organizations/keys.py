@@ -1,4 +1,4 @@
-"""The form of an API key: `pb_<key id>_<secret><checksum>` (decision 10)."""
+"""The format of API keys: `pb_<key id>_<secret><checksum>` (docs/interface.md, K3)."""
 
 import hashlib
 import re
@@ -12,30 +12,32 @@ KEY_PATTERN = re.compile(r"(pb_([0-9A-Za-z]{12})_([0-9A-Za-z]{32}))([0-9A-Za-z]{
 
 @dataclass(frozen=True)
 class ParsedApiKey:
-    """A well-formed key, in its parts."""
+    """The parts of a well-formed key."""
 
     key_id: str
     secret: str = field(repr=False)
 
     @property
     def text(self) -> str:
-        """The whole key, as the integrator has it."""
+        """The full key, as the integrator sends it."""
         body = f"pb_{self.key_id}_{self.secret}"
         return body + checksum(body)
 
     @property
     def secret_hash(self) -> bytes:
-        """What the database keeps. The secret has 190 random bits, so a slow hash would add nothing."""
+        """The SHA-256 of the secret, which the database stores."""
+        # The secret has 190 random bits, so a slow password hash would add nothing.
         return hashlib.sha256(self.secret.encode()).digest()
 
 
 def new_key() -> ParsedApiKey:
-    """A key nobody has."""
+    """Return a new random key."""
     return ParsedApiKey(key_id=random_base62(12), secret=random_base62(32))
 
 
 def parse_key(text: str) -> ParsedApiKey | None:
-    """The key, or None for what cannot be one: a typing error costs no query."""
+    """Return the key's parts, or None if the text is malformed or its checksum is wrong."""
+    # The checksum catches typing errors and random guesses before they cost a query.
     match = KEY_PATTERN.fullmatch(text)
     if match is None or checksum(match[1]) != match[4]:
         return None
@@ -43,7 +45,7 @@ def parse_key(text: str) -> ParsedApiKey | None:
 
 
 def checksum(body: str) -> str:
-    """CRC-32 in six base62 characters."""
+    """Return the CRC-32 of the text as six base62 characters."""
     value = zlib.crc32(body.encode())
     digits = ""
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""The admin's door in the second wall: a request there is for the organizations of the person who is signed in."""
+"""Middleware that limits admin requests to the organizations of the signed-in user."""
 
 from collections.abc import Callable
 
@@ -16,21 +16,22 @@ from organizations.permissions import is_operator, roles_by_organization
 
 
 class StaffScopeMiddleware:
-    """Middleware: behind Django's, which knows the session."""
+    """Sets the database scope of admin requests. It stands after Django's authentication middleware."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info.startswith("/admin/"):
+            # Until the user is known, the request sees no row, not even the user's own.
             with bypass_rls():
-                whom = scope_of(request)
-            set_scope(whom)
+                scope = scope_of(request)
+            set_scope(scope)
         return self.get_response(request)
 
 
 def scope_of(request: HttpRequest) -> DatabaseScope:
-    """All organizations for an operator, their own for anybody else."""
+    """Return all organizations for an operator, the user's own for other users, and none for visitors."""
     if not request.user.is_authenticated:
         return NO_TENANT
     return OWNER_SCOPE if is_operator(request) else staff_scope(roles_by_organization(request))

@@ -1,4 +1,4 @@
-"""Who: organizations, people, their memberships, and API keys."""
+"""Organizations, users, their memberships, and API keys."""
 
 from typing import Any, ClassVar
 
@@ -7,7 +7,7 @@ from django.contrib.auth.models import PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import Q, UniqueConstraint
+from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
@@ -18,7 +18,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Organization(models.Model):
-    """A tenant: everything else belongs to exactly one."""
+    """A tenant. Every row of the other apps belongs to exactly one."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
@@ -45,32 +45,32 @@ class Organization(models.Model):
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes people; e-mail is the login."""
+    """Creates users, who sign in by e-mail."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """A person who can be a member."""
+        """Create a user; without a password they can't sign in yet."""
         user = self.model(email=self.normalize_email(email.strip()), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """An operator: sees every organization."""
+        """Create an operator, who may do everything in every organization."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """By e-mail in any letter case."""
+        """Return the user with this e-mail, in any letter case."""
         return self.get(email__iexact=username)
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person: signs in by e-mail; what they may do comes from their memberships."""
+    """A person who signs in by e-mail. What they may do comes from their memberships."""
 
     id = models.CharField(primary_key=True, max_length=64, default=new_user_id, editable=False)
     email = models.EmailField(unique=True)
     first_name = models.CharField(max_length=255, blank=True)
     last_name = models.CharField(max_length=255, blank=True)
-    profile_image_url = models.URLField(max_length=2048, null=True, blank=True)  # the interface shows null
+    profile_image_url = models.URLField(max_length=2048, null=True, blank=True)  # the API shows null
     time_zone = models.CharField(max_length=64, default="UTC", help_text="IANA name; times in mails are shown in it.")
     is_staff = models.BooleanField(default=False, help_text="May sign in to this admin.")
     is_active = models.BooleanField(default=True)
@@ -89,12 +89,12 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self.get_full_name()
 
     def get_full_name(self) -> str:
-        """First and last name, or the e-mail."""
+        """Return the first and last name; without either, the e-mail."""
         return f"{self.first_name} {self.last_name}".strip() or self.email
 
 
 class Role(models.TextChoices):
-    """What a member is in the organization."""
+    """A member's role in the organization; `permissions` says what each may do."""
 
     OWNER = "OWNER", "Owner"
     MANAGER = "MANAGER", "Manager"
@@ -104,7 +104,7 @@ class Role(models.TextChoices):
 
 
 class Membership(TenantModel):
-    """A person in an organization; hosts, setters and triagers are members."""
+    """A user in an organization, with a role. Hosts, setters and triagers are members."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
@@ -123,11 +123,13 @@ class Membership(TenantModel):
 
 
 class RowCount(TenantModel):
-    """How many rows of a table an organization has, kept by the database in the transaction that changes the number.
+    """The number of rows that an organization has in a table, maintained by triggers.
 
-    It is kept in parts, so that those who write at the same time do not wait for each other; the sum is exact.
+    Each count is split into shards, so that concurrent writers rarely lock the same row. Their sum is exact, because
+    triggers change it in the transaction that inserts or deletes the rows.
     """
 
+    # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
     table_name = models.CharField("table", max_length=63, editable=False, db_column="counted")
     shard = models.PositiveSmallIntegerField(editable=False, db_column="part")
@@ -141,14 +143,14 @@ class RowCount(TenantModel):
 
 
 class Scope(models.TextChoices):
-    """What a key may do."""
+    """What an API key may do."""
 
     READ = "read", "Read"
     WRITE = "write", "Write"
 
 
 class ApiKey(TenantModel):
-    """A key as the database knows it: its id and the SHA-256 of its secret (decision 10)."""
+    """An API key: its public id and the SHA-256 of its secret, which nobody can read again (docs/interface.md, K4)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     key_id = models.CharField(max_length=12, unique=True, editable=False)
@@ -172,8 +174,5 @@ class ApiKey(TenantModel):
 
     @property
     def is_live(self) -> bool:
-        """Neither revoked nor expired."""
+        """Whether the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now())
-
-
-LIVE_KEY = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=models.functions.Now()))

@@ -1,6 +1,6 @@
-"""Who may do what in the admin: one table, and the questions that are asked of it.
+"""Permissions in the admin: what each role may see and change.
 
-What a person may do comes from their active memberships of active organizations, read anew on each request.
+They come from the user's active memberships of active organizations, read anew on each request.
 """
 
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from django.http import HttpRequest
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, Role, User
 
-ALL_ROLES = frozenset(Role)
-BACK_OFFICE = frozenset({Role.OWNER, Role.MANAGER, Role.SALES_OPS})
-LEADERS = frozenset({Role.OWNER, Role.MANAGER})
-OWNERS_ONLY = frozenset({Role.OWNER})
-NO_ROLES: frozenset[Role] = frozenset()
-
 Roles = frozenset[Role]
+
+ALL_ROLES: Roles = frozenset(Role)
+BACK_OFFICE: Roles = frozenset({Role.OWNER, Role.MANAGER, Role.SALES_OPS})
+LEADERS: Roles = frozenset({Role.OWNER, Role.MANAGER})
+OWNERS_ONLY: Roles = frozenset({Role.OWNER})
+NO_ROLES: Roles = frozenset()
 
 
 class Area(Enum):
-    """The parts of the admin that are given to roles as a whole."""
+    """The parts of the admin that share their permissions."""
 
     WORK = auto()  # leads, appointments, notes, call analyses
-    RECORDS = auto()  # opt-ins, sources, events, notifications: read by all, written by nobody
+    RECORDS = auto()  # opt-ins, sources, events, notifications
     SETUP = auto()  # statuses, event types, custom fields
     CONNECTIONS = auto()  # API keys, webhook endpoints, deliveries
     TEAM = auto()  # members
@@ -36,7 +36,7 @@ class Area(Enum):
 
 @dataclass(frozen=True)
 class Permission:
-    """The roles that see an area, and those that work in it."""
+    """The roles that may view an area, and those that may add and change its rows."""
 
     view: Roles
     write: Roles
@@ -51,39 +51,40 @@ PERMISSIONS = {
     Area.ORGANIZATION: Permission(view=LEADERS, write=OWNERS_ONLY),
 }
 
-# Nobody gives a role above their own, nor changes a member above them.
+# From least to most. Nobody may assign a role above their own, or change a member who has one.
 ROLE_ORDER = [Role.SETTER, Role.CLOSER, Role.SALES_OPS, Role.MANAGER, Role.OWNER]
 
 
 def current_user(request: HttpRequest) -> User:
-    """The signed-in user; the admin lets nobody else in."""
+    """Return the signed-in user. Only for admin pages, which require one."""
     assert isinstance(request.user, User)
     return request.user
 
 
 def is_operator(request: HttpRequest) -> bool:
-    """A superuser; nobody is one before signing in."""
+    """Return whether the user is a superuser, who may do everything in every organization."""
     return bool(request.user.is_superuser)
 
 
 def roles_by_organization(request: HttpRequest) -> dict[UUID, str]:
-    """The person's role in each of their organizations; asked of the database once a request."""
-    known = vars(request)
-    if "roles_held" not in known:
-        known["roles_held"] = read_roles(current_user(request)) if request.user.is_authenticated else {}
-    roles: dict[UUID, str] = known["roles_held"]
+    """Return the user's role in each of their organizations; cached on the request."""
+    cache = vars(request)
+    if "roles_by_organization" not in cache:
+        cache["roles_by_organization"] = read_roles(current_user(request)) if request.user.is_authenticated else {}
+    roles: dict[UUID, str] = cache["roles_by_organization"]
     return roles
 
 
 def read_roles(user: User) -> dict[UUID, str]:
-    """Roles by organization, as they are now."""
+    """Read the user's role in each of their organizations from the database."""
     members = Membership.unscoped.filter(user=user, is_active=True, organization__is_active=True)
+    # The request's scope is derived from these rows, so they can't be read within it.
     with bypass_rls():
         return dict(members.order_by().values_list("organization_id", "role"))
 
 
 def has_role(request: HttpRequest, roles: Roles, organization_id: UUID | None = None) -> bool:
-    """True if the person has one of the roles, in the organization or (without one) in any."""
+    """Return whether the user has one of the roles: in this organization, or without one in any."""
     if is_operator(request):
         return True
     if organization_id is None:
@@ -92,7 +93,7 @@ def has_role(request: HttpRequest, roles: Roles, organization_id: UUID | None = 
 
 
 def organizations_with_role(request: HttpRequest, roles: Roles) -> QuerySet[Organization]:
-    """The organizations in which the person has one of the roles; all of them for a superuser."""
+    """Return the organizations in which the user has one of the roles; for an operator, all."""
     if is_operator(request):
         return Organization.objects.all()
     return Organization.objects.filter(
@@ -101,15 +102,15 @@ def organizations_with_role(request: HttpRequest, roles: Roles) -> QuerySet[Orga
 
 
 def filter_by_role(request: HttpRequest, roles: Roles, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Of rows with an `organization`, those of the organizations in which the person has one of the roles."""
+    """Filter tenant rows to the organizations in which the user has one of the roles."""
     if is_operator(request):
         return rows
     return rows.filter(organization_id__in=[pk for pk, role in roles_by_organization(request).items() if role in roles])
 
 
 def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[Role]:
-    """The roles that the person may give, and whose holders they may change: none above their own."""
+    """Return the roles that the user may assign, and whose holders they may change: none above their own."""
     if is_operator(request):
         return ROLE_ORDER
-    own = roles_by_organization(request).get(organization_id)
-    return ROLE_ORDER[: ROLE_ORDER.index(Role(own)) + 1] if own else []
+    own_role = roles_by_organization(request).get(organization_id)
+    return ROLE_ORDER[: ROLE_ORDER.index(Role(own_role)) + 1] if own_role else []

@@ -1,11 +1,11 @@
-"""What the interface shows of people (interface 2.3)."""
+"""The members of an organization, as the API shows them."""
 
 from organizations.models import Membership, Role
 from pipeline_backend.api import sql_serializers as sql
 
 
 class UserSerializer(sql.SQLSerializer):
-    """A member of the organization: host, setter or triager (interface 2.3)."""
+    """A member of the organization: host, setter or triager."""
 
     model = Membership
 

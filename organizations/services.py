@@ -1,7 +1,6 @@
-"""What is done to members and keys."""
+"""Services for organizations, members, users and API keys."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -12,11 +11,12 @@ from organizations.models import ApiKey, Membership, Organization, Role, Scope, 
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 
+# How long the old key keeps working after a rotation.
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
 
 
 class LastOwner(Conflict):
-    """An organization must always have someone who can manage it."""
+    """The change would leave the organization without an active owner."""
 
     message = "{name} is the last active owner; make someone else an owner first"
 
@@ -29,49 +29,57 @@ def issue_key(
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its full text, which nobody can read again (decision 11)."""
-    text = new_key()
+    """Create a key, with all scopes unless some are named. Return it and its full text, which isn't stored."""
+    parsed = new_key()
     key = ApiKey.objects.create(
         organization=organization,
-        key_id=text.key_id,
-        secret_hash=text.secret_hash,
+        key_id=parsed.key_id,
+        secret_hash=parsed.secret_hash,
         name=name,
         scopes=list(Scope.values) if scopes is None else scopes,
         expires_at=expires_at,
         created_by=created_by,
     )
-    return key, text.text
+    return key, parsed.text
 
 
 @transaction.atomic
 def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> tuple[ApiKey, str]:
-    """A second key like this one; this one ends after the overlap (now, 1h, 24h, 7d)."""
+    """Issue a second key with the same name and scopes, and let this one expire after the overlap (one of OVERLAPS).
+
+    Returns the new key and its full text. Locks the old key. Raises Conflict if it is revoked or expired.
+    """
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
         raise Conflict
     end = now() + OVERLAPS[overlap]
+    # A key that expires before the overlap ends isn't extended.
     key.expires_at = min(filter(None, [key.expires_at, end]))
     key.save(update_fields=["expires_at"])
     return issue_key(organization=key.organization, name=key.name, scopes=key.scopes, created_by=created_by)
 
 
 def revoke_key(*, key: ApiKey) -> None:
-    """Refuse the key from the next request on; safe to repeat."""
+    """Refuse the key from the next request on. Repeating it is safe and keeps the first time."""
     ApiKey.objects.of(key.organization).filter(pk=key.pk, revoked_at=None).update(revoked_at=now())
 
 
 def touch_last_used(key: ApiKey) -> None:
-    """Remember that the key is used; of simultaneous requests one writes, and none waits for it."""
-    before = Q(last_used_at=key.last_used_at)
-    ApiKey.objects.of(key.organization).filter(before, pk=key.pk).update(last_used_at=now())
+    """Set the key's last use to now."""
+    # Only if it is still the time that we read: of simultaneous requests one writes, the others update no row.
+    unchanged = Q(last_used_at=key.last_used_at)
+    ApiKey.objects.of(key.organization).filter(unchanged, pk=key.pk).update(last_used_at=now())
 
 
 @transaction.atomic
 def add_member(*, organization: Organization, user: User, role: str = Role.CLOSER) -> Membership:
-    """Make someone a member who can sign in; one who was, is again. The last active owner stays one."""
-    known = Membership.objects.of(organization).filter(user=user).first()
-    if known:
-        ensure_active_owner(known, role=role, is_active=True)
+    """Make the user an active member who may sign in to the admin. A former member becomes active again.
+
+    Raises LastOwner if the last active owner would get another role.
+    """
+    member = Membership.objects.of(organization).filter(user=user).first()
+    if member:
+        ensure_active_owner(member, role=role, is_active=True)
     member, _ = Membership.objects.of(organization).update_or_create(
         organization=organization, user=user, defaults={"role": role, "is_active": True}
     )
@@ -83,7 +91,7 @@ def add_member(*, organization: Organization, user: User, role: str = Role.CLOSE
 
 @transaction.atomic
 def change_member(*, member: Membership, role: str, is_active: bool, wants_mail: bool) -> Membership:
-    """Change what a member is; the last active owner stays one."""
+    """Change a member's role, access and notifications. Raises LastOwner."""
     ensure_active_owner(member, role=role, is_active=is_active)
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
     member.save(update_fields=["role", "is_active", "wants_mail"])
@@ -91,15 +99,20 @@ def change_member(*, member: Membership, role: str, is_active: bool, wants_mail:
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:
-    """Refuse what would leave the organization without an active owner. Call it in the transaction that changes the member."""
+    """Raise LastOwner if this change to the member leaves the organization without an active owner.
+
+    Locks the organization's owners, so call it in the transaction that changes the member.
+    """
     if role == Role.OWNER and is_active:
         return
     owners = Membership.objects.of(member.organization).filter(role=Role.OWNER, is_active=True)
-    is_able = {
+    # An owner whose account is inactive can't sign in, so they don't count. The order prevents deadlocks between two
+    # changes that lock the same owners.
+    is_user_active = {
         owner.pk: owner.user.is_active
         for owner in owners.select_related("user").select_for_update(of=["self"]).order_by("pk")
     }
-    if is_able.pop(member.pk, None) is not None and not any(is_able.values()):
+    if is_user_active.pop(member.pk, None) is not None and not any(is_user_active.values()):
         raise LastOwner(name=member)
 
 
@@ -107,11 +120,14 @@ def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> No
 def invite_member(
     *, organization: Organization, email: str, role: str, first_name: str = "", last_name: str = ""
 ) -> Membership:
-    """Make the person of this e-mail a member (staff); who is not known yet gets an account that has no password."""
+    """Make the person with this e-mail a member; create a user without a password if there is none.
+
+    Locks the organization. Raises ValidationFailed if the e-mail belongs to an active member.
+    """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if Membership.objects.of(organization).filter(user__email__iexact=email.strip(), is_active=True).exists():
         raise ValidationFailed({"email": ["belongs to a member already"]})
-    with bypass_rls():  # who works elsewhere has an account already
+    with bypass_rls():  # a user who works in other organizations only is invisible in this one
         user = User.objects.filter(email__iexact=email.strip()).first()
     return add_member(
         organization=organization,
@@ -121,16 +137,16 @@ def invite_member(
 
 
 @transaction.atomic
-def change_organization(*, organization: Organization, **facts: Any) -> Organization:
-    """Change what an organization is: name, country, and (operators) limit and whether it is active."""
-    for name, value in facts.items():
+def change_organization(*, organization: Organization, **fields: object) -> Organization:
+    """Set these fields of the organization. The caller checks that the user may change them."""
+    for name, value in fields.items():
         setattr(organization, name, value)
-    organization.save(update_fields=[*facts])
+    organization.save(update_fields=[*fields])
     return organization
 
 
 @transaction.atomic
 def save_user(*, user: User, changed: list[str]) -> User:
-    """Store what was changed of a person: by themselves, or by an operator."""
+    """Store the changed fields of a user. The caller checks that they may be changed."""
     user.save(update_fields=changed)
     return user

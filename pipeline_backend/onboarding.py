@@ -1,4 +1,7 @@
-"""Opening an organization: everything a tenant needs on its first day."""
+"""Onboarding: creates an organization with everything it needs to start.
+
+It is here and not in `organizations` because it also uses `statuses`, which builds on `organizations`.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +14,7 @@ from statuses.services import seed_defaults
 
 @dataclass(frozen=True)
 class CreatedOrganization:
-    """A new organization and its owner; `is_new_user` tells whether the owner still needs a password."""
+    """A new organization and its owner. If `is_new_user`, the owner still needs a password."""
 
     organization: Organization
     owner: Membership
@@ -20,7 +23,7 @@ class CreatedOrganization:
 
 @transaction.atomic
 def create_organization(*, name: str, owner_email: str) -> CreatedOrganization:
-    """An organization with its ten statuses and its owner; someone known by this e-mail keeps their account."""
+    """Create an organization with its default statuses and its owner. An existing user with this e-mail is kept."""
     organization = Organization.objects.create(name=name)
     user = User.objects.filter(email__iexact=owner_email.strip()).first()
     is_new = user is None

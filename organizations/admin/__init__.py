@@ -1,4 +1,8 @@
-"""The admin's ground: who may do what, pages of an organization's rows, and the pages of members, people and keys."""
+"""Base classes of all admin pages, and the pages of members, users and API keys.
+
+`actions` has the buttons of a row's page, `base` the pages whose writes go through services, and `tenant` the pages of
+rows that belong to an organization.
+"""
 
 from organizations.admin import keys, members, users
 

@@ -1,18 +1,20 @@
-"""Buttons that do something: a page asks, a POST does it, a refusal is shown on the page.
+"""Actions of the admin: a GET shows a confirmation page, a POST runs the action, and a service's error is shown there.
 
-Unfold's own detail actions are links that act on GET; these never do.
+Unfold's own detail actions are links that run on GET, which a prefetching browser or a foreign page could trigger.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeAlias
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -21,26 +23,28 @@ from unfold.enums import ActionVariant
 
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
 
-Handler = Callable[[Any, HttpRequest, Any, Any], HttpResponse | None]
+AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
+# A method of a ModelAdmin: (self, request, row, form) -> a response, or None for the row's page.
+Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponse | None]
 MAX_SELECTED = 200
 
 
 class ConfirmationForm(forms.Form):
-    """Nothing to fill in: base of the forms on the pages that ask."""
+    """Base of the forms on confirmation pages; without fields of its own it only asks for a click."""
 
-    def __init__(self, *args: Any, subject: Any = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, subject: AnyRow = None, **kwargs: Any) -> None:
         self.subject = subject
         super().__init__(*args, **kwargs)
 
 
-def always_available(subject: Any) -> bool:
-    """A button that every row has."""
+def always_available(row: Model) -> bool:
+    """Return True: an action that every row has."""
     return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectAction:
-    """What a button says, and who may press it on which rows."""
+    """A button on a row's page: what it says, which rows have it, and which permission it needs."""
 
     label: str
     icon: str
@@ -50,147 +54,160 @@ class ObjectAction:
     when: Callable[[Any], bool] = always_available
     permission: str = "change"
 
-    def is_allowed(self, model_admin: Any, request: HttpRequest, row: Any) -> bool:
-        """Whether the person has the permission on the row."""
+    def is_allowed(self, model_admin: ModelAdmin, request: HttpRequest, row: Model) -> bool:
+        """Return whether the user has the permission on the row."""
         return bool(getattr(model_admin, f"has_{self.permission}_permission")(request, row))
 
-    def is_offered(self, model_admin: Any, request: HttpRequest, row: Any) -> bool:
-        """Whether the row's page shows it."""
+    def is_offered(self, model_admin: ModelAdmin, request: HttpRequest, row: Model) -> bool:
+        """Return whether the row's page shows the button to the user."""
         return self.is_allowed(model_admin, request, row) and self.when(row)
 
-    def answer(self, deed: Handler, model_admin: Any, request: HttpRequest, row: Any) -> HttpResponse:
-        """The page that asks; after a confirmed POST, what came of it."""
+    def respond(self, handler: Handler, model_admin: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponse:
+        """Show the confirmation page, or run the action if the form was sent and is valid.
+
+        Raises PermissionDenied.
+        """
         if not self.is_allowed(model_admin, request, row):
             raise PermissionDenied
+        # The page with the button may be old: the row can have changed since.
         if not self.when(row):
-            messages.warning(request, f"{self.label} is not possible now.")
+            messages.warning(request, f"{self.label}: this is not possible at the moment.")
             return redirect_to(row)
         form = self.form(request.POST if request.method == "POST" else None, subject=row)
         if request.method == "POST" and form.is_valid():
-            done = self.attempt(deed, model_admin, request, row, form)
-            if done:
-                return done
+            response = self.run(handler, model_admin, request, row, form)
+            if response:
+                return response
         return confirm_page(
             model_admin, request, row, form, title=self.label, question=self.question, danger=self.danger
         )
 
-    def attempt(
-        self, deed: Handler, model_admin: Any, request: HttpRequest, row: Any, form: ConfirmationForm
+    def run(
+        self, handler: Handler, model_admin: ModelAdmin, request: HttpRequest, row: Model, form: ConfirmationForm
     ) -> HttpResponse | None:
-        """Do it, and log it; None if the service refuses, with the reason on the form."""
+        """Run the handler and log it, in one transaction. On a service's error, add it to the form and return None."""
         try:
             with transaction.atomic():
-                page = deed(model_admin, request, row, form)
+                response = handler(model_admin, request, row, form)
                 model_admin.log_change(request, row, f"{self.label}.")
-        except DomainError as problem:
-            add_form_errors(form, problem)
+        except DomainError as error:
+            add_form_errors(form, error)
             return None
-        if page is None:
+        if response is None:
             messages.success(request, f"{self.label}: done.")
-        return page or redirect_to(row)
+        return response or redirect_to(row)
 
 
-def object_action(label: str, **facts: Any) -> Callable[[Handler], Any]:
-    """Make `method(self, request, row, form)` a button of the row's page; `facts` are `Button`'s.
+def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
+    """Turn the method `(self, request, row, form)` into a button on the row's page, for `actions_detail`.
 
-    It runs in a transaction and only after a confirmed POST, for who has the permission on the row, while `when(row)`
-    holds. What it returns is the answer (a page with a secret); with None the row's page is shown again.
+    The options are those of `ObjectAction`. The method runs in a transaction and only after a confirmed POST, for users
+    with the permission on the row, while `when(row)` is true. It may return a response, such as a page with a secret;
+    after None the row's page is shown again.
     """
-    button = ObjectAction(label=label, **facts)
+    object_action = ObjectAction(label=label, **options)
 
-    def decorate(deed: Handler) -> Any:
-        @wraps(deed)
+    def decorate(handler: Handler) -> Any:
+        @wraps(handler)
         def view(model_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
             row = model_admin.get_object(request, unquote(object_id))
             if row is None:
                 return model_admin._get_obj_does_not_exist_redirect(request, model_admin.opts, object_id)
-            return button.answer(deed, model_admin, request, row)
+            return object_action.respond(handler, model_admin, request, row)
 
-        made = action(
+        method = action(
             description=label,
-            icon=button.icon,
-            variant=ActionVariant.DANGER if button.danger else ActionVariant.DEFAULT,
+            icon=object_action.icon,
+            variant=ActionVariant.DANGER if object_action.danger else ActionVariant.DEFAULT,
         )(view)
-        made.is_offered = button.is_offered
-        return made
+        method.is_offered = object_action.is_offered
+        return method
 
     return decorate
 
 
-def add_form_errors(form: forms.BaseForm, problem: DomainError) -> None:
-    """A service's refusal as the form's errors: at the field if the form has it, else on top."""
-    if not isinstance(problem, ValidationFailed):
-        form.add_error(None, str(problem))
+def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:
+    """Show a service's error in the form: at the field that it names if the form has it, else on top."""
+    if not isinstance(error, ValidationFailed):
+        form.add_error(None, str(error))
         return
-    for path, sentences in problem.errors.items():
-        field = path if path in form.fields else None
-        form.add_error(field, [without_field_name(path, sentence) if field else sentence for sentence in sentences])
+    for path, sentences in error.errors.items():
+        if path not in form.fields:
+            form.add_error(None, sentences)
+            continue
+        # API errors begin with the field's name, which is the label here: "email belongs to …" → "Belongs to …".
+        predicates = [sentence.removeprefix(f"{path} ") for sentence in sentences]
+        form.add_error(path, [predicate[:1].upper() + predicate[1:] for predicate in predicates])
 
 
-def without_field_name(path: str, sentence: str) -> str:
-    """The sentence without the field's name, beside which it stands."""
-    predicate = sentence.removeprefix(f"{path} ")
-    return predicate[:1].upper() + predicate[1:]
-
-
-def redirect_to(row: Any) -> HttpResponseRedirect:
-    """To the row's page."""
+def redirect_to(row: Model) -> HttpResponseRedirect:
+    """Return a redirect to the row's page."""
     return HttpResponseRedirect(row_url(row))
 
 
-def row_url(row: Any) -> str:
-    """The address of a row's page. (Users' ids have an underscore, which the admin escapes.)"""
+def row_url(row: Model) -> str:
+    """Return the URL of a row's page."""
+    # quote(): the ids of users contain an underscore, which the admin escapes in URLs.
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[quote(row.pk)])
 
 
-def page_context(model_admin: Any, request: HttpRequest, row: Any, title: str) -> dict[str, Any]:
-    """What every page about a row needs."""
+def page_context(model_admin: ModelAdmin, request: HttpRequest, row: Model, title: str) -> dict[str, object]:
+    """Return the template context of a page about a row."""
     site = model_admin.admin_site.each_context(request)
     return {**site, "title": title, "original": row, "opts": model_admin.opts, "row_url": row_url(row)}
 
 
 def confirm_page(
-    model_admin: Any, request: HttpRequest, row: Any, form: forms.Form, *, title: str, question: str, danger: bool
+    model_admin: ModelAdmin,
+    request: HttpRequest,
+    row: Model,
+    form: forms.Form,
+    *,
+    title: str,
+    question: str,
+    danger: bool,
 ) -> HttpResponse:
-    """The page that asks."""
+    """Return the page that asks for confirmation of an action on a row."""
     context = page_context(model_admin, request, row, title) | {"form": form, "question": question, "danger": danger}
     return TemplateResponse(request, "admin/confirm_action.html", context)
 
 
 def secret_page(
-    model_admin: Any, request: HttpRequest, row: Any, *, title: str, explanation: str, secret: str
+    model_admin: ModelAdmin, request: HttpRequest, row: Model, *, title: str, explanation: str, secret: str
 ) -> HttpResponse:
-    """A page that shows a secret, this once: it is stored nowhere, kept by no cache, and gone on a reload."""
+    """Return a page that shows a secret once."""
     context = page_context(model_admin, request, row, title) | {"explanation": explanation, "secret": secret}
-    return TemplateResponse(
-        request, "admin/secret.html", context, headers={"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
-    )
+    # The secret is in this response only: no cache may store it, and no link may pass the page's address on.
+    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+    return TemplateResponse(request, "admin/secret.html", context, headers=headers)
 
 
-def apply_to_selected(model_admin: Any, request: HttpRequest, rows: Any, deed: Callable[[Any], Any]) -> None:
-    """Do it to each selected row that the person may change; say how many it was done to, and why not to others."""
+def apply_to_selected(
+    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], object]
+) -> None:
+    """Call `change` with each selected row that the user may change, and report the number and each service error."""
     if rows.count() > MAX_SELECTED:
         messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
         return
-    done = 0
+    count = 0
     for row in rows:
         if not model_admin.has_change_permission(request, row):
             continue
         try:
-            deed(row)
-        except DomainError as problem:
-            messages.error(request, f"{row}: {problem}")
+            change(row)
+        except DomainError as error:
+            messages.error(request, f"{row}: {error}")
         else:
-            model_admin.log_change(request, row, "Done from the list.")
-            done += 1
-    if done:
-        messages.success(request, f"Done for {done}.")
+            model_admin.log_change(request, row, "Changed from the list.")
+            count += 1
+    if count:
+        messages.success(request, f"{count} changed.")
 
 
 def confirm_selected(
-    model_admin: Any, request: HttpRequest, rows: Any, *, name: str, title: str, question: str
+    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], *, name: str, title: str, question: str
 ) -> HttpResponse | None:
-    """The page that asks about a selection; None once it is confirmed."""
+    """Return the page that asks for confirmation of an action on the selected rows; None once it is confirmed."""
     if "confirmed" in request.POST:
         return None
     context = {
@@ -199,7 +216,6 @@ def confirm_selected(
         "opts": model_admin.opts,
         "question": question,
         "action": name,
+        "rows": rows[:MAX_SELECTED],
     }
-    return TemplateResponse(
-        request, "admin/confirm_selected.html", context | {"rows": rows[:MAX_SELECTED], "danger": True}
-    )
+    return TemplateResponse(request, "admin/confirm_selected.html", context)

@@ -1,9 +1,11 @@
-"""API keys: issued, rotated and revoked; the full text is shown once (decision 11)."""
+"""The admin page of API keys: issue, rotate and revoke. The full key is shown once (docs/interface.md, K5 to K7)."""
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import flatten
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
@@ -15,12 +17,15 @@ from organizations.permissions import Area, current_user
 from organizations.services import OVERLAPS, issue_key, revoke_key, rotate_key
 from pipeline_backend.db.timestamps import now
 
-ONCE = "Requests send it in the x-api-key header. It is shown this once: keep it now, where only your integration can read it."
-OVERLAP_LABELS = {"now": "End it now", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"}
+KEY_EXPLANATION = (
+    "Requests send it in the x-api-key header. It is shown only once: store it now, where only your integration can "
+    "read it."
+)
+OVERLAP_LABELS = {"now": "Immediately", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"}
 
 
 class KeyForm(TenantForm):
-    """A new key."""
+    """The form for a new key."""
 
     scopes = forms.MultipleChoiceField(
         choices=Scope.choices, initial=both_scopes, widget=UnfoldAdminCheckboxSelectMultipleWidget
@@ -29,35 +34,35 @@ class KeyForm(TenantForm):
     class Meta:
         model = ApiKey
         fields = ()
-        help_texts = {"name": "What it is for.", "expires_at": "Empty: until it is revoked."}
+        help_texts = {"name": "What the key is for.", "expires_at": "Leave empty for a key that does not expire."}
 
-    def clean_expires_at(self) -> Any:
-        """Still to come."""
-        end = self.cleaned_data["expires_at"]
-        if end and end <= now():
-            raise forms.ValidationError("This is over already.")
-        return end
+    def clean_expires_at(self) -> datetime | None:
+        """Return the time, which must be in the future."""
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at and expires_at <= now():
+            raise forms.ValidationError("Enter a time in the future.")
+        return expires_at
 
 
 class RotationForm(ConfirmationForm):
-    """When the old key ends."""
+    """Asks when the old key stops working."""
 
     overlap = forms.ChoiceField(
         choices=[(name, OVERLAP_LABELS[name]) for name in OVERLAPS],
         initial="24h",
-        label="The old key ends",
+        label="The old key stops working",
         widget=UnfoldAdminSelectWidget,
     )
 
 
 def is_live(key: ApiKey) -> bool:
-    """Whether there is something to rotate or revoke."""
+    """Return whether the key can be rotated or revoked."""
     return key.is_live
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(TenantAdmin):
-    """Integrations' keys."""
+    """API keys of the user's organizations."""
 
     area = Area.CONNECTIONS
     form = KeyForm
@@ -66,7 +71,7 @@ class ApiKeyAdmin(TenantAdmin):
     search_fields = ("name", "key_id")
     actions_detail = ("rotate", "revoke")
     fields = ("name", "scopes", "expires_at")
-    facts = (
+    readonly = (
         "name",
         "public_part",
         "state",
@@ -77,34 +82,39 @@ class ApiKeyAdmin(TenantAdmin):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        """A stored key is only shown."""
-        return [(None, {"fields": self.facts})] if obj else super().get_fieldsets(request, obj)
+        """Return the form's fields for a new key, and read-only ones for an existing key."""
+        return [(None, {"fields": self.readonly})] if obj else super().get_fieldsets(request, obj)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        """All of a stored key."""
-        return [name for line in self.facts for name in ([line] if isinstance(line, str) else line)] if obj else ()
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
+        """Return all fields of an existing key, and none of a new one."""
+        return flatten(self.readonly) if obj else []
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> Any:
-        """There is nothing to save on a stored key, and no second key by a button."""
-        hidden = {"show_save": object_id is None, "show_save_and_continue": False, "show_save_and_add_another": False}
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show the page without save buttons for an existing key."""
+        # "Save and add another" would skip the page that shows the new key.
+        buttons = {"show_save": object_id is None, "show_save_and_continue": False, "show_save_and_add_another": False}
+        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **buttons})
 
     @admin.display(description="Key")
     def public_part(self, key: ApiKey) -> str:
-        """What can be told of it."""
+        """Return the part of the key that isn't secret."""
         return f"pb_{key.key_id}_…"
 
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:
-        """In a word."""
+        """Return whether the key works, as one word."""
         if key.revoked_at:
             return "Revoked"
-        return "Live" if key.is_live else "Expired"
+        return "Active" if key.is_live else "Expired"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
-        """Issue it; its text is kept for the answer alone."""
+        """Issue a new key, and keep its full text on the request for `response_add`."""
         if change:
             return
         data = form.cleaned_data
@@ -115,30 +125,35 @@ class ApiKeyAdmin(TenantAdmin):
             expires_at=data["expires_at"],
             created_by=current_user(request),
         )
+        # Django goes on with `obj`: its log entry and the page's link need the stored key's ids.
         obj.pk, obj.key_id = key.pk, key.key_id
 
-    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: Any = None) -> HttpResponse:
-        """The full key, once."""
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """Return the page that shows the full key, once."""
         return secret_page(
-            self, request, obj, title="The new API key", explanation=ONCE, secret=vars(request)["secret"]
+            self, request, obj, title="New API key", explanation=KEY_EXPLANATION, secret=vars(request)["secret"]
         )
 
     @object_action(
         "Rotate",
         icon="autorenew",
-        question="Make a second key like this one, and let this one end?",
+        question="Create a new key with the same name and scopes, and let this one expire?",
         form=RotationForm,
         when=is_live,
     )
-    def rotate(self, request: HttpRequest, key: ApiKey, form: Any) -> HttpResponse:
-        """The second key, once."""
-        made, text = rotate_key(key=key, overlap=form.cleaned_data["overlap"], created_by=current_user(request))
-        self.log_addition(request, made, "Made by rotation.")
-        return secret_page(self, request, made, title="The new API key", explanation=ONCE, secret=text)
+    def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> HttpResponse:
+        """Rotate the key and show the new one."""
+        new_key, text = rotate_key(key=key, overlap=form.cleaned_data["overlap"], created_by=current_user(request))
+        self.log_addition(request, new_key, "Created by rotation.")
+        return secret_page(self, request, new_key, title="New API key", explanation=KEY_EXPLANATION, secret=text)
 
     @object_action(
-        "Revoke", icon="block", question="Revoke this key? Its next request is refused.", danger=True, when=is_live
+        "Revoke",
+        icon="block",
+        question="Revoke this key? All further requests with it will be refused.",
+        danger=True,
+        when=is_live,
     )
-    def revoke(self, request: HttpRequest, key: ApiKey, form: Any) -> None:
-        """It opens nothing any more."""
+    def revoke(self, request: HttpRequest, key: ApiKey, form: ConfirmationForm) -> None:
+        """Revoke the key."""
         revoke_key(key=key)

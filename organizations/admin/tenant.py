@@ -1,20 +1,21 @@
-"""`TenantAdmin`: pages of what belongs to an organization.
+"""`TenantAdmin`: base of the admin pages of rows that belong to an organization.
 
-A person sees the rows of their organizations and nothing of the others: in lists, searches, filters, autocompletion,
-selects, histories, and when an id is sent by hand. A form is always about one organization; who works in several
-chooses it before adding.
+A user sees the rows of their organizations only: in lists, searches, filters, autocompletion, selects and histories,
+and also when they send another row's id by hand. A form always belongs to one organization; users of several
+organizations choose one before they add a row.
 """
 
 from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet
+from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from organizations.admin.actions import AnyRow
 from organizations.admin.base import ServiceAdmin, ServiceForm
 from organizations.models import Membership, Organization
 from organizations.permissions import ALL_ROLES, PERMISSIONS, Area, filter_by_role, has_role, organizations_with_role
@@ -22,10 +23,10 @@ from pipeline_backend.db.timestamps import isoformat_z
 
 
 class TenantForm(ServiceForm):
-    """A form about one organization's row."""
+    """A form for a row of one organization."""
 
     organization: ClassVar[Organization]
-    # What to say when a constraint of the database would be broken: its name, the field, the sentence.
+    # What to show when a database constraint would fail: the constraint's name → the field and the message.
     constraint_messages: ClassVar[dict[str, tuple[str, str]]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -33,35 +34,32 @@ class TenantForm(ServiceForm):
         if self.instance._state.adding:
             self.instance.organization = self.organization
         for name, field in self.fields.items():
-            if (
-                isinstance(field, forms.ModelChoiceField)
-                and field.queryset is not None
-                and field.queryset.model is Membership
-            ):
+            if isinstance(field, forms.ModelChoiceField) and field.queryset is not None:
                 self.limit_to_active(name, field)
 
     def limit_to_active(self, name: str, field: Any) -> None:
-        """Active members, and the one who is there now."""
+        """Limit a choice of members to active ones, and the current one."""
+        if field.queryset.model is not Membership:
+            return
         active = Q(is_active=True, user__is_active=True)
         field.queryset = field.queryset.filter(active | Q(pk=getattr(self.instance, f"{name}_id", None)))
 
     def validate_unique(self) -> None:
-        """The database's promises that have a sentence here, each broken one said at its field.
-
-        Django leaves them out, because the organization is no field of the form.
-        """
+        """Also check the constraints that have a message, and show each failed one at its field."""
         super().validate_unique()
+        # Django skips constraints on fields that the form lacks, and the organization is never one of its fields.
         exclude = self._get_validation_exclusions() - {"organization"}  # type: ignore[attr-defined]
         for constraint in self.instance._meta.constraints:
+            if constraint.name not in self.constraint_messages:
+                continue
             try:
-                if constraint.name in self.constraint_messages:
-                    constraint.validate(type(self.instance), self.instance, exclude=exclude)
+                constraint.validate(type(self.instance), self.instance, exclude=exclude)
             except ValidationError:
                 self.add_error(*self.constraint_messages[constraint.name])
 
 
 class OptimisticLockForm(TenantForm):
-    """A form that refuses to overwrite what somebody else has saved since it was opened."""
+    """A form that refuses to overwrite a row that someone else has changed since the form was opened."""
 
     version = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -71,20 +69,22 @@ class OptimisticLockForm(TenantForm):
             self.initial["version"] = isoformat_z(self.instance.updated_at)
 
     def clean(self) -> dict[str, Any]:
-        """Compare with the row as it is now, locked until this save ends."""
+        """Compare the version with the stored row's, which stays locked until this save ends."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.instance._state.adding:
             return cleaned
         rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
-        if isoformat_z(rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)) != cleaned.get("version"):
+        updated_at = rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)
+        if isoformat_z(updated_at) != cleaned.get("version"):
             raise ValidationError(
-                "Somebody else has changed this since you opened it. Nothing is saved: open it again, look, and enter your changes anew."
+                "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
+                "enter your changes again."
             )
         return cleaned
 
 
 class ChooseOrganizationForm(forms.Form):
-    """Where a new row goes."""
+    """Asks for the organization of a new row."""
 
     organization = forms.ModelChoiceField(
         Organization.objects.none(), label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
@@ -97,10 +97,10 @@ class ChooseOrganizationForm(forms.Form):
 
 
 class TenantRelatedFilter(RelatedDropdownFilter):
-    """A filter by a related row that offers the person's own rows only."""
+    """A list filter by a related row that offers only rows of the user's organizations."""
 
-    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Ids and labels; with the organization's name for who works in several."""
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
+        """Return ids and labels; with the organization's name for users of several organizations."""
         rows = model_admin.visible_rows(request, field.remote_field.model)
         if field.remote_field.model is Organization or not has_several_organizations(request):
             return [(str(row.pk), str(row)) for row in rows]
@@ -108,111 +108,124 @@ class TenantRelatedFilter(RelatedDropdownFilter):
 
 
 class TenantAdmin(ServiceAdmin):
-    """A page of an organization's rows: `area` says who sees and who writes them."""
+    """An admin page of tenant rows. `area` decides which roles may view and change them."""
 
     area: ClassVar[Area]
     can_add = can_change = True
     can_delete = False
     form = TenantForm
-    # What a row's name, columns and buttons need beside the row. (Django's list_select_related would be for lists only.)
+    # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
 
-    def get_queryset(self, request: HttpRequest) -> Any:
-        """The rows that the person may see: what every view of Django's admin starts from."""
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows that the user may view. All of Django's admin views start from it."""
         rows = filter_by_role(request, PERMISSIONS[self.area].view, super().get_queryset(request))
         return rows.select_related("organization", *self.select_related)
 
-    def visible_rows(self, request: HttpRequest, model: type[Any]) -> QuerySet[Any]:
-        """Rows of another model that may be shown on this page."""
+    def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any]:
+        """Return the rows of a related model that this page may show to the user."""
         if model is Organization:
             return organizations_with_role(request, PERMISSIONS[self.area].view)
         rows = model._default_manager.select_related("organization", *(["user"] if model is Membership else []))
         return filter_by_role(request, PERMISSIONS[self.area].view, rows)
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By the person's role in the row's organization; without a row, in any."""
+    def has_view_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the user's role in the row's organization may view it; without a row, in any."""
         return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """By role, where the page has an add form."""
+        """Return whether the page can add rows and the user's role in any organization may."""
         return self.can_add and has_role(request, PERMISSIONS[self.area].write)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role, where the page's rows can be changed."""
+    def has_change_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the page can change rows and the user's role may."""
         return self.can_change and has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role, where a service deletes."""
+    def has_delete_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the page can delete rows and the user's role may."""
         return self.can_delete and has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Whether the menu has it."""
+        """Return whether the menu shows the page."""
         return self.has_view_permission(request)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """The form's class, about the row's organization or the chosen one."""
+    def get_form(
+        self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ServiceForm]:
+        """Return a subclass of the form that knows its organization: the row's, or the chosen one for a new row."""
+        # On the request, because `related_choices` needs it while Django builds the form's fields.
         vars(request)["organization"] = obj.organization if obj else self.chosen_organization(request)
-        made = super().get_form(request, obj, change=change, **kwargs)
-        return type(made.__name__, (made,), {"organization": vars(request)["organization"]})
+        form = super().get_form(request, obj, change=change, **kwargs)
+        return type(form.__name__, (form,), {"organization": vars(request)["organization"]})
 
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
-        """Where a new row goes: the only organization in which the person may add it, or the one that the address names."""
+        """Return the organization of a new row: the only one in which the user may add it, or the one in the URL."""
         candidates = list(organizations_with_role(request, PERMISSIONS[self.area].write))
         if len(candidates) == 1:
             return candidates[0]
         return next((row for row in candidates if str(row.pk) == request.GET.get("organization")), None)
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """The add form; before it, who works in several organizations chooses one."""
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the add form; before it, let users of several organizations choose one."""
         if self.has_add_permission(request) and self.chosen_organization(request) is None:
             return self.ask_for_organization(request)
         return super().add_view(request, form_url, extra_context)
 
     def ask_for_organization(self, request: HttpRequest) -> HttpResponse:
-        """A select of the person's own organizations."""
-        form = ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].write))
-        kept = [(name, value) for name, value in request.GET.items() if name != "organization"]
-        context = {"title": f"Add {self.opts.verbose_name}", "opts": self.opts, "form": form, "kept": kept}
-        return TemplateResponse(
-            request, "admin/choose_organization.html", {**self.admin_site.each_context(request), **context}
-        )
+        """Return the page that asks for the new row's organization."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Add {self.opts.verbose_name}",
+            "opts": self.opts,
+            "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].write)),
+            # Sent on with the choice, because they may prefill the add form.
+            "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
+        }
+        return TemplateResponse(request, "admin/choose_organization.html", context)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The groups of fields, with the hidden one that a watched form compares."""
-        groups = super().get_fieldsets(request, obj)
+    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Any:
+        """Return the fieldsets, with the hidden version of an `OptimisticLockForm` in the first one."""
+        fieldsets = super().get_fieldsets(request, obj)
         if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
-            return groups
-        (title, options), *others = groups
+            return fieldsets
+        (title, options), *others = fieldsets
         return [(title, {**options, "fields": [*options["fields"], "version"]}), *others]
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """A choice among the organization's rows; an id of another one is no valid choice."""
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelChoiceField | None:
+        """Return a choice among the organization's rows, so that another organization's id is invalid."""
         kwargs["queryset"] = self.related_choices(db_field, request)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """The same for several."""
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField, request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelMultipleChoiceField | None:
+        """Return a multiple choice among the organization's rows."""
         kwargs["queryset"] = self.related_choices(db_field, request)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def related_choices(self, db_field: Any, request: HttpRequest) -> QuerySet[Any]:
-        """The rows of the form's organization that the field can point at."""
-        return self.visible_rows(request, db_field.remote_field.model).filter(
-            organization=vars(request)["organization"]
-        )
+    def related_choices(self, db_field: ForeignKey | ManyToManyField, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows of the form's organization that the field can refer to."""
+        rows = self.visible_rows(request, db_field.remote_field.model)
+        return rows.filter(organization=vars(request)["organization"])
 
-    def get_list_display(self, request: HttpRequest) -> Any:
-        """The columns, with the organization's name for who works in several."""
-        shown = list(super().get_list_display(request))
-        return [*shown, "organization"] if has_several_organizations(request) else shown
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """Return the columns; with the organization's name for users of several organizations."""
+        columns = list(super().get_list_display(request))
+        return [*columns, "organization"] if has_several_organizations(request) else columns
 
-    def get_list_filter(self, request: HttpRequest) -> Any:
-        """The filters; every one by a related row offers own rows only."""
-        named = [*super().get_list_filter(request), *(["organization"] if has_several_organizations(request) else [])]
-        return [self.filter_by(name) if isinstance(name, str) else name for name in named]
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        """Return the filters, each of the kind that fits its field."""
+        filters = [*super().get_list_filter(request)]
+        if has_several_organizations(request):
+            filters.append("organization")
+        return [self.filter_for(name) if isinstance(name, str) else name for name in filters]
 
-    def filter_by(self, name: str) -> Any:
-        """The filter that fits the field."""
+    def filter_for(self, name: str) -> tuple[str, type]:
+        """Return the filter for a field. One by a related row must not offer other organizations' rows."""
         field = self.opts.get_field(name)
         if field.is_relation:
             return name, TenantRelatedFilter
@@ -220,9 +233,9 @@ class TenantAdmin(ServiceAdmin):
 
 
 def has_several_organizations(request: HttpRequest) -> bool:
-    """Whether rows of several organizations stand side by side for this person."""
-    known = vars(request)
-    if "works_in_several" not in known:
-        known["works_in_several"] = organizations_with_role(request, ALL_ROLES).count() > 1
-    several: bool = known["works_in_several"]
-    return several
+    """Return whether the user sees rows of more than one organization; cached on the request."""
+    cache = vars(request)
+    if "has_several_organizations" not in cache:
+        cache["has_several_organizations"] = organizations_with_role(request, ALL_ROLES).count() > 1
+    has_several: bool = cache["has_several_organizations"]
+    return has_several

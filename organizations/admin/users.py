@@ -1,14 +1,15 @@
-"""People: everybody has their own page; operators have all."""
+"""The admin page of users: everyone has their own, operators see all."""
 
 from typing import Any
 from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from organizations.admin.actions import object_action, secret_page
+from organizations.admin.actions import ConfirmationForm, object_action, secret_page
 from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
 from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import User
@@ -17,10 +18,10 @@ from organizations.services import save_user
 
 
 class UserForm(ServiceForm):
-    """What a person says of themselves, and what operators say."""
+    """The form for a user's profile, and for operators also their access."""
 
     time_zone = forms.ChoiceField(
-        widget=UnfoldAdminSelectWidget, help_text="Times in mails and on these pages are shown in it."
+        widget=UnfoldAdminSelectWidget, help_text="Times in e-mails and on these pages are shown in this time zone."
     )
     profile_image_url = WebAddressField(label="Profile image URL")
 
@@ -30,88 +31,89 @@ class UserForm(ServiceForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        zone: Any = self.fields["time_zone"]
-        zone.choices = [
-            (name, name.replace("_", " ")) for name in sorted(available_timezones() | {self.instance.time_zone})
-        ]
+        time_zone: Any = self.fields["time_zone"]
+        # With the user's own: the server's time zone database may lack it.
+        names = sorted(available_timezones() | {self.instance.time_zone})
+        time_zone.choices = [(name, name.replace("_", " ")) for name in names]
 
 
 def is_active(user: User) -> bool:
-    """Whether a password would open anything."""
+    """Return whether the user may sign in, so that a password is of use."""
     return user.is_active
 
 
 @admin.register(User)
 class UserAdmin(ServiceAdmin):
-    """People, whatever organizations they are in."""
+    """Users, whatever organizations they are in."""
 
     form = UserForm
     list_display = ("email", "first_name", "last_name", "is_staff", "is_superuser", "is_active", "last_login")
     list_filter = ("is_staff", "is_superuser", "is_active")
     search_fields = ("email", "first_name", "last_name", "=id")
     actions_detail = ("make_password_link",)
-    own = ("About you", {"fields": ["email", ("first_name", "last_name"), "time_zone", "profile_image_url"]})
+    profile = ("Profile", {"fields": ["email", ("first_name", "last_name"), "time_zone", "profile_image_url"]})
     access = ("Access", {"fields": [("is_active", "is_staff", "is_superuser"), ("id", "date_joined", "last_login")]})
 
-    def get_queryset(self, request: HttpRequest) -> Any:
-        """Operators see all, everybody else themselves."""
-        rows = super().get_queryset(request)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """Return all users for operators, and only the user's own row for others."""
+        rows: QuerySet[User] = super().get_queryset(request)
         return rows if is_operator(request) else rows.filter(pk=current_user(request).pk)
 
     def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """One's own row, or an operator's."""
+        """Return True for a user's own row, and for operators."""
         return is_operator(request) or obj is None or obj == request.user
 
     has_change_permission = has_view_permission
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """People are made by inviting members, operators by `createsuperuser`."""
+        """Return False: users are created by inviting members, operators by `createsuperuser`."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """What people did stays: they are made inactive instead."""
+        """Return False: what users did must stay readable, so they are deactivated instead."""
         return False
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """The list is for operators."""
+        """Return whether the menu shows the list: to operators only."""
         return is_operator(request)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """No searching by password hash."""
+        """Return False for password lookups: a list filtered by the hash would reveal it bit by bit."""
         return not lookup.startswith("password") and super().lookup_allowed(lookup, value, request)
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Access is for operators."""
-        return [self.own, self.access] if is_operator(request) else [self.own]
+        """Return the profile, and for operators also the access."""
+        return [self.profile, self.access] if is_operator(request) else [self.profile]
 
-    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Nobody changes their own access, nor (but operators) a login."""
-        facts = ("id", "date_joined", "last_login")
-        access = ("is_active", "is_staff", "is_superuser") if obj == request.user else ()
-        return (*facts, *access) if is_operator(request) else ("email",)
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        """Return the fields that the user may not change: nobody changes their own access, only operators an e-mail."""
+        if not is_operator(request):
+            return ("email",)
+        own_access = ("is_active", "is_staff", "is_superuser") if obj == request.user else ()
+        return ("id", "date_joined", "last_login", *own_access)
 
     def has_operator_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Operators only."""
+        """Return whether the user is an operator."""
         return is_operator(request)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Through the service."""
+        """Save the changed fields."""
         save_user(user=obj, changed=form.changed_data)
 
     @object_action(
-        "Make a password link",
+        "Create a password link",
         icon="key",
-        question="Make a link by which this person can choose a new password?",
+        question="Create a link with which this user can choose a new password?",
         when=is_active,
         permission="operator",
     )
-    def make_password_link(self, request: HttpRequest, user: User, form: Any) -> HttpResponse:
-        """For anybody, by operators."""
+    def make_password_link(self, request: HttpRequest, user: User, form: ConfirmationForm) -> HttpResponse:
+        """Show a password link for any user."""
         return secret_page(
             self,
             request,
             user,
-            title="A link to choose a password",
+            title="Password link",
             explanation=LINK_EXPLANATION,
             secret=password_link(request, user),
         )

@@ -19,10 +19,10 @@ the code is written, but it can't see raw SQL or Django's own default managers.
 
 **Row-level security** (`row_level_security`). PostgreSQL itself enforces the policies on every tenant table. A request
 runs as one of two roles that own nothing: `<login>_tenant` for an API key (one organization) or `<login>_staff` for a
-member in the admin (one or several). The setting `pipeline.organizations` holds the organizations' ids, and the policies
-compare it with each row. There are two roles because the planner handles `organization_id = <id>`, which the API needs,
-much better than `= ANY (<ids>)`. Policies don't cover foreign keys, since PostgreSQL checks those as the tables' owner:
-composite foreign keys, `(organization_id, lead_id)`, satisfy constraint 3.
+member in the admin (one or several). The setting `pipeline.organizations` holds the organizations' ids, and the
+policies compare it with each row. There are two roles because the planner handles `organization_id = <id>`, which the
+API needs, much better than `= ANY (<ids>)`. Policies don't cover foreign keys, since PostgreSQL checks those as the
+tables' owner: composite foreign keys, `(organization_id, lead_id)`, satisfy constraint 3.
 
 What happens during a request:
 
@@ -41,8 +41,8 @@ restricts, because they serve all organizations. So do operators (superusers in 
 `bypass_rls()`, which a test lists. None of this protects against SQL injection: whoever can run statements can also run
 `RESET ROLE`. A connection pooler in transaction mode isn't supported, because role and setting belong to the session.
 
-Other packages import from here only. A new tenant model inherits `TenantModel`, and its migration calls `enable_rls` and
-`composite_foreign_keys`; a test fails without them. docs/decisions/0004 has measurements and rejected alternatives.
+Other packages import from here only. A new tenant model inherits `TenantModel`, and its migration calls `enable_rls`
+and `composite_foreign_keys`; a test fails without them. docs/decisions/0004 has measurements and rejected alternatives.
 """
 
 from organizations.isolation.row_level_security import bypass_rls

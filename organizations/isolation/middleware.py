@@ -8,13 +8,16 @@ from organizations.isolation.row_level_security import NO_TENANT, current_scope,
 
 
 class TenantScopeMiddleware:
-    """Middleware, outermost of those that ask the database: a request begins as nobody's."""
+    """Set the scope `NO_TENANT` until authentication knows the organization; reset it after the response.
+
+    It stands before all middlewares that use the database.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        scope_wrapper()
+        scope_wrapper()  # Django may have made a new connection object for this thread since the last request
         token = current_scope.set(NO_TENANT)
         try:
             return self.get_response(request)

@@ -1,11 +1,6 @@
-"""The second wall: while somebody is served, PostgreSQL itself shows and takes the rows of their organizations alone.
+"""Row-level security at run time: which PostgreSQL role and organizations each statement of a request runs with.
 
-A request works as one of two database roles that own nothing, so the policies of `policies` apply to it: `tenant` for
-one organization, `staff` for a person's several. Until it is known who asks, it is a tenant without an organization
-and sees nothing. Workers, commands and operators work as the owner of the tables, whom no policy concerns.
-
-What a connection was told last is remembered beside it; it is told anew before the next statement that is meant for
-somebody else. So no request inherits anything, and a kept connection costs no round trip more.
+`organizations.isolation` explains the whole. The policies themselves are made by migrations.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,145 +8,180 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.db import connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Func, TextField
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 from psycopg.pq import TransactionStatus
 
 from pipeline_backend.db.compiled import CompiledQuery, CompiledStatement, Param, Row
 
-SETTING = "pipeline.organizations"
-TENANT, STAFF = "tenant", "staff"
-NO_ROLE = "set_config('role', 'none', false)"
-# Roles belong to a whole cluster, so each login has two of its own.
-ROLE = "set_config('role', session_user::text || '_{role}', false)"
-SET_SCOPE_SQL = {
-    role: f"SELECT {ROLE.format(role=role) if role else NO_ROLE}, set_config('{SETTING}', %s, false)"  # the words are ours
-    for role in (TENANT, STAFF, "")
+OWNER, TENANT, STAFF = "owner", "tenant", "staff"
+# PostgreSQL's roles belong to the whole cluster, so each login has two of its own, named after it. 'none' is the login
+# itself, which owns the tables: no policy restricts it.
+ROLE_NAMES = {
+    OWNER: "'none'",
+    TENANT: "session_user::text || '_tenant'",
+    STAFF: "session_user::text || '_staff'",
 }
+SETTING = "pipeline.organizations"
+SET_SCOPE_SQL = {
+    role: f"SELECT set_config('role', {name}, false), set_config('{SETTING}', %s, false)"
+    for role, name in ROLE_NAMES.items()
+}
+
+ExecuteParams: TypeAlias = Any  # whatever a caller of cursor.execute() or executemany() passes
 
 
 @dataclass(frozen=True)
 class DatabaseScope:
-    """For whom the database works: a role ("" for the owner), and the organizations as its policy reads them."""
+    """The role and the organizations that row-level security applies to the current request.
+
+    `organization_ids` is the value of the setting that the policies read: one id for a tenant, an array for staff.
+    """
 
     role: str
-    organizations: str = ""
+    organization_ids: str = ""
 
 
-OWNER_SCOPE = DatabaseScope("")
-NO_REQUEST = DatabaseScope("")  # as `ALL`, and not in a request
+OWNER_SCOPE = DatabaseScope(OWNER)
+# Equal to OWNER_SCOPE, but another object: it marks that no request is running, so `set_scope` has no effect.
+NO_REQUEST = DatabaseScope(OWNER)
 NO_TENANT = DatabaseScope(TENANT)
-SET_BY_QUERY = DatabaseScope("undecided")  # the statement itself says it
+# The statement sets role and organization itself (ApiKeyLookup), so nothing may be set before it.
+SET_BY_QUERY = DatabaseScope("set by query")
 
-current_scope: ContextVar[DatabaseScope] = ContextVar("serving", default=NO_REQUEST)
+current_scope: ContextVar[DatabaseScope] = ContextVar("current_scope", default=NO_REQUEST)
 
 
-def set_scope(whom: DatabaseScope) -> None:
-    """From now on this request is for them; outside of a request nothing changes."""
+def set_scope(scope: DatabaseScope) -> None:
+    """Use this scope for the rest of the request. Does nothing outside of requests."""
     if current_scope.get() is not NO_REQUEST:
-        current_scope.set(whom)
+        current_scope.set(scope)
 
 
 def tenant_scope(organization_id: UUID) -> DatabaseScope:
-    """One organization."""
+    """Return the scope of a request with an API key of this organization."""
     return DatabaseScope(TENANT, str(organization_id))
 
 
 def staff_scope(organization_ids: Iterable[UUID]) -> DatabaseScope:
-    """A person's organizations."""
+    """Return the scope of a member's request to the admin, who may work in several organizations."""
     return DatabaseScope(STAFF, "{" + ",".join(map(str, organization_ids)) + "}")
 
 
 @contextmanager
-def bypass_rls(whom: DatabaseScope = OWNER_SCOPE) -> Iterator[None]:
-    """The wall is down in here, for what is rightly asked of all organizations; a test lists every place."""
-    before = current_scope.get()
-    set_scope(whom)
+def bypass_rls(scope: DatabaseScope = OWNER_SCOPE) -> Iterator[None]:
+    """Run the block's statements without policies, for what legitimately concerns all organizations.
+
+    A test lists every place that uses it.
+    """
+    previous = current_scope.get()
+    set_scope(scope)
     try:
         yield
     finally:
-        set_scope(before)
+        set_scope(previous)
 
 
 class ScopeWrapper:
-    """Stands before every statement of a connection, and knows what the connection was told."""
+    """Execute wrapper that applies the request's scope to its connection before a statement, if it differs."""
 
     def __init__(self) -> None:
-        self.line: Any = None
-        self.told = NO_REQUEST
-        self.blocks: list[Any] = []
+        self.connection: Any = None
+        self.applied = NO_REQUEST
+        self.atomic_blocks: list[Any] = []
 
-    def __call__(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
-        whom = current_scope.get()
-        if whom is not SET_BY_QUERY and not self.has_told(whom, context["connection"]):
-            self.tell(whom, context["connection"])
+    def __call__(
+        self,
+        execute: Callable[..., Any],
+        sql: str,
+        params: ExecuteParams,
+        many: bool,
+        context: dict[str, Any],
+    ) -> Any:
+        scope = current_scope.get()
+        if scope is not SET_BY_QUERY and not self.is_applied(scope, context["connection"]):
+            self.apply(scope, context["connection"])
         return execute(sql, params, many, context)
 
-    def has_told(self, whom: DatabaseScope, db: Any) -> bool:
-        """Whether the database works for them now. What was said in a transaction that has ended may be undone with it."""
-        if self.line is not db.connection:
-            self.note(NO_REQUEST, db)  # a new connection is the owner's
-            self.blocks = []
-        return self.told == whom and db.atomic_blocks[: len(self.blocks)] == self.blocks
+    def is_applied(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> bool:
+        """Return whether the connection works with this scope now."""
+        if self.connection is not db.connection:
+            # Django has reconnected, and a new connection starts as the owner.
+            self.remember(NO_REQUEST, db)
+            self.atomic_blocks = []
+        # Rolling back a transaction or savepoint also undoes a set_config() in it. So a scope counts only while all the
+        # blocks are open in which it was applied.
+        return self.applied == scope and db.atomic_blocks[: len(self.atomic_blocks)] == self.atomic_blocks
 
-    def tell(self, whom: DatabaseScope, db: Any) -> None:
-        """One statement more; a transaction that has failed takes none but its end."""
+    def apply(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
+        """Set role and organizations, with one extra statement."""
         if db.connection.info.transaction_status == TransactionStatus.INERROR:
+            # A failed transaction accepts nothing but its end, and the caller's own statement reports that best.
             return
         with db.wrap_database_errors:
-            db.connection.execute(SET_SCOPE_SQL[whom.role], [whom.organizations])
-        self.note(whom, db)
+            # Directly on psycopg's connection: a Django cursor would call this wrapper again.
+            db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids])
+        self.remember(scope, db)
 
-    def note(self, whom: DatabaseScope, db: Any) -> None:
-        """Remember what the connection was told, and in which transactions."""
-        self.line, self.told, self.blocks = db.connection, whom, list(db.atomic_blocks)
+    def remember(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
+        """Record the scope that the connection has, and the transaction blocks in which it got it."""
+        self.connection, self.applied, self.atomic_blocks = db.connection, scope, list(db.atomic_blocks)
 
 
 def scope_wrapper() -> ScopeWrapper:
-    """The guard of this thread's connection; the first of its wrappers, so that it stands behind those of others."""
-    known = next((wrapper for wrapper in connection.execute_wrappers if isinstance(wrapper, ScopeWrapper)), None)
-    if known is None:
-        known = ScopeWrapper()
-        connection.execute_wrappers.insert(0, known)
-    return known
+    """Return the scope wrapper of this thread's connection; install it if there is none.
+
+    It is first in the list so that it runs last, right before the query: other wrappers may run queries of their own.
+    """
+    for wrapper in connection.execute_wrappers:
+        if isinstance(wrapper, ScopeWrapper):
+            return wrapper
+    wrapper = ScopeWrapper()
+    connection.execute_wrappers.insert(0, wrapper)
+    return wrapper
 
 
 class ApiKeyLookup(CompiledQuery[Row]):
-    """Finds a key whoever is served, and in the same statement tells the database to work for its organization.
+    """A query for an API key that also switches to the scope of the key's organization, in the same statement.
 
-    `organizations_key` and `organizations_of_key` are functions of the owner: in the query they stand in the place of
-    the tables, of which nobody sees a row before.
+    Before the key is known no row is visible. So two functions of the tables' owner, which find rows by the key's id
+    alone, replace the tables `organizations_apikey` and `organizations_organization` in the query.
     """
 
-    tables = "WITH organizations_apikey AS (SELECT * FROM organizations_key(%s)), organizations_organization AS (SELECT * FROM organizations_of_key(%s)) "
+    owner_functions = """
+        WITH organizations_apikey AS (SELECT * FROM organizations_key(%s)),
+             organizations_organization AS (SELECT * FROM organizations_of_key(%s))
+        """
 
     @cached_property
     def statement(self) -> CompiledStatement:
-        """The query over what the functions find."""
+        """Return the compiled query with the functions in place of the tables."""
         statement = super().statement
         return statement._replace(
-            sql=self.tables + statement.sql, params=[Param("key_id"), Param("key_id"), *statement.params]
+            sql=self.owner_functions + statement.sql, params=[Param("key_id"), Param("key_id"), *statement.params]
         )
 
     def find(self, key_id: str) -> Row | None:
-        """The key, if there is one."""
+        """Return the key, or None. If it exists, the connection has its organization's scope from now on."""
         with bypass_rls(SET_BY_QUERY):
-            found = self.first(key_id=key_id)
-        if found is not None:
-            scope_wrapper().note(tenant_scope(found.organization_id), connection)  # type: ignore[attr-defined]  # a tenant's row
-        return found
+            key = self.first(key_id=key_id)
+        if key is not None:
+            scope_wrapper().remember(tenant_scope(key.organization_id), connection)  # type: ignore[attr-defined]  # a tenant row
+        return key
 
 
-def set_scope_annotations(organization: str) -> dict[str, Any]:
-    """Annotations by which a query tells the database to work for the row's organization."""
-    role = Func(template=ROLE.format(role=TENANT), output_field=TextField())
-    whose = Func(
+def set_scope_annotations(organization: str) -> dict[str, Combinable]:
+    """Return annotations that let a query set the scope to the row's organization, named by this column."""
+    set_role = Func(template=f"set_config('role', {ROLE_NAMES[TENANT]}, false)", output_field=TextField())
+    set_organization = Func(
         Cast(F(organization), TextField()),
         template=f"set_config('{SETTING}', %(expressions)s, false)",
         output_field=TextField(),
     )
-    return {"told_role": role, "told_organization": whose}
+    return {"scope_role": set_role, "scope_organization": set_organization}

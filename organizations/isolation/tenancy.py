@@ -1,10 +1,9 @@
 """The tenant guard: `Model.objects.of(organization)`, or an error.
 
-Reading across organizations is possible only through `unscoped`, a word that a test looks for; and while somebody is
-served the database shows their rows alone (`wall`).
+Reading across organizations is possible only through `unscoped`, a name that a test searches for.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from django.db import models
 
@@ -12,33 +11,34 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class UnscopedQuery(RuntimeError):
-    """A query that did not say whose rows it wants."""
+    """A query through `objects` that names no organization."""
 
 
 class TenantQuerySet(models.QuerySet[Any]):
-    """Base of the models' querysets."""
+    """Base of the tenant models' querysets."""
 
 
 def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any:
-    """The manager `objects` of our code: it asks whose rows are wanted."""
+    """Return a manager with the queryset's methods that raises UnscopedQuery unless an organization is named."""
 
-    class Guarded(models.Manager.from_queryset(queryset)):  # type: ignore[misc]
+    class TenantManager(models.Manager.from_queryset(queryset)):  # type: ignore[misc]
         def of(self, organization: Any) -> Any:
             return super().get_queryset().filter(organization=organization)
 
         def create(self, *, organization: Any, **fields: Any) -> Any:
             return self.of(organization).create(organization=organization, **fields)
 
-        def get_queryset(self) -> Any:
-            raise UnscopedQuery(f"{self.model.__name__}.objects.of(organization) first")
+        # All other methods of a manager (`all`, `filter`, `get` …) start here.
+        def get_queryset(self) -> NoReturn:
+            raise UnscopedQuery(f"Call {self.model.__name__}.objects.of(organization) first")
 
-    return Guarded()
+    return TenantManager()
 
 
 class TenantModel(models.Model):
     """A row that belongs to one organization."""
 
-    # Every model brings an index that begins with it where it needs one; another for the key alone would only cost writes.
+    # No index of its own: every model has one that begins with this column where it needs it.
     organization = models.ForeignKey(
         "organizations.Organization", on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -49,4 +49,6 @@ class TenantModel(models.Model):
 
     class Meta:
         abstract = True
+        # Django's own machinery (deletion, uniqueness checks, refresh_from_db) needs a manager that doesn't raise. A
+        # model's Meta must inherit this one; a test checks it.
         default_manager_name = base_manager_name = "unscoped"

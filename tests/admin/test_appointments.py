@@ -214,7 +214,7 @@ def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours:
     saved, refused = owner.post(address, first), closer.post(address, second)
 
     assert saved.status_code == 302
-    assert any("Somebody else has changed this" in sentence for sentence in form_errors(refused))
+    assert any("Someone else has changed this record" in sentence for sentence in form_errors(refused))
     assert Appointment.objects.of(ours.organization).get(pk=ours.pk).recording_url == "https://rec.example/1"
 
 

@@ -184,7 +184,7 @@ def test_a_delivery_under_way_is_not_replayed(owner: Client, ours: Appointment):
         {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
     )
 
-    assert shown_messages(button) == ["Replay is not possible now."]
+    assert shown_messages(button) == ["Replay: this is not possible at the moment."]
     assert "Skipped 1: already in progress." in shown_messages(chosen)
     assert snapshot_of(ours.organization) == before
 

@@ -95,7 +95,9 @@ def test_two_who_add_the_same_at_the_same_moment_are_told(
 
     answer = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="ada@example.com"))
 
-    assert form_errors(answer) == ["Somebody else has just saved the same; look at the list before you try again"]
+    assert form_errors(answer) == [
+        "Someone else just saved a record with the same value. Check the list before you try again."
+    ]
 
 
 def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours: Appointment):
@@ -105,7 +107,7 @@ def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours:
     owner.post(address, first)
     refused = closer.post(address, second)
 
-    assert any("Somebody else has changed this" in sentence for sentence in form_errors(refused))
+    assert any("Someone else has changed this record" in sentence for sentence in form_errors(refused))
     assert Lead.objects.of(ours.organization).get().last_name == "First"
 
 

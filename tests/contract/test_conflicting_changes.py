@@ -94,7 +94,7 @@ def test_of_two_staff_members_who_save_at_the_same_time_one_gets_an_error(
 
         assert status_codes(responses) == {302: 1, 200: 1}
         saved, rejected = sorted(responses, key=lambda response: -response.status_code)
-        assert any("Somebody else has changed this" in message for message in form_errors(rejected))
+        assert any("Someone else has changed this record" in message for message in form_errors(rejected))
         assert api.get_appointment(appointment_id)["outcome"]["id"] == status_ids[responses.index(saved)]
     (events,) = events_by_appointment(api)
     assert_consistent(events, organization)
