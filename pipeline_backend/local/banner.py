@@ -1,4 +1,4 @@
-"""What `make run` prints once the application answers."""
+"""The text that `make run` prints once the application answers."""
 
 import datetime
 import json
@@ -8,53 +8,63 @@ from urllib.parse import urlsplit
 
 from pipeline_backend.local import StartupError, files
 
-BLOCK = """
-{line}
-  Pipeline Backend runs at {base_url}
+BANNER = """
+{rule}
+  Pipeline Backend is running at {base_url}
 
   API docs      {base_url}/api/docs
   Admin         {admin_url}
                 {admin_email}  {admin_password}
   Organization  {organization_name}, {organization}
   API key       {api_key}
-  Inbox         {base_url}/local/  (the webhooks and e-mails that were sent)
-  E-mails       {mail}
+  Inbox         {base_url}/local/  (received webhooks and sent e-mails)
+  E-mails       {mail_dir}
 
   Book an appointment:
 
-{booking}
+{booking_command}
 
-  Paste it again: 200 with is_duplicate. Change the time and paste it: 409.
+  Run it again: 200 with is_duplicate. Change the time and run it again: 409.
 
-  List one:
+  List appointments:
 
-{listing}
+{list_command}
 
   Ctrl-C stops everything; the data stays in {data}
-{line}
+{rule}
 """
 
 
 def render_banner(base_url: str, data: Path) -> str:
-    """The addresses, the demo's key and password, and two commands that work when pasted."""
-    facts = json.loads(files.kept(data / "demo.json") or "{}")
+    """Return the URLs, the demo's credentials, and two commands to paste.
+
+    Raises StartupError if the demo's file lacks any of them.
+    """
+    demo = json.loads(files.kept(data / "demo.json") or "{}")
+    today = datetime.datetime.now(datetime.UTC).date()
     try:
-        return BLOCK.format(
-            **{**facts, "base_url": base_url, "admin_url": base_url + urlsplit(facts["admin_url"]).path},
-            line="-" * 78,
-            mail=data / "mail",
+        return BANNER.format(
+            **{
+                **demo,
+                "base_url": base_url,
+                # The file may have been written by a run on another port.
+                "admin_url": base_url + urlsplit(demo["admin_url"]).path,
+            },
+            rule="-" * 78,
+            mail_dir=data / "mail",
             data=data,
-            booking=booking(base_url, facts["api_key"], datetime.datetime.now(datetime.UTC).date()),
-            listing=f"curl '{base_url}/api/external/appointments?limit=1' -H 'x-api-key: {facts['api_key']}'",
+            booking_command=booking_command(base_url, demo["api_key"], today),
+            list_command=f"curl '{base_url}/api/external/appointments?limit=1' -H 'x-api-key: {demo['api_key']}'",
         )
     except KeyError as missing:
-        raise StartupError(f"The demo left no {missing} in {data / 'demo.json'}") from None
+        raise StartupError(f"{data / 'demo.json'} lacks {missing}; run make clean, then make run") from None
 
 
-def booking(base_url: str, api_key: str, today: datetime.date) -> str:
-    """A curl command that books a call for Tuesday of next week."""
+def booking_command(base_url: str, api_key: str, today: datetime.date) -> str:
+    """Return a curl command that books an appointment for Tuesday of next week."""
     tuesday = today + datetime.timedelta(days=8 - today.weekday())
     body = {
+        # A new reference for each run: the database still has the appointments of earlier ones.
         "external_reference": f"demo-{secrets.token_hex(4)}",
         "schedule_time": f"{tuesday}T15:00:00.000Z",
         "lead_email": "ada@example.com",

@@ -1,6 +1,6 @@
-"""The local run's inbox: a webhook receiver that is subscribed already, and the mails that were sent.
+"""The local inbox: a webhook receiver that is already subscribed, and the e-mails that were sent.
 
-It exists only where LOCAL_RUN is on, so that the first booking is seen to arrive without any other tool.
+It exists only if LOCAL_RUN is on (`make run`), so that the effect of a first booking can be seen without other tools.
 """
 
 import email
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -24,34 +23,58 @@ from pipeline_backend.db.timestamps import isoformat_z, now
 from webhooks.models import Endpoint
 
 PAGE_SIZE = 25
+# Django's file backend writes this after each e-mail.
+EMAIL_SEPARATOR = b"\n" + b"-" * 79 + b"\n"
 
 
-def inbox_folder() -> Path:
-    """Where received webhooks are kept."""
-    folder: Path = settings.ROOT / ".data" / "inbox"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
+@dataclass(frozen=True)
+class ReceivedWebhook:
+    """A webhook with a verified signature."""
+
+    type: str
+    received_at: str
+    body: str
 
 
+@dataclass(frozen=True)
+class SentEmail:
+    """An e-mail without its attachments."""
+
+    subject: str
+    to: str
+    text: str
+
+
+def inbox_dir() -> Path:
+    """Return the directory of received webhooks; create it if necessary."""
+    path: Path = settings.ROOT / ".data" / "inbox"
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+# Webhooks are authenticated by their signature, not by a session.
 @csrf_exempt
 @require_POST
 def receive(request: HttpRequest) -> HttpResponse:
-    """Keep a webhook whose signature is right (204); 401 for any other."""
+    """Store a webhook with a valid signature and return 204; otherwise return 401."""
+    # The URL tells no organization, so all endpoints with this URL are tried.
     with bypass_rls():
         secrets = [
             secret
             for endpoint in Endpoint.unscoped.filter(url=request.build_absolute_uri())
             for secret in endpoint.signing_secrets()
         ]
-    if not any(is_signed(request, secret) for secret in secrets):
+    if not any(has_valid_signature(request, secret) for secret in secrets):
         return HttpResponse(status=401)
-    kept = {"id": request.headers["webhook-id"], "received_at": isoformat_z(now()), "body": json.loads(request.body)}
-    (inbox_folder() / f"{Path(kept['id']).name}.json").write_text(json.dumps(kept, indent=2))
+    webhook_id = request.headers["webhook-id"]
+    received = {"id": webhook_id, "received_at": isoformat_z(now()), "body": json.loads(request.body)}
+    # Only the last part of the id, so that it can't point outside of the directory.
+    (inbox_dir() / f"{Path(webhook_id).name}.json").write_text(json.dumps(received, indent=2))
     return HttpResponse(status=204)
 
 
-def is_signed(request: HttpRequest, secret: str) -> bool:
-    """True if the official client takes the signature."""
+def has_valid_signature(request: HttpRequest, secret: str) -> bool:
+    """Return whether the official client library accepts the signature."""
     try:
         Webhook(secret).verify(request.body, {name.lower(): value for name, value in request.headers.items()})
     except WebhookVerificationError:
@@ -61,46 +84,43 @@ def is_signed(request: HttpRequest, secret: str) -> bool:
 
 @require_safe
 def show_inbox(request: HttpRequest) -> HttpResponse:
-    """The newest webhooks and mails."""
-    return render(request, "local/inbox.html", {"webhooks": list(webhooks()), "mails": list(mails())})
+    """Show the newest webhooks and e-mails."""
+    return render(request, "local/inbox.html", {"webhooks": received_webhooks(), "emails": sent_emails()})
 
 
-def newest_files(folder: Path, pattern: str) -> list[Path]:
-    """The folder's newest files."""
-    files = folder.glob(pattern) if folder.is_dir() else []
+def newest_files(directory: Path, pattern: str) -> list[Path]:
+    """Return the directory's newest files, as many as a page shows."""
+    files = directory.glob(pattern) if directory.is_dir() else []
     return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:PAGE_SIZE]
 
 
-def webhooks() -> Iterator[dict[str, Any]]:
-    """What was received, newest first."""
-    for file in newest_files(inbox_folder(), "*.json"):
-        kept = json.loads(file.read_text())
-        yield {**kept, "type": kept["body"]["type"], "text": json.dumps(kept["body"], indent=2)}
-
-
-@dataclass(frozen=True)
-class Mail:
-    """One mail, as the page shows it."""
-
-    subject: str
-    to: str
-    text: str
-
-
-def mails() -> Iterator[Mail]:
-    """What was mailed, newest first; a file holds the mails of one connection."""
-    path = getattr(settings, "EMAIL_FILE_PATH", None)
-    folder = Path(path) if path else None
-    shown = [
-        mail for file in (newest_files(folder, "*.log") if folder else []) for mail in reversed(list(read_mails(file)))
+def received_webhooks() -> list[ReceivedWebhook]:
+    """Return the newest webhooks, newest first."""
+    stored = [json.loads(file.read_text()) for file in newest_files(inbox_dir(), "*.json")]
+    return [
+        ReceivedWebhook(
+            type=webhook["body"]["type"],
+            received_at=webhook["received_at"],
+            body=json.dumps(webhook["body"], indent=2),
+        )
+        for webhook in stored
     ]
-    yield from shown[:PAGE_SIZE]
 
 
-def read_mails(file: Path) -> Iterator[Mail]:
-    """The mails of one file of Django's file backend, which parts them by a line of dashes."""
-    for source in file.read_bytes().split(b"\n" + b"-" * 79 + b"\n"):
+def sent_emails() -> list[SentEmail]:
+    """Return the newest e-mails, newest first."""
+    directory = getattr(settings, "EMAIL_FILE_PATH", None)
+    if not directory:
+        return []
+    # A file has the e-mails of one mail connection, the oldest first.
+    emails = [sent for file in newest_files(Path(directory), "*.log") for sent in reversed(list(read_emails(file)))]
+    return emails[:PAGE_SIZE]
+
+
+def read_emails(file: Path) -> Iterator[SentEmail]:
+    """Yield the e-mails in a file of Django's file backend."""
+    for source in file.read_bytes().split(EMAIL_SEPARATOR):
         message = email.message_from_bytes(source, policy=email.policy.default)
         text = message.get_body(("plain",)) if isinstance(message, EmailMessage) else None
         if text:
-            yield Mail(str(message["subject"]), str(message["to"]), text.get_content())
+            yield SentEmail(str(message["subject"]), str(message["to"]), text.get_content())

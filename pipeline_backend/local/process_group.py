@@ -1,4 +1,4 @@
-"""The parts of the running application: child processes whose output becomes one log."""
+"""The processes of the running application: children of this one, with one log for all."""
 
 import json
 import math
@@ -15,127 +15,135 @@ from typing import IO, Any, cast
 
 from pipeline_backend.local import files, processes
 
-MARK = "PIPELINE_LOCAL_RUN"  # in the environment of all that a run starts
-PATIENCE = 25  # a worker may finish the task it is at
-LEFTOVER_PATIENCE = 10
+# An environment variable that everything started by a run inherits, so that processes of a killed run can be found.
+MARK = "PIPELINE_LOCAL_RUN"
+STOP_TIMEOUT = 25  # seconds; a worker may finish its current task
+LEFTOVER_STOP_TIMEOUT = 10
 COLORS = ["36", "33", "35", "32", "34"]
-CHUNK = 65536
+CHUNK_SIZE = 65536
 
 
 class ManagedProcess:
-    """One child process, the leader of a process group, with what it has said of its current line."""
+    """A child process that leads a process group of its own."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[bytes]", report: Callable[[str], None]) -> None:
-        self.name, self.process, self.report = name, process, report
-        self.began = processes.started(process.pid)
-        self.unfinished = b""
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]", on_line: Callable[[str], None]) -> None:
+        self.name, self.process, self.on_line = name, process, on_line
+        self.started_at = processes.started(process.pid)
+        self.partial_line = b""
 
-    def hear(self, chunk: bytes) -> None:
-        *lines, self.unfinished = (self.unfinished + chunk).split(b"\n")
+    def feed(self, chunk: bytes) -> None:
+        """Pass complete lines of the output on; keep the rest for the next call."""
+        *lines, self.partial_line = (self.partial_line + chunk).split(b"\n")
         for line in lines:
-            self.report(line.decode(errors="replace"))
+            self.on_line(line.decode(errors="replace"))
 
-    def has_ended(self) -> bool:
+    def has_exited(self) -> bool:
         return self.process.poll() is not None
 
     def is_gone(self) -> bool:
-        """Whether the process and all that it started have ended."""
-        return self.has_ended() and not processes.has_group(self.process.pid)
+        """Return whether the process and everything that it started have exited."""
+        return self.has_exited() and not processes.has_group(self.process.pid)
 
-    def ending(self) -> str:
+    def exit_reason(self) -> str:
+        """Return how the process exited, for a sentence that begins with its name."""
         code = self.process.returncode
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"stopped with exit code {code}"
 
 
 class ProcessGroup:
-    """Starts parts, passes their output on, and ends them with everything that they have started."""
+    """Starts processes, prints their output, and stops them with everything that they have started."""
 
-    def __init__(self, root: Path, environment: Mapping[str, str], say: Callable[[str], None], record: Path) -> None:
-        self.root, self.say, self.record = root, say, record
+    def __init__(
+        self, root: Path, environment: Mapping[str, str], print_line: Callable[[str], None], state_file: Path
+    ) -> None:
+        self.root, self.print_line, self.state_file = root, print_line, state_file
         self.mark = secrets.token_hex(8)
         self.environment = {**environment, MARK: self.mark}
         self.running: list[ManagedProcess] = []
         self.pipes = selectors.DefaultSelector()
         self.is_colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
-    def start(self, name: str, command: Sequence[str], report: Callable[[str], None] | None = None) -> ManagedProcess:
-        """Start a part; its lines go to `report`, or to the log with the part's name before them."""
+    def start(self, name: str, command: Sequence[str], on_line: Callable[[str], None] | None = None) -> ManagedProcess:
+        """Start a process. Its lines go to `on_line`, or are printed with its name in front."""
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         process = processes.start(command, cwd=self.root, env=self.environment, **streams)
-        part = ManagedProcess(name, process, report or self.labelled(name))
-        self.running.append(part)
-        self.note()
-        self.pipes.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, part)
-        return part
+        child = ManagedProcess(name, process, on_line or self._line_printer(name))
+        self.running.append(child)
+        self._save_state()
+        self.pipes.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, child)
+        return child
 
-    def note(self) -> None:
-        """Write down who is running, for `end_leftovers` of the next run."""
-        noted = [[part.name, part.process.pid, part.began] for part in self.running]
-        files.write_private(self.record, json.dumps({"mark": self.mark, "parts": noted}))
+    def _save_state(self) -> None:
+        # Read by `stop_leftovers` of the next run, if this one is killed.
+        running = [[child.name, child.process.pid, child.started_at] for child in self.running]
+        files.write_private(self.state_file, json.dumps({"mark": self.mark, "processes": running}))
 
-    def labelled(self, name: str) -> Callable[[str], None]:
+    def _line_printer(self, name: str) -> Callable[[str], None]:
         label = f"{name:<7} |"
         if self.is_colored:
             label = f"\033[{COLORS[len(self.running) % len(COLORS)]}m{label}\033[0m"
-        return lambda line: self.say(f"{label} {line}")
+        return lambda line: self.print_line(f"{label} {line}")
 
-    def listen(self, seconds: float) -> None:
-        """Pass on what the parts say, for this long."""
+    def read_output(self, seconds: float) -> None:
+        """Read and pass on the output of all processes for this long."""
         deadline = time.monotonic() + seconds
-        while (rest := deadline - time.monotonic()) > 0:
+        while (remaining := deadline - time.monotonic()) > 0:
+            # Without pipes `select` would return at once, in a busy loop.
             if not self.pipes.get_map():
-                time.sleep(rest)
+                time.sleep(remaining)
                 return
-            for key, _events in self.pipes.select(rest):
-                self.read(key)
+            for key, _events in self.pipes.select(remaining):
+                self._read(key)
 
-    def read(self, key: selectors.SelectorKey) -> None:
-        chunk = os.read(key.fd, CHUNK)
-        part: ManagedProcess = key.data
-        part.hear(chunk or (b"\n" if part.unfinished else b""))
+    def _read(self, key: selectors.SelectorKey) -> None:
+        chunk = os.read(key.fd, CHUNK_SIZE)
+        child: ManagedProcess = key.data
+        # At the end of the output, a last line may lack its newline.
+        child.feed(chunk or (b"\n" if child.partial_line else b""))
         if not chunk:
             self.pipes.unregister(key.fileobj)
 
-    def listen_until(self, is_so: Callable[[], bool], seconds: float = math.inf) -> bool:
-        """Pass on what the parts say until it comes true; whether it did in that time."""
-        deadline = time.monotonic() + seconds
-        while not is_so():
+    def read_output_until(self, condition: Callable[[], bool], timeout: float = math.inf) -> bool:
+        """Read output until the condition is true. Return False if it isn't after `timeout` seconds."""
+        deadline = time.monotonic() + timeout
+        while not condition():
             if time.monotonic() > deadline:
                 return False
-            self.listen(0.05)
+            self.read_output(0.05)
         return True
 
-    def ended(self) -> ManagedProcess | None:
-        """A part that has ended by itself."""
-        return next((part for part in self.running if part.has_ended()), None)
+    def first_exited(self) -> ManagedProcess | None:
+        """Return a process that has exited by itself, or None."""
+        return next((child for child in self.running if child.has_exited()), None)
 
-    def stop(self) -> None:
-        """End the parts one after the other, in the order in which they were started."""
+    def stop_all(self) -> None:
+        """Stop the processes one after the other, in the order in which they were started."""
         while self.running:
-            self.end(self.running[0])
+            self.stop(self.running[0])
 
-    def end(self, part: ManagedProcess) -> None:
-        """End a part at the latest after its patience, then whatever is left of what it started."""
-        part.process.send_signal(signal.SIGTERM)
-        self.listen_until(part.has_ended, PATIENCE)
-        if not part.is_gone():
-            processes.send(os.killpg, part.process.pid, signal.SIGKILL)
-            self.listen_until(part.is_gone, 5)
-        self.listen(0.01)  # its last words
-        self.running.remove(part)
-        self.note()
+    def stop(self, child: ManagedProcess) -> None:
+        """Terminate a process, kill it if that takes too long, then kill what is left of its group."""
+        child.process.send_signal(signal.SIGTERM)
+        self.read_output_until(child.has_exited, STOP_TIMEOUT)
+        if not child.is_gone():
+            processes.send(os.killpg, child.process.pid, signal.SIGKILL)
+            self.read_output_until(child.is_gone, 5)
+        self.read_output(0.01)  # what it wrote last may still be in the pipe
+        self.running.remove(child)
+        self._save_state()
 
-    def kill(self) -> None:
-        for part in self.running:
-            processes.send(os.killpg, part.process.pid, signal.SIGKILL)
+    def kill_all(self) -> None:
+        for child in self.running:
+            processes.send(os.killpg, child.process.pid, signal.SIGKILL)
 
 
-def end_leftovers(record: Path) -> None:
-    """End the parts of an earlier run that was killed, and only those: a pid may be somebody else's by now."""
-    noted = json.loads(files.kept(record) or '{"parts": []}')
-    for _name, pid, began in noted["parts"]:
-        if began and processes.started(pid) == began:
-            processes.end(pid, (signal.SIGTERM, LEFTOVER_PATIENCE), (signal.SIGKILL, 5))
-    for pid in processes.marked(f"{MARK}={noted.get('mark')}"):
+def stop_leftovers(state_file: Path) -> None:
+    """Stop the processes of an earlier run that was killed."""
+    state = json.loads(files.kept(state_file) or "{}")
+    for _name, pid, started_at in state.get("processes", []):
+        # The system may have given the pid to another process since; only the same start time identifies ours.
+        if started_at and processes.started(pid) == started_at:
+            processes.end(pid, (signal.SIGTERM, LEFTOVER_STOP_TIMEOUT), (signal.SIGKILL, 5))
+    for pid in processes.marked(f"{MARK}={state.get('mark')}"):
         processes.end(pid, (signal.SIGTERM, 2), (signal.SIGKILL, 5))
-    record.unlink(missing_ok=True)
+    state_file.unlink(missing_ok=True)

@@ -14,223 +14,250 @@ from pathlib import Path
 
 from pipeline_backend.local import StartupError, banner, environment, files
 from pipeline_backend.local.embedded import Server
-from pipeline_backend.local.process_group import ProcessGroup, end_leftovers
+from pipeline_backend.local.process_group import ProcessGroup, stop_leftovers
 
-PATIENCE = 60  # for the first answer
+START_TIMEOUT = 60  # seconds until the web server's first response
+EVERYTHING_STOPPED = "everything was stopped"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The commands of a run: two that come first and end, then the parts in the order in which they are stopped."""
+    """The commands of a run: two that end, then the long-running ones in the order in which they are stopped."""
 
     migrate: Sequence[str]
     demo: Sequence[str]
-    parts: dict[str, Sequence[str]]
+    processes: dict[str, Sequence[str]]
 
 
-def application(port: int, data: Path) -> Plan:
+def application_plan(port: int, data: Path) -> Plan:
+    """Return the commands of the real application; tests use stubs instead."""
     python = [sys.executable, "-m"]
     manage = [sys.executable, "manage.py"]
     celery = [*python, "celery", "--quiet", "-A", "pipeline_backend.celery"]
-    server = [*python, "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(port), "--http", "1"]
-    sizes = ["--workers", "2", "--workers-kill-timeout", "10"]
+    granian = [*python, "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(port), "--http", "1"]
+    workers = ["--workers", "2", "--workers-kill-timeout", "10"]
     pool = ["--pool", "threads", "--concurrency", "4", "-n", "local@%h", "--without-gossip", "--without-mingle"]
     schedule = ["--schedule", str(data / "celerybeat-schedule"), "--pidfile", ""]
     return Plan(
         migrate=[*manage, "migrate", "--noinput"],
         demo=[*manage, "demo", "--facts", str(data / "demo.json")],
-        parts={
-            "web": [*server, *sizes, "--no-ws", "--log-level", "warning", "pipeline_backend.web.rsgi:server"],
+        # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
+        processes={
+            "web": [*granian, *workers, "--no-ws", "--log-level", "warning", "pipeline_backend.web.rsgi:server"],
             "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
             "worker": [*celery, "worker", "--loglevel", "info", *pool],
         },
     )
 
 
-class Ending(Exception):
-    """Somebody asked for the end."""
+class ShutdownRequested(Exception):
+    """Someone has asked the run to stop."""
 
 
 class Terminal:
-    """The person who started us: lines go out; Ctrl-C, SIGTERM and a closed window come in."""
+    """The terminal that started the run: it gets the output and sends Ctrl-C, SIGTERM or SIGHUP."""
 
     def __init__(self) -> None:
-        self.asked_at: float | None = None
-        self.emergencies: list[Callable[[], None]] = []
+        self.shutdown_requested_at: float | None = None
+        self.kill_functions: list[Callable[[], None]] = []
 
-    def obey(self) -> None:
+    def install_signal_handlers(self) -> None:
+        """Handle the signals that ask for an orderly shutdown."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+            # Under nohup SIGHUP is ignored, and must stay so: closing the window then means to go on.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self.on_signal)
 
     def on_signal(self, number: int, _frame: object) -> None:
-        """Remember the first request; a later Ctrl-C kills. One request may come twice, from make and from its group."""
+        """Remember the first request to stop; kill everything at a second Ctrl-C."""
         now = time.monotonic()
-        if self.asked_at is None:
-            self.asked_at = now
-        elif number == signal.SIGINT and now - self.asked_at > 0.5:
-            for kill in self.emergencies:
+        if self.shutdown_requested_at is None:
+            self.shutdown_requested_at = now
+        # A single Ctrl-C may arrive twice: from the terminal, and passed on by make.
+        elif number == signal.SIGINT and now - self.shutdown_requested_at > 0.5:
+            for kill in self.kill_functions:
                 kill()
             os._exit(1)
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
+        """Print a line; shut down if the terminal is gone."""
         try:
             print(line, flush=True)
-        except OSError:  # nobody reads on: end in good order
+        except OSError:
+            # The output is a closed pipe. Redirect it, because the shutdown prints, too.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            self.asked_at = time.monotonic()
+            self.shutdown_requested_at = time.monotonic()
 
-    def wants_the_end(self) -> bool:
-        return self.asked_at is not None
+    def is_shutdown_requested(self) -> bool:
+        return self.shutdown_requested_at is not None
 
-    def check(self) -> None:
-        if self.wants_the_end():
-            self.say("Stopping; another Ctrl-C kills.")
-            raise Ending
+    def check_shutdown(self) -> None:
+        """Raise ShutdownRequested if someone has asked for it."""
+        if self.is_shutdown_requested():
+            self.print_line("Stopping. Press Ctrl-C again to kill everything.")
+            raise ShutdownRequested
 
 
-def run(root: Path, plan: Callable[[int, Path], Plan] = application) -> int:
-    """Run everything until Ctrl-C (0) or until a part ends by itself (1); leave no process behind."""
+def run(root: Path, plan: Callable[[int, Path], Plan] = application_plan) -> int:
+    """Run everything until Ctrl-C (return 0) or until something fails (return 1). Leave no process behind."""
     terminal = Terminal()
-    terminal.obey()
+    terminal.install_signal_handlers()
     try:
         with ExitStack() as stack:
-            run_until_the_end(root, plan, terminal, stack)
-    except Ending:
-        terminal.say("Everything was stopped.")
+            run_application(root, plan, terminal, stack)
+    except ShutdownRequested:
+        terminal.print_line("Everything was stopped.")
         return 0
-    except StartupError as refusal:
-        print(refusal, file=sys.stderr, flush=True)
+    except StartupError as error:
+        print(error, file=sys.stderr, flush=True)
     return 1
 
 
-def run_until_the_end(root: Path, plan: Callable[[int, Path], Plan], terminal: Terminal, stack: ExitStack) -> None:
+def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Terminal, stack: ExitStack) -> None:
+    """Check, start and supervise everything; `stack` stops what has been started, in reverse order.
+
+    Raises ShutdownRequested or StartupError; never returns.
+    """
     data = root / ".data"
     data.mkdir(mode=0o700, exist_ok=True)
     data.chmod(0o700)
-    port = wanted_port()
+    port = read_port()
     lock_data(data, stack)
-    end_leftovers(data / "run.json")
-    refuse_taken(port)
+    # Before the port is checked: a leftover web server may still occupy it.
+    stop_leftovers(data / "run.json")
+    require_free_port(port)
     environment.check_given_servers()
     variables = environment.for_run(data, port)
-    terminal.say("Starting PostgreSQL and Redis ...")
+    terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, throwaway=False, stack=stack)
-    terminal.emergencies += [server.kill for server in servers]
-    parts = ProcessGroup(root, {**variables, **addresses}, terminal.say, data / "run.json")
-    terminal.emergencies.insert(0, parts.kill)
-    stack.callback(parts.stop)
+    terminal.kill_functions += [server.kill for server in servers]
+    group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data / "run.json")
+    # First in the list: the servers are killed after the processes that use them.
+    terminal.kill_functions.insert(0, group.kill_all)
+    stack.callback(group.stop_all)
     commands = plan(port, data)
-    prepare(commands, data, parts, terminal)
-    for name, command in commands.parts.items():
-        parts.start(name, command)
-    wait_for_web(port, parts, terminal)
-    terminal.say(banner.render_banner(variables["BASE_URL"], data))
-    watch(parts, servers, terminal)
+    migrate_and_load_demo(commands, data, group, terminal)
+    for name, command in commands.processes.items():
+        group.start(name, command)
+    wait_for_web(port, group, terminal)
+    terminal.print_line(banner.render_banner(variables["BASE_URL"], data))
+    supervise(group, servers, terminal)
 
 
-def wanted_port() -> int:
+def read_port() -> int:
+    """Return the port from the environment variable PORT, by default 8000. Raises StartupError if it is invalid."""
     text = os.environ.get("PORT") or "8000"
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise StartupError(f"PORT={text} is not a port: give a number from 1 to 65535")
+        raise StartupError(f"PORT={text} is not a valid port; use a number from 1 to 65535")
     return int(text)
 
 
 def lock_data(data: Path, stack: ExitStack) -> None:
-    """One run of a checkout at a time; the lock goes with the process, however that ends."""
+    """Lock the data directory until this process ends. Raises StartupError if another run holds the lock."""
     lock = files.lock(data / "lock")
     if lock is None:
-        raise StartupError(f"It is running already, as process {files.kept(data / 'lock')}; stop that first")
+        raise StartupError(f"make run is already running as process {files.kept(data / 'lock')}; stop that first")
     os.truncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())
     stack.callback(os.close, lock)
 
 
-def refuse_taken(port: int) -> None:
-    another = port + 1 if port < 65535 else 8000
-    taken = StartupError(f"Port {port} is taken; choose another with PORT={another} make run")
-    with socket.socket() as caller:
-        if caller.connect_ex(("127.0.0.1", port)) == 0:
-            raise taken
+def require_free_port(port: int) -> None:
+    """Raise StartupError if the port can't be used."""
+    other_port = port + 1 if port < 65535 else 8000
+    in_use = StartupError(f"Port {port} is already in use; choose another one with PORT={other_port} make run")
+    # Binding alone isn't enough: it can succeed beside a server that listens on all addresses.
+    with socket.socket() as client:
+        if client.connect_ex(("127.0.0.1", port)) == 0:
+            raise in_use
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
         except PermissionError:
-            raise StartupError(f"Port {port} is for root alone; choose another with PORT=8000 make run") from None
+            raise StartupError(
+                f"Port {port} may only be used by root; choose another one with PORT=8000 make run"
+            ) from None
         except OSError:
-            raise taken from None
+            raise in_use from None
 
 
-def prepare(commands: Plan, data: Path, parts: ProcessGroup, terminal: Terminal) -> None:
-    """Bring the database up to date, and load the demo the first time."""
-    applied = sum("Applying " in line for line in do("migrate", commands.migrate, parts, terminal))
+def migrate_and_load_demo(commands: Plan, data: Path, group: ProcessGroup, terminal: Terminal) -> None:
+    """Apply missing migrations, and load the demo data the first time."""
+    output = run_step("migrate", commands.migrate, group, terminal)
+    applied = sum("Applying " in line for line in output)
     if applied:
-        terminal.say(f"Applied {applied} migrations.")
+        terminal.print_line(f"Applied {applied} migrations.")
     if not (data / "demo.json").exists():
-        terminal.say("Loading the demo, this once ...")
-    do("demo", commands.demo, parts, terminal)
+        terminal.print_line("Loading demo data (only the first time) ...")
+    # On later runs the command only makes sure that the API key and the password still work.
+    run_step("demo", commands.demo, group, terminal)
 
 
-def do(name: str, command: Sequence[str], parts: ProcessGroup, terminal: Terminal) -> list[str]:
-    """Run a command that ends, and return what it said; if it fails, show that."""
-    terminal.check()
-    said: list[str] = []
-    part = parts.start(name, command, said.append)
-    parts.listen_until(lambda: part.has_ended() or terminal.wants_the_end())
-    parts.end(part)
-    terminal.check()
-    if part.process.returncode:
-        terminal.say("\n".join(said))
-        raise StartupError(f"{name} {part.ending()}; everything was stopped")
-    return said
+def run_step(name: str, command: Sequence[str], group: ProcessGroup, terminal: Terminal) -> list[str]:
+    """Run a command that ends, and return its output. Raises StartupError, after printing the output, if it fails."""
+    terminal.check_shutdown()
+    output: list[str] = []
+    child = group.start(name, command, output.append)
+    group.read_output_until(lambda: child.has_exited() or terminal.is_shutdown_requested())
+    group.stop(child)
+    terminal.check_shutdown()
+    if child.process.returncode:
+        terminal.print_line("\n".join(output))
+        raise StartupError(f"{name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
+    return output
 
 
-def wait_for_web(port: int, parts: ProcessGroup, terminal: Terminal) -> None:
+def wait_for_web(port: int, group: ProcessGroup, terminal: Terminal) -> None:
+    """Wait until the web server answers. Raises StartupError if it doesn't, or if a process exits."""
+
     def is_decided() -> bool:
-        return bool(terminal.wants_the_end() or parts.ended() or is_healthy(port))
+        return bool(terminal.is_shutdown_requested() or group.first_exited() or is_ready(port))
 
-    if not parts.listen_until(is_decided, PATIENCE):
-        raise StartupError(f"The web server didn't answer within {PATIENCE} seconds; everything was stopped")
-    refuse_ended(parts, [])
-    terminal.check()
+    if not group.read_output_until(is_decided, START_TIMEOUT):
+        raise StartupError(f"The web server did not answer within {START_TIMEOUT} seconds; {EVERYTHING_STOPPED}")
+    raise_if_exited(group, [])
+    terminal.check_shutdown()
 
 
-def is_healthy(port: int) -> bool:
-    line = HTTPConnection("127.0.0.1", port, timeout=2)
+def is_ready(port: int) -> bool:
+    """Return whether the web server answers /readyz with 200."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=2)
     try:
-        line.request("GET", "/readyz")
-        return line.getresponse().status == 200
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
     except (OSError, HTTPException):
         return False
     finally:
-        line.close()
+        connection.close()
 
 
-def watch(parts: ProcessGroup, servers: list[Server], terminal: Terminal) -> None:
+def supervise(group: ProcessGroup, servers: list[Server], terminal: Terminal) -> None:
+    """Print the output of all processes until someone asks to stop, or until one of them exits."""
     while True:
-        terminal.check()
-        refuse_ended(parts, servers)
-        parts.listen(0.2)
+        terminal.check_shutdown()
+        raise_if_exited(group, servers)
+        group.read_output(0.2)
 
 
-def refuse_ended(parts: ProcessGroup, servers: list[Server]) -> None:
-    part = parts.ended()
-    if part:
-        raise StartupError(f"{part.name} {part.ending()}; everything was stopped")
+def raise_if_exited(group: ProcessGroup, servers: list[Server]) -> None:
+    """Raise StartupError if a process or a server has exited by itself."""
+    child = group.first_exited()
+    if child:
+        raise StartupError(f"{child.name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
     server = next((server for server in servers if server.has_ended()), None)
     if server:
-        raise StartupError(f"{server.name} stopped by itself (see {server.log}); everything was stopped")
+        raise StartupError(f"{server.name} exited by itself (see {server.log}); {EVERYTHING_STOPPED}")
 
 
 def clean(root: Path) -> int:
-    """Remove the data of the runs, wherever it is."""
+    """Remove the data of all runs, also where PostgreSQL's data is elsewhere because root has started it."""
     data = root / ".data"
     if not data.exists():
         return 0
     with ExitStack() as stack:
         lock_data(data, stack)
-        end_leftovers(data / "run.json")
+        stop_leftovers(data / "run.json")
         for name, kind in environment.SERVERS.values():
             kind(data / name).remove()
         shutil.rmtree(data)

