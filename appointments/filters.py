@@ -1,4 +1,4 @@
-"""The appointments list's parameters (interface 4.3)."""
+"""Query parameters of the appointments list (docs/interface.md, A25)."""
 
 from typing import ClassVar
 
@@ -16,16 +16,16 @@ from statuses.models import Role, Status
 
 
 class AppointmentFilter(CountedListFilter):
-    """Which appointments."""
+    """The filters of the appointments list."""
 
     orderings: ClassVar[list[str]] = ["created_at", "updated_at", "schedule_time"]
 
     lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
     call_category = ChoiceFilter("call_category", CallCategory)
     outcome_role = RelatedChoiceFilter("outcome", Status, "role", Role)
-    setter = MemberEmailFilter("setter", help_text="Setter's e-mail.")
-    triager = MemberEmailFilter("triager", help_text="Triager's e-mail.")
-    closer = MemberEmailFilter("host", help_text="Host's e-mail.")
+    setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
+    triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")
+    closer = MemberEmailFilter("host", help_text="The host's e-mail.")
     scheduled_from = DateTimeFromFilter("schedule_time")
     scheduled_to = DateTimeToFilter("schedule_time")
     created_from = DateTimeFromFilter("created_at")

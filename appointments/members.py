@@ -1,5 +1,6 @@
-"""A call's people: host, setter and triager, and who is told of it."""
+"""The members of an appointment (host, setter, triager), and the members who are notified about it."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db.models import Q
@@ -14,7 +15,7 @@ PARTICIPANT_ROLES = ("host", "setter", "triager")
 
 
 def active_members() -> Any:
-    """The organization's active members, with what is needed to tell them something."""
+    """Return the query for the organization's active members, with what building notifications reads of them."""
     return (
         Membership.objects.of(Param("organization"))
         .filter(is_active=True, user__is_active=True)
@@ -23,7 +24,7 @@ def active_members() -> Any:
 
 
 MEMBERS_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
-    lambda: active_members().alias(folded=Lower("user__email")).filter(folded__any=Param("emails"))
+    lambda: active_members().alias(lowercase_email=Lower("user__email")).filter(lowercase_email__any=Param("emails"))
 )
 OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=Role.OWNER))
 MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
@@ -31,32 +32,37 @@ MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
 )
 
 
-def resolve_members(organization: Organization, wanted: dict[str, Any]) -> dict[str, Membership]:
-    """Host, setter and triager by their e-mails, or 400 naming the fields."""
-    emails = {role: wanted[f"{role}_email"].lower() for role in PARTICIPANT_ROLES if wanted.get(f"{role}_email")}
+def resolve_members(organization: Organization, data: Mapping[str, object]) -> dict[str, Membership]:
+    """Return the members that `host_email`, `setter_email` and `triager_email` name, by role.
+
+    Raises ValidationFailed for each field whose e-mail belongs to no active member.
+    """
+    emails = {role: str(data[f"{role}_email"]).lower() for role in PARTICIPANT_ROLES if data.get(f"{role}_email")}
     if not emails:
         return {}
-    known = {
+    members = {
         member.user.email.lower(): member
         for member in MEMBERS_BY_EMAIL.all(organization=organization.pk, emails=list(emails.values()))
     }
-    unknown = [role for role, email in emails.items() if email not in known]
+    unknown = [role for role, email in emails.items() if email not in members]
     if unknown:
         raise ValidationFailed(
             {f"{role}_email": ["must belong to an active member of the organization"] for role in unknown}
         )
-    return {role: known[email] for role, email in emails.items()}
+    return {role: members[email] for role, email in emails.items()}
 
 
-def recipients_for_booking(organization: Organization, people: dict[str, Membership]) -> list[Membership]:
-    """Who is told of a new call: each of its people once; the owners if there is none."""
-    return list({member.pk: member for member in people.values()}.values()) or OWNERS.all(organization=organization.pk)
+def recipients_for_booking(organization: Organization, participants: Iterable[Membership]) -> list[Membership]:
+    """Return the members to notify about a new appointment: its participants, or the owners if it has none."""
+    # One member can have several roles, and is notified once.
+    unique = {member.pk: member for member in participants}
+    return list(unique.values()) or OWNERS.all(organization=organization.pk)
 
 
 def recipients(appointment: Appointment) -> list[Membership]:
-    """Who is told of a stored call: the active among its people; the owners if there is none."""
+    """Return the members to notify about a stored appointment: its active participants, or the owners if none is."""
     ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
+    # Participants and owners come from one query, since whether the owners are needed is known only after it.
     members = MEMBERS_BY_ID_AND_OWNERS.all(organization=appointment.organization_id, ids=list(ids))
-    return [member for member in members if member.pk in ids] or [
-        member for member in members if member.role == Role.OWNER
-    ]
+    participants = [member for member in members if member.pk in ids]
+    return participants or [member for member in members if member.role == Role.OWNER]

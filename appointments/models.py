@@ -1,7 +1,7 @@
-"""Appointments: booked sales calls, their types, notes and analyses (interface 2.1, 2.4 to 2.7)."""
+"""Appointments with their event types, outcome history, notes and call analyses."""
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -20,7 +20,7 @@ from statuses.models import Role, Status, StatusChange
 
 
 class CallCategory(models.TextChoices):
-    """What a call is for (interface 2.9)."""
+    """The purpose of an appointment (docs/interface.md, A7)."""
 
     SALES_CALL = "SALES_CALL", "Sales call"
     COACHING_CALL = "COACHING_CALL", "Coaching call"
@@ -28,7 +28,7 @@ class CallCategory(models.TextChoices):
 
 
 class Provider(models.TextChoices):
-    """Booking providers."""
+    """The schedulers that appointments can be booked with."""
 
     SCHEDULER_A = "SCHEDULER_A", "Scheduler A"
     SCHEDULER_B = "SCHEDULER_B", "Scheduler B"
@@ -36,7 +36,7 @@ class Provider(models.TextChoices):
 
 
 class AppointmentSource(models.TextChoices):
-    """Who manages an appointment; MANUAL means this interface (interface 2.9)."""
+    """The system that manages an appointment: a scheduler, or MANUAL for the API and the admin."""
 
     SCHEDULER_A = "SCHEDULER_A", "Scheduler A"
     SCHEDULER_B = "SCHEDULER_B", "Scheduler B"
@@ -45,22 +45,21 @@ class AppointmentSource(models.TextChoices):
 
 
 class EventTypeQuerySet(TenantQuerySet):
-    """Reads of event types."""
+    """Queries for event types."""
 
-    def with_name(self, name: str | Param) -> Any:
-        """The one of this name in any letter case."""
-        return self.alias(folded=Lower("name")).filter(folded=Lower(as_expression(name)))
+    def with_name(self, name: str | Param) -> Self:
+        """Filter by name, case-insensitively."""
+        return self.alias(lowercase_name=Lower("name")).filter(lowercase_name=Lower(as_expression(name)))
 
 
 class EventType(TenantModel):
-    """A kind of call that can be booked (interface 2.4, decision 25)."""
+    """A kind of appointment that can be booked (docs/interface.md, A3 and A11)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
-    provider = models.CharField(
-        max_length=20, choices=Provider.choices, null=True, blank=True
-    )  # the interface shows null
+    # The API shows null for an event type that no scheduler manages.
+    provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)
     owner_name = models.CharField("owner at the provider", max_length=255, null=True, blank=True)
 
     objects: ClassVar[Any] = tenant_manager(EventTypeQuerySet)
@@ -75,23 +74,23 @@ class EventType(TenantModel):
 
 
 class AppointmentQuerySet(TenantQuerySet):
-    """Reads of appointments."""
+    """Queries for appointments."""
 
-    def manual(self) -> "AppointmentQuerySet":
-        """Those that this interface manages."""
+    def manual(self) -> Self:
+        """Filter for the appointments that no scheduler manages."""
         return self.filter(source=AppointmentSource.MANUAL)
 
-    def for_update(self) -> Any:
-        """For a change, as leads are locked."""
+    def for_update(self) -> Self:
+        """Lock the rows against other writers until the transaction ends, as `LeadQuerySet.for_update` does."""
         return self.select_for_update(no_key=True)
 
-    def upcoming(self, since: datetime | Param | None = None) -> "AppointmentQuerySet":
-        """Still to come (now, or then), and not canceled."""
+    def upcoming(self, since: datetime | Param | None = None) -> Self:
+        """Filter for appointments after `since` (by default now) that are not canceled."""
         return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=Role.CANCELED)
 
 
 class Appointment(TenantModel, Traffic):
-    """A call with a lead. UTM fields and sources are as they were when it was booked."""
+    """A booked meeting with a lead. UTM fields and sources are copied at booking and never change."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
@@ -107,7 +106,7 @@ class Appointment(TenantModel, Traffic):
     triager = models.ForeignKey(
         Membership, null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
-    meeting_url = models.CharField("meeting URL", max_length=2048, null=True, blank=True)  # the interface shows null
+    meeting_url = models.CharField("meeting URL", max_length=2048, null=True, blank=True)  # the API shows null
     recording_url = models.CharField("recording URL", max_length=2048, null=True, blank=True)
     outcome = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     no_show = models.BooleanField("no-show", default=False, editable=False)
@@ -133,7 +132,7 @@ class Appointment(TenantModel, Traffic):
         ]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="appointment_newest"),
-            # Pages of a range are sorted by created_at: with it in the index, nothing else is read.
+            # A filtered list is sorted by created_at; including it here allows an index-only scan.
             models.Index(
                 fields=["organization", "-updated_at", "-id"],
                 include=["created_at"],
@@ -157,7 +156,7 @@ class Appointment(TenantModel, Traffic):
 
 
 class OutcomeChange(StatusChange):
-    """A move of an appointment on its board."""
+    """One change of an appointment's outcome."""
 
     appointment = models.ForeignKey(
         Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False
@@ -168,7 +167,7 @@ class OutcomeChange(StatusChange):
 
 
 class Note(TenantModel, ActorFields):
-    """Free text on an appointment; the newest is shown in lists (interface 2.6)."""
+    """Free text about an appointment. Lists show the newest one (docs/interface.md, A5)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
@@ -184,7 +183,7 @@ class Note(TenantModel, ActorFields):
 
 
 class CallAnalysis(TenantModel):
-    """What the analysis platform made of the call (interface 2.7)."""
+    """The analysis of a recorded call by an external platform (docs/interface.md, A6)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     appointment = models.OneToOneField(Appointment, on_delete=models.CASCADE, related_name="call_analysis")

@@ -1,4 +1,4 @@
-"""What people are told about a call: plain facts, from which notifications are rendered later (decision 34)."""
+"""Notifications about appointments. They are rendered when they are sent, from the context stored with them."""
 
 from typing import Any
 
@@ -12,30 +12,31 @@ from pipeline_backend.db.writes import insert_all
 
 
 def notify_participants(kind: Kind, appointment: Appointment, note: str) -> None:
-    """One notification for each of the call's people, with the call's latest note."""
+    """Store one notification for each recipient of the appointment."""
     insert_all(*build_appointment_notifications(kind, appointment, note, recipients(appointment)))
 
 
 def build_appointment_notifications(
-    kind: Kind, appointment: Appointment, note: str, people: list[Membership]
+    kind: Kind, appointment: Appointment, note: str, members: list[Membership]
 ) -> list[Notification]:
-    """The same for these people, not stored yet."""
+    """Return one notification for each of these members, unsaved."""
     return build_notifications(
         organization=appointment.organization,
         kind=kind,
-        recipients=people,
+        recipients=members,
         context=notification_context(appointment, note),
     )
 
 
 def latest_note(appointment: Appointment) -> str:
-    """The note that was added last, or nothing."""
+    """Return the text of the newest note, or an empty string."""
     note = appointment.notes.first()
     return note.note if note else ""
 
 
 def notification_context(appointment: Appointment, note: str) -> dict[str, Any]:
-    """What the call is: who, when, where; enough to render without reading it again."""
+    """Return the values that mails, invitations and Slack messages are rendered from."""
+    # Copied, not looked up when sending: a notification describes the appointment as it was at the change.
     lead = appointment.lead
     return {
         "appointment_id": str(appointment.pk),

@@ -1,4 +1,8 @@
-"""Input serializers (what requests may contain) and output serializers (compiled to SQL)."""
+"""Serializers of appointments: first what the API returns and webhooks send, then what requests contain.
+
+To add a field to the output, add one line to `AppointmentListSerializer` (lists, the detail and events) or to
+`AppointmentDetailSerializer`. To accept a field, add one line to `BookingInputSerializer` and to `BookingData`.
+"""
 
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Note, Provider
 from leads.models import CustomField
@@ -19,19 +23,23 @@ from pipeline_backend.api.fields import (
 )
 from statuses.serializers import OutcomeSerializer
 
+# --- Output, read from the database as finished JSON
+
 
 class EventTypeSerializer(sql.SQLSerializer):
-    """An event type; every member is null when the appointment has none (interface 2.4)."""
+    """The event type of an appointment. Every field is null if it has none."""
 
     model = EventType
 
     id = sql.UUIDField(null=True)
-    provider = sql.ChoiceField(Provider, null=True, help_text="Null for one made by this interface.")
-    owner_name = sql.StringField(null=True, help_text="Owner's name at the booking provider.")
+    provider = sql.ChoiceField(
+        Provider, null=True, help_text="Null for an event type that was created through this API."
+    )
+    owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
 
 
 class NoteSerializer(sql.SQLSerializer):
-    """A note (interface 2.6)."""
+    """A note about an appointment."""
 
     model = Note
 
@@ -42,7 +50,7 @@ class NoteSerializer(sql.SQLSerializer):
 
 
 class CallAnalysisSerializer(sql.SQLSerializer):
-    """What the analysis platform made of the call (interface 2.7)."""
+    """The analysis of the recorded call."""
 
     model = CallAnalysis
 
@@ -51,13 +59,13 @@ class CallAnalysisSerializer(sql.SQLSerializer):
     ai_generated_title = sql.StringField()
     ai_rationale = sql.StringField()
     ai_suggested_outcome = sql.StringField()
-    ai_confidence_score = sql.NumberField(help_text="0 to 1.")
+    ai_confidence_score = sql.NumberField(help_text="From 0 to 1.")
     appointment_id = sql.UUIDField()
     created_at = sql.DateTimeField()
 
 
 class AppointmentListSerializer(sql.SQLSerializer):
-    """An appointment, as lists show it (interface 2.1)."""
+    """An appointment in lists."""
 
     component_name = "AppointmentItem"
     model = Appointment
@@ -80,7 +88,7 @@ class AppointmentListSerializer(sql.SQLSerializer):
     )
     recording_url = sql.StringField(null=True)
     no_show = sql.BooleanField()
-    source = sql.ChoiceField(AppointmentSource, help_text="MANUAL: created through this interface.")
+    source = sql.ChoiceField(AppointmentSource, help_text="MANUAL if it was created through this API or by staff.")
     external_reference = sql.StringField(null=True)
     utm_source = sql.StringField(null=True)
     utm_medium = sql.StringField(null=True)
@@ -96,7 +104,7 @@ class AppointmentListSerializer(sql.SQLSerializer):
 
 
 class AppointmentDetailSerializer(AppointmentListSerializer):
-    """An appointment: without notes and UTM fields, with sources and opt-ins (interface 2.1)."""
+    """An appointment with its sources and opt-ins, without notes and UTM fields."""
 
     exclude = ("notes", *UTM_FIELDS)
 
@@ -114,41 +122,65 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
     )
 
 
+class BookingSerializer(sql.SQLSerializer):
+    """The result of a booking."""
+
+    component_name = "Booked"
+
+    id = sql.UUIDField()
+    is_duplicate = sql.BooleanField(help_text="True if the reference was booked before, for the same time.")
+
+
+class CancellationSerializer(sql.SQLSerializer):
+    """The result of a cancellation."""
+
+    component_name = "Canceled"
+
+    id = sql.UUIDField()
+
+
+# --- Input
+
+
 class BookingInputSerializer(InputSerializer):
-    """A booking (interface 4.1)."""
+    """A booking."""
 
     require_one_of = (("lead_email", "lead_id"), ("event_type_name", "event_type_id"))
 
-    external_reference = StringField(help_text="Unique booking ID from the source system; compared exactly.")
-    schedule_time = DateTimeField(help_text="Start time; UTC unless it names an offset. Kept to the millisecond.")
-    lead_email = EmailField(required=False, help_text="Required unless lead_id is given; finds or creates the lead.")
+    external_reference = StringField(help_text="Unique booking ID of the source system, compared exactly.")
+    schedule_time = DateTimeField(help_text="Start time, in UTC unless it has an offset. Stored with milliseconds.")
+    lead_email = EmailField(required=False, help_text="Finds or creates the lead. Required unless lead_id is given.")
     event_type_name = StringField(
         trim_whitespace=True,
         required=False,
-        help_text="Required unless event_type_id is given; matched in any letter case, created if new.",
+        help_text="Finds the event type, case-insensitively, or creates it. Required unless event_type_id is given.",
     )
-    lead_id = UUIDField(required=False, help_text="Existing lead; used instead of lead_email.")
-    event_type_id = UUIDField(required=False, help_text="Existing event type; used instead of event_type_name.")
+    lead_id = UUIDField(required=False, help_text="An existing lead. Takes precedence over lead_email.")
+    event_type_id = UUIDField(
+        required=False, help_text="An existing event type. Takes precedence over event_type_name."
+    )
     lead_first_name = StringField(
         trim_whitespace=True,
         required=False,
-        help_text="Used only for a new lead; falls back to the e-mail's part before the @.",
+        help_text="Used only for a new lead. Defaults to the part of the e-mail before the @.",
     )
     lead_last_name = StringField(trim_whitespace=True, required=False, help_text="Used only for a new lead.")
     lead_phone = StringField(
         max_length=MAX_TEXT_LENGTH,
         required=False,
-        help_text="E.164 preferred; fills an empty phone; what can't be read is ignored.",
+        help_text="Used only if the lead has no phone yet. E.164 preferred; an unreadable number is ignored.",
     )
     host_email = EmailField(required=False, help_text="An active member of the organization.")
     setter_email = EmailField(required=False, help_text="An active member of the organization.")
     triager_email = EmailField(required=False, help_text="An active member of the organization.")
     meeting_url = URLField(required=False)
-    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as the appointment's note.")
+    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
 
 
 class CancellationInputSerializer(InputSerializer):
-    """A cancellation (interface 4.2)."""
+    """A cancellation."""
 
-    external_reference = StringField(help_text="The reference that the appointment was created with.")
-    notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Why; stored as a note, once.")
+    external_reference = StringField(help_text="The reference that the appointment was booked with.")
+    notes = StringField(
+        max_length=MAX_TEXT_LENGTH, required=False, help_text="The reason. Stored as a note, once if repeated."
+    )

@@ -1,21 +1,21 @@
-"""What happens to appointments."""
+"""Webhook event topics of appointments."""
 
 from appointments.serializers import AppointmentDetailSerializer
 from webhooks.topics import Topic
 
-CREATED = Topic("appointment.created", serializer=AppointmentDetailSerializer, summary="A call was booked.")
+CREATED = Topic("appointment.created", serializer=AppointmentDetailSerializer, summary="An appointment was booked.")
 RESCHEDULED = Topic(
     "appointment.rescheduled",
     serializer=AppointmentDetailSerializer,
-    summary="A call moved to another time; previous has the old one.",
+    summary="An appointment was moved to another time; `previous` has the old time.",
 )
 CANCELED = Topic(
     "appointment.canceled",
     serializer=AppointmentDetailSerializer,
-    summary="A call was canceled; previous has the old outcome and meeting URL.",
+    summary="An appointment was canceled; `previous` has the old outcome and meeting URL.",
 )
 OUTCOME_CHANGED = Topic(
     "appointment.outcome_changed",
     serializer=AppointmentDetailSerializer,
-    summary="A call has another outcome than canceled; previous has the old one.",
+    summary="An appointment got another outcome than canceled; `previous` has the old outcome.",
 )

@@ -1,4 +1,4 @@
-"""Addresses of appointments."""
+"""URLs of the appointment endpoints."""
 
 from django.urls import path
 

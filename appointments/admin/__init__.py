@@ -1,4 +1,4 @@
-"""Appointments in the admin, and what belongs to them."""
+"""Admin pages of appointments, event types, notes and call analyses."""
 
 from appointments.admin import appointments, configuration
 

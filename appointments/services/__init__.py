@@ -1,6 +1,6 @@
-"""The only ways in which an appointment changes."""
+"""The services of appointments: the only code that writes them, used by the API, the admin and the demo alike."""
 
-from appointments.services.booking import Booking, ReferenceConflict, book
+from appointments.services.booking import Booking, BookingData, ReferenceConflict, book
 from appointments.services.cancellation import AppointmentNotFound, ManagedByProvider, cancel, cancel_appointment
 from appointments.services.changes import (
     EventTypeInUse,
@@ -16,6 +16,7 @@ from appointments.services.changes import (
 __all__ = [
     "AppointmentNotFound",
     "Booking",
+    "BookingData",
     "EventTypeInUse",
     "ManagedByProvider",
     "ReferenceConflict",

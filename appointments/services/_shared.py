@@ -1,4 +1,4 @@
-"""Steps that the services share, on an appointment that is locked."""
+"""Steps that several services share. Each expects the caller to hold the lock on the appointment or the lead."""
 
 from datetime import datetime
 from typing import Any
@@ -27,39 +27,42 @@ NEXT_SCHEDULE_TIME: CompiledQuery[tuple[datetime]] = CompiledQuery(
 
 
 def get_for_update(organization: Organization, appointment: Appointment) -> Appointment:
-    """The organization's appointment as it is now, for a change."""
+    """Return the appointment as it is stored now, and lock its row. Raises DoesNotExist for another organization's."""
     stored: Appointment = Appointment.objects.of(organization).for_update().get(pk=appointment.pk)
     stored.organization = organization
     return stored
 
 
-def set_outcome(appointment: Appointment, status: Status | None, actor: Actor) -> None:
-    """Write the outcome, what follows from it, and the other changes made so far on a locked appointment."""
-    before = appointment.outcome
-    appointment.outcome = status
-    appointment.no_show = status is not None and status.role == Role.NO_SHOW
+def set_outcome(appointment: Appointment, outcome: Status | None, actor: Actor) -> None:
+    """Store the outcome with its history row, and the time, meeting URL and sequence that the caller has changed."""
+    previous = appointment.outcome
+    appointment.outcome = outcome
+    appointment.no_show = outcome is not None and outcome.role == Role.NO_SHOW
     appointment.updated_at = now()
     appointment.save(
         update_fields=["outcome", "no_show", "meeting_url", "schedule_time", "invitation_sequence", "updated_at"]
     )
-    if status is not None and status != before:
-        insert_all(build_outcome_change(appointment, before, status, actor))
+    if outcome is not None and outcome != previous:
+        insert_all(build_outcome_change(appointment, previous, outcome, actor))
 
 
-def build_outcome_change(appointment: Appointment, before: Status | None, to: Status, actor: Actor) -> OutcomeChange:
-    """A line of the history, not stored yet."""
+def build_outcome_change(
+    appointment: Appointment, from_status: Status | None, to_status: Status, actor: Actor
+) -> OutcomeChange:
+    """Return a row of the outcome history, unsaved."""
     return OutcomeChange(
         organization=appointment.organization,
         appointment=appointment,
-        from_status=before,
-        to_status=to,
+        from_status=from_status,
+        to_status=to_status,
         **actor_columns(actor),
     )
 
 
 def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: list[Membership] | None = None) -> None:
-    """Store a note, unless the appointment has the same one already: a retry adds nothing."""
+    """Store a note, unless it is empty or the appointment has the same one."""
     notes = Note.objects.of(appointment.organization).filter(appointment=appointment, note=text)
+    # The comparison makes canceling safe to repeat: the repeated request brings the same text.
     if not text or notes.exists():
         return
     note = build_note(appointment, text, actor)
@@ -68,24 +71,31 @@ def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: lis
 
 
 def build_note(appointment: Appointment, text: str, actor: Actor) -> Note:
-    """A note, not stored yet."""
+    """Return a note, unsaved."""
     return Note(organization=appointment.organization, appointment=appointment, note=text, **actor_columns(actor))
 
 
 def update_lead_after_change(lead: Lead, status: Status | None, actor: Actor) -> None:
-    """Point a locked lead at its next call and move it, all in one write; to a canceled status only without a next call (decision 20)."""
+    """Update the lead's touch point and status after one of its appointments changed, and store it.
+
+    With None the status stays. It also stays when an appointment was canceled but another one is upcoming
+    (docs/interface.md, S9).
+    """
     upcoming = next_schedule_time(lead)
     set_next_touch_point(lead, upcoming)
-    is_kept = upcoming is not None and status is not None and status.role == Role.CANCELED
-    set_status_automatically(lead, None if is_kept else status, actor=actor)
+    stays_booked = upcoming is not None and status is not None and status.role == Role.CANCELED
+    set_status_automatically(lead, None if stays_booked else status, actor=actor)
 
 
 def next_schedule_time(lead: Lead) -> datetime | None:
-    """When the lead's next call is. The lead is locked, so that two changes see each other's calls."""
-    found = NEXT_SCHEDULE_TIME.first(organization=lead.organization_id, lead=lead.pk, now=now())
-    return found[0] if found else None
+    """Return the time of the lead's next appointment that is not canceled, or None.
+
+    The lead must be locked; otherwise two simultaneous changes could each miss the other's appointment.
+    """
+    row = NEXT_SCHEDULE_TIME.first(organization=lead.organization_id, lead=lead.pk, now=now())
+    return row[0] if row else None
 
 
 def status_summary(status: Status | None) -> dict[str, Any] | None:
-    """A status in `previous`."""
+    """Return a status as the `previous` object of an event shows it."""
     return {"id": status.pk, "name": status.name, "role": status.role} if status else None

@@ -1,6 +1,4 @@
-"""Canceling a call: by its reference or by hand, with the same effects."""
-
-from typing import Any
+"""The services that cancel appointments, by reference or by staff, with the same effects."""
 
 from appointments.models import Appointment, AppointmentSource
 from appointments.notifications import latest_note, notify_participants
@@ -27,50 +25,48 @@ CANCELED_APPOINTMENT = (Board.APPOINTMENT, Role.CANCELED)
 
 
 class AppointmentNotFound(ResourceNotFound):
-    """Nothing to cancel (interface 4.2, rule 3)."""
+    """No appointment has the reference (docs/interface.md, A22)."""
 
     message = "No appointment found for external_reference {reference}"
 
 
 class ManagedByProvider(Conflict):
-    """A provider's appointment (decision 23)."""
+    """Only a scheduler's appointment has the reference (docs/interface.md, A22)."""
 
     message = "The appointment for external_reference {reference} is managed by {provider}; cancel it there"
 
 
 def cancel(*, organization: Organization, actor: Actor, external_reference: str, notes: str = "") -> Appointment:
-    """Cancel a booking made through the interface; safe to repeat (interface 4.2)."""
+    """Cancel an appointment that was booked through the API. Repeating it is safe.
+
+    Raises AppointmentNotFound if the reference is unknown, ManagedByProvider if a scheduler manages the appointment.
+    Locks the appointment, then its lead.
+    """
 
     def attempt() -> Appointment:
-        rows = Appointment.objects.of(organization)
-        appointment: Appointment | None = (
-            rows.manual().for_update().filter(external_reference=external_reference).first()
-        )
+        appointments = Appointment.objects.of(organization).manual().for_update()
+        appointment: Appointment | None = appointments.filter(external_reference=external_reference).first()
         if appointment is None:
-            raise why_not_found(organization, external_reference)
+            raise cancellation_error(organization, external_reference)
         appointment.organization = organization
         return apply_cancellation(appointment, actor, notes)
 
     return atomic_with_retry(attempt)
 
 
-def why_not_found(organization: Organization, reference: str) -> Conflict | ResourceNotFound:
-    """Why there is nothing here to cancel: a provider has it, or nobody."""
-    elsewhere = (
-        Appointment.objects.of(organization)
-        .filter(external_reference=reference)
-        .exclude(source=AppointmentSource.MANUAL)
-        .first()
-    )
-    if elsewhere is None:
+def cancellation_error(organization: Organization, reference: str) -> Conflict | ResourceNotFound:
+    """Return the error for a reference that no appointment of the API has: a scheduler's has it, or none at all."""
+    appointments = Appointment.objects.of(organization).filter(external_reference=reference)
+    other = appointments.exclude(source=AppointmentSource.MANUAL).first()
+    if other is None:
         return AppointmentNotFound(reference=reference)
-    return ManagedByProvider(reference=reference, provider=elsewhere.source)
+    return ManagedByProvider(reference=reference, provider=other.source)
 
 
 def cancel_appointment(
     *, organization: Organization, actor: Actor, appointment: Appointment, notes: str = ""
 ) -> Appointment:
-    """Cancel any appointment by hand (staff), with the same effects."""
+    """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead."""
 
     def attempt() -> Appointment:
         return apply_cancellation(get_for_update(organization, appointment), actor, notes)
@@ -81,29 +77,38 @@ def cancel_appointment(
 def apply_cancellation(
     appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None
 ) -> Appointment:
-    """The cancellation of a locked appointment; events and mails only if something changes (decision 28)."""
+    """Cancel a locked appointment and return it. Locks its lead.
+
+    `outcome` is the canceled status to set; by default the appointment keeps its own, or gets the default one.
+    """
     statuses = default_statuses(appointment.organization, CANCELED_LEAD, CANCELED_APPOINTMENT)
     add_note(appointment, notes, actor=actor)
+
     is_canceled = (
         appointment.outcome is not None
         and appointment.outcome.role == Role.CANCELED
         and outcome in (None, appointment.outcome)
     )
+    # A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.
     if is_canceled and appointment.meeting_url is None:
         return appointment
-    previous = previous_values(
-        outcome=None if is_canceled else status_summary(appointment.outcome), meeting_url=appointment.meeting_url
-    )
+
+    # The event's `previous` has only the values that the cancellation removes.
+    previous = {
+        "outcome": None if is_canceled else status_summary(appointment.outcome),
+        "meeting_url": appointment.meeting_url,
+    }
     appointment.meeting_url = None
+    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
     appointment.invitation_sequence += 1
     set_outcome(appointment, appointment.outcome if is_canceled else outcome or statuses[CANCELED_APPOINTMENT], actor)
     appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
     update_lead_after_change(appointment.lead, statuses[CANCELED_LEAD], actor)
-    record_event(CANCELED, appointment, actor=actor, previous=previous)
+    record_event(
+        CANCELED,
+        appointment,
+        actor=actor,
+        previous={name: value for name, value in previous.items() if value is not None},
+    )
     notify_participants(Kind.CALL_CANCELED, appointment, latest_note(appointment))
     return appointment
-
-
-def previous_values(**old: Any) -> dict[str, Any]:
-    """`previous` of a cancellation: the old values of what it takes away."""
-    return {name: value for name, value in old.items() if value is not None}

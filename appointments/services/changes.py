@@ -1,4 +1,4 @@
-"""What staff change: times, outcomes, facts, notes, event types and analyses."""
+"""The services that staff use: rescheduling, outcomes, edits, notes, event types and call analyses."""
 
 from datetime import datetime
 from typing import Any
@@ -33,51 +33,57 @@ from webhooks.services import record_event
 
 
 class EventTypeInUse(Conflict):
-    """Calls were booked with it."""
+    """Appointments refer to the event type, so it can't be deleted."""
 
-    message = "Calls are booked as {name}, so it stays"
+    message = "{name} can't be deleted because appointments use it"
 
 
 def reschedule(*, organization: Organization, actor: Actor, appointment: Appointment, to: datetime) -> Appointment:
-    """Move a call to another time (staff). A canceled or missed call is booked again by it."""
+    """Move an appointment to another time, and return it. The same time changes nothing.
+
+    An appointment that was canceled, was missed or has no outcome becomes booked again, and so does its lead
+    (docs/interface.md, A28). Locks the appointment, then its lead.
+    """
 
     def attempt() -> Appointment:
         stored = get_for_update(organization, appointment)
-        if stored.schedule_time != to:
-            apply_new_time(stored, to, actor)
+        if stored.schedule_time == to:
+            return stored
+        statuses = default_statuses(organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
+        previous = {"schedule_time": isoformat_z(stored.schedule_time)}
+        stored.schedule_time = to
+        # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
+        stored.invitation_sequence += 1
+        is_rebooked = stored.outcome is None or stored.outcome.role in (Role.CANCELED, Role.NO_SHOW)
+        set_outcome(stored, statuses[BOOKED_APPOINTMENT] if is_rebooked else stored.outcome, actor)
+        stored.lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
+        update_lead_after_change(stored.lead, statuses[BOOKED_LEAD] if is_rebooked else None, actor)
+        record_event(RESCHEDULED, stored, actor=actor, previous=previous)
+        notify_participants(Kind.CALL_RESCHEDULED, stored, latest_note(stored))
         return stored
 
     return atomic_with_retry(attempt)
 
 
-def apply_new_time(appointment: Appointment, to: datetime, actor: Actor) -> None:
-    """The move of a locked appointment."""
-    statuses = default_statuses(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
-    previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
-    appointment.schedule_time = to
-    appointment.invitation_sequence += 1
-    is_over = appointment.outcome is None or appointment.outcome.role in (Role.CANCELED, Role.NO_SHOW)
-    set_outcome(appointment, statuses[BOOKED_APPOINTMENT] if is_over else appointment.outcome, actor)
-    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-    update_lead_after_change(appointment.lead, statuses[BOOKED_LEAD] if is_over else None, actor)
-    record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
-    notify_participants(Kind.CALL_RESCHEDULED, appointment, latest_note(appointment))
-
-
 def change_outcome(
     *, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID
 ) -> Appointment:
-    """Move an appointment to any status of its board (staff, decision 21); to a canceled one, it is canceled."""
+    """Set an appointment's outcome to any status of its board, and return it. The same status changes nothing.
+
+    A status with the role CANCELED cancels the appointment, with all effects of a cancellation.
+    Raises ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
+    """
 
     def attempt() -> Appointment:
         stored = get_for_update(organization, appointment)
-        status = get_board_status(organization, Board.APPOINTMENT, status_id)
-        if status == stored.outcome:
+        outcome = get_board_status(organization, Board.APPOINTMENT, status_id)
+        if outcome == stored.outcome:
             return stored
-        if status.role == Role.CANCELED:
-            return apply_cancellation(stored, actor, "", outcome=status)
+        if outcome.role == Role.CANCELED:
+            return apply_cancellation(stored, actor, "", outcome=outcome)
         previous = {"outcome": status_summary(stored.outcome), "no_show": stored.no_show}
-        set_outcome(stored, status, actor)
+        set_outcome(stored, outcome, actor)
+        # An appointment that is no longer canceled counts for the lead's touch point again.
         stored.lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
         update_lead_after_change(stored.lead, None, actor)
         record_event(OUTCOME_CHANGED, stored, actor=actor, previous=previous)
@@ -87,16 +93,19 @@ def change_outcome(
 
 
 def edit_appointment(
-    *, organization: Organization, actor: Actor, appointment: Appointment, **facts: Any
+    *, organization: Organization, actor: Actor, appointment: Appointment, **fields: Any
 ) -> Appointment:
-    """Change people, addresses, type or custom values (staff); time and outcome have their own services."""
+    """Change members, URLs, event type, category or custom values, and return the appointment. Locks it.
+
+    Time and outcome have services of their own, because their changes affect the lead and notify people.
+    """
 
     def attempt() -> Appointment:
         stored = get_for_update(organization, appointment)
-        for name, value in facts.items():
+        for name, value in fields.items():
             setattr(stored, name, value)
         stored.updated_at = now()
-        stored.save(update_fields=[*facts, "updated_at"])
+        stored.save(update_fields=[*fields, "updated_at"])
         return stored
 
     return atomic_with_retry(attempt)
@@ -106,13 +115,13 @@ def edit_appointment(
 def create_note(
     *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
 ) -> None:
-    """Add a note by hand (staff)."""
+    """Store a note, unless the appointment has the same one. Locks the appointment."""
     add_note(get_for_update(organization, appointment), text, actor=actor, mentions=mentions)
 
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, event_type: EventType) -> EventType:
-    """Store a new or changed event type (staff); calls that are booked keep their category."""
+    """Store a new or changed event type and return it. Booked appointments keep their category."""
     event_type.organization = organization
     event_type.save()
     return event_type
@@ -120,7 +129,7 @@ def save_event_type(*, organization: Organization, event_type: EventType) -> Eve
 
 @transaction.atomic
 def delete_event_type(*, organization: Organization, event_type: EventType) -> None:
-    """Delete an event type that no call has."""
+    """Delete an event type. Raises EventTypeInUse if an appointment refers to it."""
     try:
         EventType.objects.of(organization).get(pk=event_type.pk).delete()
     except ProtectedError:
@@ -129,7 +138,7 @@ def delete_event_type(*, organization: Organization, event_type: EventType) -> N
 
 @transaction.atomic
 def save_analysis(*, organization: Organization, analysis: CallAnalysis) -> CallAnalysis:
-    """Store what the analysis platform made of a call (staff)."""
+    """Store a new or changed call analysis and return it."""
     analysis.organization = organization
     analysis.save()
     return analysis
