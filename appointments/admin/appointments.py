@@ -1,7 +1,8 @@
-"""Calls: booked, moved, canceled and noted here through the same services as by the interface (decision 29)."""
+"""Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
@@ -10,7 +11,7 @@ from unfold.contrib.filters.admin import RangeDateFilter
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment, reschedule
-from leads.admin.custom_fields import CustomFieldsAdmin
+from leads.admin.custom_fields import CustomFieldsAdmin, Fieldsets
 from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
@@ -22,29 +23,29 @@ from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import HistoryInline, status_label
 from statuses.models import Role
 
-CANCELLATION_EFFECTS = "The host, setter and triager are told by mail, and webhooks are sent."
+CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
 
 
 def is_cancelable(appointment: Appointment) -> bool:
-    """Whether there is something to cancel."""
+    """Return whether the appointment is not canceled yet."""
     return appointment.outcome is None or appointment.outcome.role != Role.CANCELED
 
 
 class NoteInline(ReadOnlyInline):
-    """The notes, newest first."""
+    """The appointment's notes, newest first."""
 
     model = Note
     fields = ("created_at", "note", "actor_name")
 
 
 class OutcomeChangeInline(HistoryInline):
-    """How the call moved."""
+    """The appointment's outcome history."""
 
     model = OutcomeChange
 
 
 class CallAnalysisInline(ReadOnlyInline):
-    """What the analysis platform made of the call."""
+    """The analysis of the recorded call."""
 
     model = CallAnalysis
     per_page = None
@@ -53,7 +54,7 @@ class CallAnalysisInline(ReadOnlyInline):
 
 @admin.register(Appointment)
 class AppointmentAdmin(CustomFieldsAdmin):
-    """Booked sales calls."""
+    """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     area = Area.WORK
     entity = CustomField.Entity.APPOINTMENT
@@ -72,7 +73,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         ("schedule_time", RangeDateFilter),
     )
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
-    search_help_text = "The lead's name or e-mail, or the external reference"
+    search_help_text = "Search by lead name, lead e-mail or external reference"
     autocomplete_fields = ("lead",)
     inlines = (NoteInline, OutcomeChangeInline, CallAnalysisInline)
     actions = ("cancel_selected",)
@@ -100,7 +101,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
                 ]
             },
         ),
-        ("People", {"fields": [("host", "setter", "triager")]}),
+        ("Participants", {"fields": [("host", "setter", "triager")]}),
         (
             "Origin",
             {
@@ -114,74 +115,79 @@ class AppointmentAdmin(CustomFieldsAdmin):
             },
         ),
     )
-    booking_fieldsets = (
+    booking_fieldsets: Fieldsets = (
         ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
-        ("Call", {"fields": ["schedule_time", ("event_type", "meeting_url"), ("host", "setter", "triager"), "notes"]}),
+        (
+            "Appointment",
+            {"fields": ["schedule_time", ("event_type", "meeting_url"), ("host", "setter", "triager"), "notes"]},
+        ),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Appointment | None = None) -> Any:
-        """Booking asks for the lead and the call; a booked call shows all."""
+    def get_fieldsets(self, request: HttpRequest, obj: Appointment | None = None) -> Fieldsets:
+        """Return the few fields of a booking for a new appointment, all fields for a booked one."""
         return super().get_fieldsets(request, obj) if obj else self.booking_fieldsets
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> Any:
-        """What was settled by the booking."""
+    def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> tuple[str, ...]:
+        """Return the fields that can't be changed after booking."""
         return self.readonly_fields if obj else ()
 
     def custom_fields(self, request: HttpRequest, obj: Any) -> list[CustomField]:
-        """Those of a booked call; booking asks for none."""
+        """Return no custom fields for a new appointment: booking has none."""
         return super().custom_fields(request, obj) if obj else []
 
-    def form_class(self, obj: Any) -> Any:
-        """Booking has its own form."""
+    def form_class(self, obj: Any) -> type[forms.ModelForm]:
+        """Return the form for booking or for editing."""
         return self.form if obj else BookingForm
 
-    def get_inlines(self, request: HttpRequest, obj: Appointment | None) -> Any:
-        """A new call has no history."""
+    def get_inlines(self, request: HttpRequest, obj: Appointment | None) -> tuple[type[ReadOnlyInline], ...]:
+        """Return no inlines for a new appointment, which has no history yet."""
         return self.inlines if obj else ()
 
     @admin.display(description="Outcome", ordering="outcome__name")
     def outcome_label(self, appointment: Appointment) -> SafeString | str:
-        """In the status's colors."""
+        """Return the outcome as a colored label."""
         return status_label(appointment.outcome)
 
     def save_model(self, request: HttpRequest, obj: Appointment, form: Any, change: bool) -> None:
-        """Through the services, with all their effects."""
+        """Book or change the appointment with the services."""
         actor = staff_actor(current_user(request))
         if not change:
-            obj.pk = book(organization=form.organization, actor=actor, external_reference=None, **form.wanted()).id
+            booking = book(organization=form.organization, actor=actor, external_reference=None, **form.booking_data())
+            obj.pk = booking.id
             obj.refresh_from_db()
             return
-        call: dict[str, Any] = {"organization": obj.organization, "actor": actor, "appointment": obj}
-        changed, facts = form.changed_data, form.changed_values()
-        if facts:
-            edit_appointment(**call, **facts)
-        if "schedule_time" in changed:
-            reschedule(**call, to=truncate_to_ms(form.cleaned_data["schedule_time"]))
-        if "outcome" in changed and form.cleaned_data["outcome"]:
-            change_outcome(**call, status_id=form.cleaned_data["outcome"].pk)
+        common: dict[str, Any] = {"organization": obj.organization, "actor": actor, "appointment": obj}
+        # Only what changed is passed on: each service records events and notifies people.
+        if values := form.changed_values():
+            edit_appointment(**common, **values)
+        if "schedule_time" in form.changed_data:
+            reschedule(**common, to=truncate_to_ms(form.cleaned_data["schedule_time"]))
+        if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
+            change_outcome(**common, status_id=form.cleaned_data["outcome"].pk)
 
-    @object_action("Add a note", icon="edit_note", question="Everybody who sees the call sees the note.", form=NoteForm)
+    @object_action(
+        "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm
+    )
     def add_note(self, request: HttpRequest, appointment: Appointment, form: Any) -> None:
-        """A note, with the members it mentions."""
-        mentions = list(form.cleaned_data["mentions"])
+        """Store a note with the members that it mentions."""
         create_note(
             organization=appointment.organization,
             actor=staff_actor(current_user(request)),
             appointment=appointment,
             text=form.cleaned_data["note"],
-            mentions=mentions,
+            mentions=list(form.cleaned_data["mentions"]),
         )
 
     @object_action(
-        "Cancel the call",
+        "Cancel the appointment",
         icon="event_busy",
-        question=f"Cancel this call? {CANCELLATION_EFFECTS}",
+        question=f"Cancel this appointment? {CANCELLATION_EFFECTS}",
         form=CancellationForm,
         danger=True,
         when=is_cancelable,
     )
     def cancel(self, request: HttpRequest, appointment: Appointment, form: Any) -> None:
-        """The call is off."""
+        """Cancel the appointment."""
         cancel_appointment(
             organization=appointment.organization,
             actor=staff_actor(current_user(request)),
@@ -189,12 +195,12 @@ class AppointmentAdmin(CustomFieldsAdmin):
             notes=form.cleaned_data["notes"],
         )
 
-    @admin.action(description="Cancel the selected calls", permissions=["change"])
+    @admin.action(description="Cancel the selected appointments", permissions=["change"])
     def cancel_selected(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
-        """Several calls are off, once it is confirmed."""
-        question = f"Cancel these calls? {CANCELLATION_EFFECTS}"
+        """Cancel the selected appointments, after a confirmation page."""
+        question = f"Cancel these appointments? {CANCELLATION_EFFECTS}"
         page = confirm_selected(
-            self, request, rows, name="cancel_selected", title="Cancel the calls", question=question
+            self, request, rows, name="cancel_selected", title="Cancel the appointments", question=question
         )
         if page:
             return page
@@ -209,19 +215,20 @@ class AppointmentAdmin(CustomFieldsAdmin):
 
 
 class LeadAppointmentInline(ReadOnlyInline):
-    """A lead's calls, on its page."""
+    """The appointments on a lead's page."""
 
     model = Appointment
     fields = ("schedule_time", "event_type", "host", "outcome_label", "link")
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """With what the columns show."""
+        """Join what the columns show, to avoid a query per row."""
         return super().get_queryset(request).select_related("event_type", "host__user", "outcome", "lead")
 
     @admin.display(description="Outcome")
     def outcome_label(self, appointment: Appointment) -> SafeString | str:
-        """In the status's colors."""
+        """Return the outcome as a colored label."""
         return status_label(appointment.outcome)
 
 
+# The app `leads` may not import this one, so the inline is added from here.
 LeadAdmin.inlines = (LeadAppointmentInline, *LeadAdmin.inlines)

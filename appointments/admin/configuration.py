@@ -1,4 +1,4 @@
-"""Event types, notes and call analyses."""
+"""Admin pages of event types, notes and call analyses."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from organizations.permissions import Area
 
 
 class EventTypeForm(TenantForm):
-    """A kind of call."""
+    """The form for adding and changing an event type."""
 
     constraint_messages = {"one_event_type_per_name": ("name", "Another event type has this name.")}
 
@@ -21,17 +21,17 @@ class EventTypeForm(TenantForm):
         fields = ()
 
     def clean_provider(self) -> str | None:
-        """Null when empty, as the interface shows it."""
+        """Return None instead of an empty string, because the API shows null."""
         return self.cleaned_data["provider"] or None
 
     def clean_owner_name(self) -> str | None:
-        """Null when empty, as the interface shows it."""
+        """Return None instead of an empty string, because the API shows null."""
         return self.cleaned_data["owner_name"] or None
 
 
 @admin.register(EventType)
 class EventTypeAdmin(TenantAdmin):
-    """Kinds of calls that can be booked."""
+    """Event types: the kinds of appointments that can be booked."""
 
     area = Area.SETUP
     can_delete = True
@@ -42,17 +42,17 @@ class EventTypeAdmin(TenantAdmin):
     fields = ("name", "call_category", ("provider", "owner_name"))
 
     def save_model(self, request: HttpRequest, obj: EventType, form: Any, change: bool) -> None:
-        """Through the service."""
+        """Save the event type with the service."""
         save_event_type(organization=form.organization, event_type=obj)
 
     def delete_model(self, request: HttpRequest, obj: EventType) -> None:
-        """Through the service."""
+        """Delete the event type with the service."""
         delete_event_type(organization=obj.organization, event_type=obj)
 
 
 @admin.register(Note)
 class NoteAdmin(TenantAdmin):
-    """All notes, to search in; written on the call's page."""
+    """Notes of all appointments, read-only: they are added on the appointment's page."""
 
     area = Area.WORK
     can_add = can_change = False
@@ -63,13 +63,13 @@ class NoteAdmin(TenantAdmin):
 
     @admin.display(description="Note")
     def note_start(self, note: Note) -> str:
-        """Its first line."""
+        """Return the beginning of the note."""
         return str(note)
 
 
 @admin.register(CallAnalysis)
 class CallAnalysisAdmin(TenantAdmin):
-    """What the analysis platform made of calls."""
+    """Call analyses, which staff enter by hand."""
 
     area = Area.WORK
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")
@@ -84,10 +84,10 @@ class CallAnalysisAdmin(TenantAdmin):
         "ai_rationale",
     )
 
-    def get_readonly_fields(self, request: HttpRequest, obj: CallAnalysis | None = None) -> Any:
-        """An analysis stays with its call."""
+    def get_readonly_fields(self, request: HttpRequest, obj: CallAnalysis | None = None) -> tuple[str, ...]:
+        """Return the appointment as read-only once the analysis is stored."""
         return ("appointment",) if obj else ()
 
     def save_model(self, request: HttpRequest, obj: CallAnalysis, form: Any, change: bool) -> None:
-        """Through the service."""
+        """Save the analysis with the service."""
         save_analysis(organization=form.organization, analysis=obj)

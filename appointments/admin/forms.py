@@ -1,4 +1,4 @@
-"""The forms about calls: booking, changing, canceling, noting."""
+"""The admin's forms for booking, editing, canceling and annotating appointments."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeti
 
 
 class BookingForm(TenantForm):
-    """A booking by hand: for a known lead, or for an e-mail (interface 4.1)."""
+    """The form for booking an appointment, with an existing lead or with an e-mail."""
 
     lead_email = forms.EmailField(
         required=False,
         label="or e-mail",
         widget=widgets.UnfoldAdminEmailInputWidget,
-        help_text="A lead who is not known is made.",
+        help_text="A new lead is created if none has this e-mail.",
     )
     lead_first_name = forms.CharField(
         required=False, max_length=255, label="First name", widget=widgets.UnfoldAdminTextInputWidget
@@ -39,7 +39,7 @@ class BookingForm(TenantForm):
         max_length=40,
         label="Phone",
         widget=widgets.UnfoldAdminTextInputWidget,
-        help_text="Fills an empty one.",
+        help_text="Used only if the lead has no phone yet.",
     )
     meeting_url = WebAddressField(label="Meeting URL")
     notes = forms.CharField(required=False, max_length=10_000, label="Note", widget=widgets.UnfoldAdminTextareaWidget)
@@ -50,45 +50,44 @@ class BookingForm(TenantForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # The model requires a lead, but the form can do with an e-mail; for the event type it is the other way round.
         self.fields["lead"].required = False
         self.fields["event_type"].required = True
 
     def clean_lead_phone(self) -> str:
-        """One that can be read, or none."""
+        """Refuse an unreadable number. The API ignores it, but staff can correct it."""
         text = str(self.cleaned_data["lead_phone"])
         if text and parse_phone(text, self.organization.default_country) is None:
             raise forms.ValidationError("Enter a valid phone number.")
         return text
 
     def clean(self) -> dict[str, Any]:
-        """Some way to the lead, and only one."""
+        """Require either a lead or an e-mail."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if bool(cleaned.get("lead")) == bool(cleaned.get("lead_email")) and not {"lead", "lead_email"} & set(
-            self.errors
-        ):
-            self.add_error("lead", "Choose a lead or enter an e-mail: one of the two.")
+        if "lead" in self.errors or "lead_email" in self.errors:
+            return cleaned
+        if bool(cleaned.get("lead")) == bool(cleaned.get("lead_email")):
+            self.add_error("lead", "Choose a lead or enter an e-mail, but not both.")
         return cleaned
 
-    def wanted(self) -> dict[str, Any]:
-        """The booking as the service takes it."""
+    def booking_data(self) -> dict[str, Any]:
+        """Return the keyword arguments for the service `book`."""
         data = self.cleaned_data
-        people = {f"{role}_email": data[role].user.email for role in PARTICIPANT_FIELDS if data[role]}
-        lead = (
-            {"lead_id": data["lead"].pk}
-            if data["lead"]
-            else {name: data[name] for name in ("lead_email", "lead_first_name", "lead_last_name")}
-        )
-        rest = {
+        booking = {
+            "schedule_time": truncate_to_ms(data["schedule_time"]),
+            "event_type_id": data["event_type"].pk,
             "lead_phone": data["lead_phone"],
             "meeting_url": data["meeting_url"],
             "notes": data["notes"],
-            "event_type_id": data["event_type"].pk,
+            **{f"{role}_email": data[role].user.email for role in PARTICIPANT_FIELDS if data[role]},
         }
-        return {"schedule_time": truncate_to_ms(data["schedule_time"]), **people, **lead, **rest}
+        if data["lead"]:
+            return {**booking, "lead_id": data["lead"].pk}
+        return {**booking, **{name: data[name] for name in ("lead_email", "lead_first_name", "lead_last_name")}}
 
 
 class AppointmentForm(CustomValuesForm):
-    """A booked call."""
+    """The form for editing a booked appointment."""
 
     meeting_url = WebAddressField(label="Meeting URL")
     recording_url = WebAddressField(label="Recording URL")
@@ -97,8 +96,8 @@ class AppointmentForm(CustomValuesForm):
         model = Appointment
         fields = ()
         help_texts = {
-            "outcome": "To a canceled one: the call is canceled, and its people are told.",
-            "schedule_time": "A new time moves the call, and its people are told.",
+            "outcome": "Choosing a canceled status cancels the appointment and notifies its participants.",
+            "schedule_time": "Changing the time reschedules the appointment and notifies its participants.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -106,28 +105,34 @@ class AppointmentForm(CustomValuesForm):
         if "outcome" in self.fields:
             outcome: Any = self.fields["outcome"]
             outcome.queryset = outcome.queryset.filter(type__in=[Board.APPOINTMENT, BoardScope.BOTH])
+            # An appointment may have no outcome, but one that has an outcome can't lose it.
             outcome.required = self.instance.outcome_id is not None
 
     def changed_values(self) -> dict[str, Any]:
-        """What was changed, as the service takes it; time and outcome have their own."""
-        found = {name: self.cleaned_data[name] for name in APPOINTMENT_FIELDS if name in self.changed_data}
-        return found | ({"custom_values": self.custom_values()} if self.has_changed_custom_values() else {})
+        """Return the changed fields as keyword arguments for `edit_appointment`.
+
+        Time and outcome are not among them: they have services of their own.
+        """
+        values = {name: self.cleaned_data[name] for name in APPOINTMENT_FIELDS if name in self.changed_data}
+        if self.has_changed_custom_values():
+            values["custom_values"] = self.custom_values()
+        return values
 
 
 class CancellationForm(ConfirmationForm):
-    """Why a call is canceled."""
+    """The confirmation form for canceling an appointment."""
 
     notes = forms.CharField(
         required=False,
         max_length=10_000,
         label="Note",
         widget=widgets.UnfoldAdminTextareaWidget,
-        help_text="Why; kept as a note.",
+        help_text="The reason. Stored as a note.",
     )
 
 
 class NoteForm(ConfirmationForm):
-    """A note on a call."""
+    """The form for adding a note to an appointment."""
 
     note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget)
     mentions = forms.ModelMultipleChoiceField(

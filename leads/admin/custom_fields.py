@@ -3,6 +3,7 @@
 `custom_values` is a JSON object of values by custom field id: a string, a number, a boolean, or a "YYYY-MM-DD" date.
 """
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, ClassVar
 from uuid import UUID
@@ -18,7 +19,7 @@ from organizations.models import Organization
 JsonValue = str | float | bool | None
 FieldValue = JsonValue | date
 # Each group is a title and a dict of options, as in Django's `fieldsets`.
-Fieldsets = list[tuple[str | None, dict[str, Any]]]
+Fieldsets = Sequence[tuple[str | None, dict[str, Any]]]
 
 MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
 

@@ -70,7 +70,7 @@ def test_a_known_lead_is_booked_by_choosing_it(closer: Client, kind: EventType, 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "Choose a lead or enter an e-mail: one of the two."),
+        ({}, "Choose a lead or enter an e-mail, but not both."),
         ({"lead_email": "ada@example.com", "meeting_url": "javascript:alert(1)"}, "Enter a valid URL."),
         ({"lead_email": "ada@example.com", "lead_phone": "nobody"}, "Enter a valid phone number."),
         ({"lead_email": "ada@example.com", "schedule_time_0": "0001-01-01"}, "Enter a year from 1970 to 2100."),

@@ -170,7 +170,7 @@ def test_an_event_type_is_made_and_its_name_is_taken_once(owner: Client, organiz
 def test_an_event_type_with_calls_is_kept(owner: Client, ours: Appointment):
     answer = owner.post(admin_url(EventType, "delete", ours.event_type_id), {"post": "yes"})
 
-    assert shown_messages(answer) == ["Calls are booked as ours call, so it stays"]
+    assert shown_messages(answer) == ["ours call can't be deleted because appointments use it"]
     assert EventType.objects.of(ours.organization).filter(pk=ours.event_type_id).exists()
 
 

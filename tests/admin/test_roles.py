@@ -148,6 +148,6 @@ def test_what_is_done_is_in_the_log_of_the_row(owner: Client, organization: Orga
     assert (entry.object_id, entry.user, entry.get_change_message()) == (
         str(call.pk),
         owner_of(organization).user,
-        "Cancel the call.",
+        "Cancel the appointment.",
     )
-    assert b"Cancel the call." in owner.get(admin_url(Appointment, "history", call.pk)).content
+    assert b"Cancel the appointment." in owner.get(admin_url(Appointment, "history", call.pk)).content
