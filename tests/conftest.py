@@ -1,4 +1,4 @@
-"""What every test may ask for: an organization and its integrator, a stranger beside them, and a place for figures."""
+"""Fixtures for all tests: an organization and its API client, another organization, and a place for measurements."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,8 +15,8 @@ MEASUREMENTS: dict[str, str] = {}
 
 
 @pytest.fixture(autouse=True)
-def _quick_and_fresh(settings: Any) -> Iterator[None]:
-    """Passwords cost nothing here, and rate limits start anew for each test."""
+def _fast_passwords_and_empty_caches(settings: Any) -> Iterator[None]:
+    """Use a fast password hasher, and start each test with empty caches and rate limits."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     yield
     for name in ("default", "memory"):
@@ -26,41 +26,41 @@ def _quick_and_fresh(settings: Any) -> Iterator[None]:
 
 @pytest.fixture
 def organization(db: None) -> Organization:
-    """Acme, with its ten statuses and owner@acme.example."""
+    """Create Acme, with its ten statuses and the owner owner@acme.example."""
     return make_organization("Acme")
 
 
 @pytest.fixture
 def other_organization(db: None) -> Organization:
-    """Another organization, which must never be seen."""
+    """Create Globex, whose data must never appear in a response to Acme."""
     return make_organization("Globex")
 
 
 @pytest.fixture
 def api(organization: Organization) -> ApiClient:
-    """Acme's integrator."""
+    """Create an API key of Acme, and return a client that uses it."""
     return make_api(organization)
 
 
 @pytest.fixture
 def other_api(other_organization: Organization) -> ApiClient:
-    """The other organization's integrator."""
+    """Create an API key of the other organization, and return a client that uses it."""
     return make_api(other_organization)
 
 
 @pytest.fixture
 def host(organization: Organization) -> Membership:
-    """An active member of Acme, hana@acme.example."""
+    """Create an active member of Acme, hana@acme.example."""
     return make_member(organization, "hana@acme.example", role=Role.CLOSER, first_name="Hana", last_name="Host")
 
 
 @pytest.fixture
 def measurements() -> dict[str, str]:
-    """Write a figure here, and it stands at the end of the run."""
+    """Return a dict for measurements by name; they are printed at the end of the run."""
     return MEASUREMENTS
 
 
-# The last lines of a run: what the figures come to.
+# The last lines of a run: title, and the name of the measurement that it shows.
 SUMMARY_LINES = {
     "load held": "soak, load held",
     "faults survived": "soak, faults survived",
@@ -70,13 +70,13 @@ SUMMARY_LINES = {
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Show what was measured, and what it comes to."""
+    """Print all measurements, and the most important ones once more below."""
     if MEASUREMENTS:
-        terminalreporter.section("figures")
+        terminalreporter.section("measurements")
     for name, value in MEASUREMENTS.items():
         terminalreporter.write_line(f"{name}: {value}")
     if MEASUREMENTS.keys() & set(SUMMARY_LINES.values()):
-        terminalreporter.section("what held")
+        terminalreporter.section("summary")
     for title, name in SUMMARY_LINES.items():
         if name in MEASUREMENTS:
             terminalreporter.write_line(f"{title:<18}{MEASUREMENTS[name]}")

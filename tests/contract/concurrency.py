@@ -19,6 +19,7 @@ def run_concurrently(key: str | None, *requests: Callable[[ApiClient], Any]) -> 
     Thread n runs the requests n, n + THREADS, n + 2 * THREADS, … in this order. Results are grouped by thread, so up
     to THREADS requests keep their order.
     """
+    # Without a barrier the first threads would be done before the last ones start.
     start = Barrier(THREADS)
 
     def run_share(thread_number: int) -> list[Any]:
@@ -27,6 +28,7 @@ def run_concurrently(key: str | None, *requests: Callable[[ApiClient], Any]) -> 
         try:
             return [request(api) for request in requests[thread_number::THREADS]]
         finally:
+            # Connections are thread-local, and Django does not close them when a thread ends.
             connections.close_all()
 
     with ThreadPoolExecutor(THREADS) as pool:

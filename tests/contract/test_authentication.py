@@ -79,6 +79,7 @@ def test_a_malformed_key_is_401_without_a_query(organization, django_assert_num_
     assert_error(response, 401, INVALID_KEY)
 
 
+# Positions in the prefix, the key id, the separator, the secret and the checksum.
 @pytest.mark.parametrize("position", [0, 3, 10, 14, 15, 16, 40, 47, 48, 53])
 def test_a_key_with_one_wrong_character_is_401_without_a_query(api, django_assert_num_queries, position):
     """docs/interface.md, K3"""

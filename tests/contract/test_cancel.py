@@ -14,6 +14,7 @@ from webhooks.models import Delivery, Event
 from webhooks.services import add_endpoint
 
 PATH = "/api/external/appointments/cancel"
+# Far enough from today that they stay in the future and in the past.
 SOON, LATER, PAST = "2090-01-05T10:00:00.000Z", "2091-01-05T10:00:00.000Z", "2020-01-05T10:00:00.000Z"
 
 
@@ -48,6 +49,7 @@ def test_canceling_sets_the_outcome_and_lead_status_and_clears_the_meeting_url(a
     after = api.get_appointment(before["id"])
     assert (after["outcome"]["role"], after["meeting_url"], after["no_show"]) == ("CANCELED", None, False)
     assert api.get_lead(before["lead"]["id"])["status"]["role"] == "CANCELED"
+    # `lead` contains the touch point, which is recomputed.
     changed_fields = {name for name in before if after[name] != before[name]}
     assert changed_fields == {"outcome", "meeting_url", "lead", "updated_at"}
 
@@ -310,4 +312,5 @@ def test_the_event_has_the_meeting_url_that_was_cleared(api, organization):
 
 def previous_of(organization):
     """Return the names of the fields in `previous` of the cancellation's event."""
+    # The bytes that receivers get, not the model.
     return set(json.loads(Event.objects.of(organization).get(type="appointment.canceled").body)["previous"])

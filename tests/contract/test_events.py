@@ -11,6 +11,7 @@ from statuses.models import Status
 from tests.contract.assertions import assert_error
 from tests.factories import owner_actor
 
+# The list contains committed events only, so each test needs real transactions.
 pytestmark = pytest.mark.django_db(transaction=True)
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
 SOON = "2090-01-05T10:00:00.000Z"
@@ -142,6 +143,7 @@ def test_rescheduling_by_staff_records_an_event_and_recomputes_the_touch_point(a
     """docs/interface.md, A28, L13"""
     id = api.book(schedule_time=SOON).json()["data"]["id"]
 
+    # Day 1, because the date of today need not exist in another year (29 February).
     change_as_staff(organization, reschedule, id, to=now().replace(year=2091, day=1))
 
     event, appointment = api.list_events()[-1], api.get_appointment(id)

@@ -162,6 +162,7 @@ def test_a_status_of_another_organization_is_400_like_an_unknown_one(api, other_
     response = update_status(api, id, other_api.get_status("WON")["id"])
 
     assert_invalid_fields(response, "status_id")
+    # The response must not tell whether the id exists elsewhere.
     assert response.json() == update_status(api, id, UNKNOWN_ID).json()
     assert snapshot_of(organization) == before
 
@@ -192,6 +193,7 @@ def test_a_malformed_status_id_is_refused_before_the_lead_is_looked_up(api):
 def test_a_lead_has_exactly_the_documented_fields(api, organization, host):
     """docs/interface.md, L3"""
     size_field = make_custom_field(organization, "LEAD", "size", type="NUMBER")
+    # Must not appear on the lead.
     make_custom_field(organization, "APPOINTMENT", "of_appointments")
     id = make_lead(
         api,
@@ -217,6 +219,7 @@ def test_a_lead_has_exactly_the_documented_fields(api, organization, host):
     assert response.status_code == 200
     assert response.json() == {"success": True, "message": response.json()["message"], "data": lead}
     assert sorted(lead) == FIELDS
+    # All fields but created_at and updated_at, the first and the last.
     assert {name: lead[name] for name in FIELDS[1:-1]} == {
         "custom_fields": [{"id": str(size_field.id), "key": "size", "label": "Size", "type": "NUMBER", "value": 12}],
         "email": "ada@example.com",

@@ -174,6 +174,7 @@ def object_ids(api, organization, host):
     return {"appointments": id, "opt-ins": opt_in["opt_in_id"], "leads": opt_in["lead_id"]}
 
 
+# The first page, and one past the end.
 @pytest.mark.parametrize("page", [1, 9])
 @pytest.mark.parametrize("name", ["appointments", "opt-ins", "leads", "statuses"])
 def test_list_responses_match_the_document(schema, api, object_ids, name, page):

@@ -95,6 +95,7 @@ def test_a_request_over_the_limit_changes_nothing(api, organization):
 
     organization.rate_limit_per_minute = 100
     organization.save()
+    # A new key, because the refusal of the first one stays cached for some seconds (G33).
     assert make_api(organization).get_data("/api/external/appointments") == []
 
 

@@ -61,10 +61,10 @@ def test_a_status_has_exactly_the_documented_fields(api, organization):
         organization, "Zebra", role="LOST", type="LEAD", description="Gone", text_color="#ffffff", bg_color="#000000"
     )
 
-    listed = api.get_data(PATH)[-1]
+    item = api.get_data(PATH)[-1]
 
     expected = {"id": str(status.id), "name": "Zebra", "role": "LOST", "type": "LEAD", "description": "Gone"}
-    assert listed == {**expected, "text_color": "#ffffff", "bg_color": "#000000"}
+    assert item == {**expected, "text_color": "#ffffff", "bg_color": "#000000"}
 
 
 def test_statuses_are_sorted_by_name_case_insensitively_then_by_id(api, organization):

@@ -84,6 +84,7 @@ def test_a_filter_by_another_organizations_id_is_400_like_an_unknown_id(
     response = api.get(f"/api/external/{name}", {parameter: id})
 
     assert_invalid_fields(response, parameter)
+    # The response must not tell whether the id exists elsewhere.
     assert response.json() == api.get(f"/api/external/{name}", {parameter: UNKNOWN_ID}).json()
 
 

@@ -28,7 +28,9 @@ OPTIONAL_FIELDS = [
     "meeting_url",
     "notes",
 ]
+# Every JSON type except string and null.
 OTHER_TYPES = [5, 1.5, True, False, ["a"], {"a": "b"}]
+# `...` leaves the field out of the body.
 BLANK = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytest.param("", id="empty")]
 
 
@@ -76,6 +78,7 @@ def test_names_and_references_have_at_most_255_characters(api, organization, fie
     """docs/interface.md, G15"""
     before = snapshot_of(organization)
 
+    # The limit counts characters: "é" takes two bytes in UTF-8.
     assert_invalid_fields(api.book(**{field: "é" * 256}), field)
 
     assert snapshot_of(organization) == before
@@ -186,6 +189,7 @@ def test_another_organizations_id_is_400_like_an_unknown_one(api, other_api, org
     }[field]
     before = snapshot_of(organization), snapshot_of(other_organization)
 
+    # The responses must not tell whether the id exists elsewhere.
     response, response_to_unknown = api.book(**{field: id}), api.book(**{field: UNKNOWN_ID})
 
     assert_invalid_fields(response, field)

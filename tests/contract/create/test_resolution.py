@@ -10,6 +10,7 @@ from organizations.models import Membership
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import deactivate, make_event_type, make_member, owner_of, snapshot_of, summary_of
 
+# Far in the future, so that the appointment is still to come whenever the tests run.
 LATER = "2090-01-05T10:00:00.000Z"
 
 
@@ -223,6 +224,7 @@ def test_an_email_that_no_active_member_has_is_400_and_changes_nothing(
     api, organization, other_organization, field, email
 ):
     """docs/interface.md, A12, A13"""
+    # Not a member, no longer a member, a member of another organization, a lead, and no e-mail address.
     deactivate(make_member(organization, "gone@acme.example"))
     api.submit()
     before = snapshot_of(organization)
@@ -230,6 +232,7 @@ def test_an_email_that_no_active_member_has_is_400_and_changes_nothing(
     response = api.book(**{field: email}, lead_email="new@example.com", event_type_name="New")
 
     assert_invalid_fields(response, field)
+    # A malformed address has another message.
     if email != "nonsense":
         assert response.json()["message"] == f"{field} must belong to an active member of the organization"
     assert snapshot_of(organization) == before
@@ -267,6 +270,7 @@ def test_the_touch_point_is_the_leads_earliest_upcoming_appointment(api):
         lead_of(api, api.book(external_reference=time, schedule_time=time))["next_touch_point_at"] for time in times
     ]
 
+    # The third appointment is later than the second, and the last one is in the past.
     assert touch_points == [times[0], times[1], times[1], times[1]]
 
 

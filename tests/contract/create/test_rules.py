@@ -34,6 +34,7 @@ def test_a_new_reference_is_201_with_the_id(api, other_organization, organizatio
     assert api.get_appointment(id)["external_reference"] == "ref-1"
 
 
+# All of these are the same instant once they are cut to milliseconds.
 @pytest.mark.parametrize(
     "time",
     [
@@ -125,6 +126,7 @@ def test_a_known_reference_with_another_time_is_409_and_changes_nothing(api, org
     api.book()
     before = snapshot_of(organization)
 
+    # The host is unknown, but the reference is looked up before the members (A13).
     response = api.book(
         schedule_time=time, lead_email="new@example.com", event_type_name="New", host_email="nobody@acme.example"
     )
@@ -139,6 +141,7 @@ def test_after_rescheduling_the_new_time_is_compared(api, organization):
     """docs/interface.md, A16"""
     id = api.book().json()["data"]["id"]
     appointment = Appointment.objects.of(organization).get(pk=id)
+    # Day 1, because the date of today need not exist in another year (29 February).
     reschedule(
         organization=organization,
         actor=owner_actor(organization),

@@ -49,6 +49,7 @@ def test_an_appointment_keeps_the_leads_sources_at_booking(api):
     """docs/interface.md, A19"""
     api.submit(source="WEBINAR")
     id = book(api)["id"]
+    # Changes the lead's last source, but not the appointment's.
     api.submit(traffic={"utm_source": "google"})
 
     appointment = api.get_appointment(id)

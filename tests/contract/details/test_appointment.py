@@ -77,6 +77,7 @@ def members(organization):
 def full_appointment(api, organization, members):
     """Create an appointment with all fields set, and return its id, analysis and custom field."""
     budget = make_custom_field(organization, "APPOINTMENT", "budget", type="NUMBER")
+    # Four opt-ins, because the detail shows the latest three.
     for n in range(4):
         traffic = {name: f"{name} {n}" for name in UTM_FIELDS}
         api.submit(external_reference=f"form-{n}", provider_form_id="f1", provider_form_name="Form", traffic=traffic)
@@ -102,7 +103,7 @@ def full_appointment(api, organization, members):
 
 def common_fields(api, full_appointment, members):
     """Return the expected fields of the full appointment that list and detail share."""
-    appointment, booked = api.get_appointment(full_appointment["id"]), api.get_status("APPOINTMENT_BOOKED")
+    appointment, outcome = api.get_appointment(full_appointment["id"]), api.get_status("APPOINTMENT_BOOKED")
     analysis, budget = full_appointment["analysis"], full_appointment["budget"]
     return {
         "id": full_appointment["id"],
@@ -127,8 +128,8 @@ def common_fields(api, full_appointment, members):
             "owner_name": None,
         },
         "outcome": {
-            **{name: booked[name] for name in ["id", "name", "role", "text_color", "bg_color"]},
-            "description": booked["description"] or "",
+            **{name: outcome[name] for name in ["id", "name", "role", "text_color", "bg_color"]},
+            "description": outcome["description"] or "",
             "created_at": appointment["outcome"]["created_at"],
         },
         "recording_url": "https://rec.example/1",
@@ -155,11 +156,12 @@ def common_fields(api, full_appointment, members):
 
 def test_the_list_has_exactly_the_documented_fields(api, full_appointment, members):
     """docs/interface.md, A1"""
-    (listed,) = api.get_data(LIST)
+    (item,) = api.get_data(LIST)
 
+    # Opt-in 3 is the latest one before the booking.
     utm = {name: f"{name} 3" for name in UTM_FIELDS}
     note = {"note": "Ask @Hana", "mention_users": [user_object(members["host"])]}
-    assert listed == {**common_fields(api, full_appointment, members), "notes": note, **utm}
+    assert item == {**common_fields(api, full_appointment, members), "notes": note, **utm}
 
 
 def test_the_detail_has_exactly_the_documented_fields(api, full_appointment, members):
@@ -233,7 +235,7 @@ def test_an_appointment_with_few_values_has_every_field(api, organization):
         organization, event_type=None, external_reference=None, outcome=None, source="SCHEDULER_C"
     ).id
 
-    (listed,), detail = api.get_data(LIST), api.get_appointment(str(id))
+    (item,), detail = api.get_data(LIST), api.get_appointment(str(id))
 
     null_fields = [
         "host",
@@ -248,11 +250,11 @@ def test_an_appointment_with_few_values_has_every_field(api, organization):
     ]
     assert [detail[name] for name in null_fields] == [None] * len(null_fields)
     assert detail["appointment_event_type"] == {"id": None, "provider": None, "owner_name": None}
-    assert [listed[name] for name in ["notes", *UTM_FIELDS]] == [None] * 6
+    assert [item[name] for name in ["notes", *UTM_FIELDS]] == [None] * 6
     assert (detail["custom_fields"], detail["opt_ins"], detail["source"]) == ([], [], "SCHEDULER_C")
-    assert sorted(listed) == sorted([*COMMON_FIELDS, "notes", *UTM_FIELDS])
+    assert sorted(item) == sorted([*COMMON_FIELDS, "notes", *UTM_FIELDS])
     assert sorted(detail) == sorted([*COMMON_FIELDS, "first_source", "last_source", "opt_ins"])
-    assert {name: detail[name] for name in COMMON_FIELDS} == {name: listed[name] for name in COMMON_FIELDS}
+    assert {name: detail[name] for name in COMMON_FIELDS} == {name: item[name] for name in COMMON_FIELDS}
 
 
 def test_unknown_values_of_the_lead_are_null(api, organization):

@@ -177,6 +177,7 @@ def test_a_malformed_or_unknown_lead_filter_is_400(api, value):
 def test_a_filter_by_another_organizations_lead_is_400_like_an_unknown_one(api, other_api):
     """docs/interface.md, G22, G28"""
     lead = other_api.submit().json()["data"]["lead_id"]
+    # An id of the same form that no organization has.
     unknown_lead = lead[:-1] + ("0" if lead[-1] != "0" else "1")
 
     response = api.get(PATH, {"lead_id": lead})
@@ -262,6 +263,7 @@ def test_the_list_contains_appointments_of_providers(api, organization):
 @pytest.mark.parametrize("first", INVALID_QUERY)
 def test_two_invalid_parameters_are_400(api, first):
     """docs/interface.md, G5"""
+    # Both together with a valid filter that matches nothing, which must not hide them.
     for second in INVALID_QUERY:
         query = {"closer": "nobody@acme.example", first: INVALID_QUERY[first], second: INVALID_QUERY[second]}
         assert_invalid_among(api.get(PATH, query), first, second)

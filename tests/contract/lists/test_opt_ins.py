@@ -32,7 +32,7 @@ def ids(api, query=None):
 
 def test_the_list_has_exactly_the_documented_fields(api):
     """docs/interface.md, O1"""
-    submitted = submit(
+    data = submit(
         api,
         external_reference="s-1",
         provider_form_id="f1",
@@ -40,13 +40,13 @@ def test_the_list_has_exactly_the_documented_fields(api):
         questions_answers=[{"question": "Q", "position": 1}],
     )
 
-    (listed,) = api.get_data(PATH)
+    (item,) = api.get_data(PATH)
 
-    assert sorted(listed) == LIST_FIELDS
-    assert {name: listed[name] for name in LIST_FIELDS[1:]} == {
+    assert sorted(item) == LIST_FIELDS
+    assert {name: item[name] for name in LIST_FIELDS[1:]} == {
         "external_reference": "s-1",
-        "id": submitted["opt_in_id"],
-        "lead_id": submitted["lead_id"],
+        "id": data["opt_in_id"],
+        "lead_id": data["lead_id"],
         "provider_form_id": "f1",
         "provider_form_name": "Form",
         "source": "LANDING_PAGE",
@@ -119,6 +119,7 @@ def test_a_filter_by_another_organizations_lead_is_400(api, other_api):
 def test_unknown_parameters_are_ignored(api, organization):
     """docs/interface.md, G26"""
     submitted_ids = [submit(api)["opt_in_id"] for _ in range(2)]
+    # Filters of other lists, and fields of the object.
     query = {
         "updated_from": "2100-01-01",
         "scheduled_from": "2100-01-01",

@@ -21,10 +21,10 @@ def url(name):
 
 def create_rows(api, name, count):
     """Create `count` rows, and return their ids in the order of creation."""
-    created = [create_row(api, name, n) for n in range(count)]
-    assert all(response.status_code == 201 for response in created)
+    responses = [create_row(api, name, n) for n in range(count)]
+    assert all(response.status_code == 201 for response in responses)
     key = {"appointments": "id", "opt-ins": "opt_in_id", "leads": "lead_id"}[name]
-    return [response.json()["data"][key] for response in created]
+    return [response.json()["data"][key] for response in responses]
 
 
 def create_row(api, name, n):
@@ -127,11 +127,11 @@ def test_every_invalid_parameter_is_named(api, name):
 @each_list
 def test_rows_with_the_same_created_at_are_sorted_by_id_descending(api, organization, name):
     """docs/interface.md, G25"""
-    created = create_rows(api, name, 4)
+    created_ids = create_rows(api, name, 4)
     MODELS[name].objects.of(organization).update(created_at=datetime(2026, 1, 1, tzinfo=UTC))
 
-    assert ids(api, name) == sorted(created, key=UUID, reverse=True)
-    assert ids(api, name, {"page": 2, "limit": 3}) == [min(created, key=UUID)]
+    assert ids(api, name) == sorted(created_ids, key=UUID, reverse=True)
+    assert ids(api, name, {"page": 2, "limit": 3}) == [min(created_ids, key=UUID)]
 
 
 @each_list
@@ -173,6 +173,7 @@ BOUND_MATCHES = {
     "created_from=2026-03-29T12:30:15.250Z&created_to=2026-03-29T12:30:15.250Z": True,
     "created_from=2026-03-29T14:30:15.250%2B02:00": True,
     "created_from=2026-03-29T14:30:15.251%2B02:00": False,
+    # In a query string "+" and "%20" are a space; in place of the sign it is read as "+".
     "created_from=2026-03-29T14:30:15.250+02:00": True,
     "created_from=2026-03-29T14:30:15.251+02:00": False,
     "created_from=2026-03-29T14:30:15.251%2002:00": False,

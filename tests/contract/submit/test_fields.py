@@ -5,6 +5,7 @@ import pytest
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import snapshot_of
 
+# In the order of the error message.
 SOURCES = ["SCHEDULER_A", "MANUAL", "FORMBUILDER_A", "WEBINAR", "NEWSLETTER", "LANDING_PAGE", "OTHER"]
 TRAFFIC_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer", "landing_page"]
 TEXT_FIELDS = [
@@ -25,7 +26,9 @@ OPTIONAL_FIELDS = [
     "questions_answers",
     "traffic",
 ]
+# Every JSON type except string and null.
 OTHER_TYPES = [5, 1.5, True, False, ["a"], {"a": "b"}]
+# `...` leaves the field out of the body.
 BLANK = [pytest.param(..., id="missing"), pytest.param(None, id="null"), pytest.param("", id="empty")]
 
 

@@ -147,6 +147,7 @@ def test_the_same_reference_in_another_organization_is_another_opt_in(api, other
     response = api.submit(external_reference="form-1")
 
     assert (response.status_code, other_response.status_code) == (201, 201)
+    # No id in common; `is_new_lead` is True in both.
     assert not set(response.json()["data"].values()) & set(other_response.json()["data"].values()) - {True}
     assert snapshot_of(other_organization) == before
 
