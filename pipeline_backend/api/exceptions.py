@@ -1,7 +1,8 @@
-"""Errors are classes with a sentence; this one file turns them into answers (decision 2).
+"""Errors, and their responses (docs/interface.md, G4 to G6).
 
-A service raises a `Problem`; it never knows a status code. Field messages are predicates ("is required"), so that
-message and errors read as sentences that start with the field's name.
+A service raises a `DomainError`, which has a message and knows no status code. `exception_handler` turns it, and
+whatever else is raised, into a response. Messages about fields are predicates ("is required"), so that with the field's
+name in front they read as sentences.
 """
 
 import logging
@@ -23,43 +24,48 @@ UNAVAILABLE = "The service is briefly unavailable; send the request again"
 
 
 class DomainError(Exception):
-    """Something a client or staff member asked for that can't be done, said in one sentence."""
+    """A request that can't be carried out, with a message for the client or staff member who made it.
+
+    Subclasses set `message`; the keyword arguments fill its placeholders.
+    """
 
     message = "The request can't be carried out"
 
-    def __init__(self, **facts: Any) -> None:
-        super().__init__(self.message.format(**facts))
+    def __init__(self, **params: object) -> None:
+        super().__init__(self.message.format(**params))
 
 
 class ResourceNotFound(DomainError):
-    """What the request is about does not exist in this organization."""
+    """The organization doesn't have the object."""
 
     message = NOT_FOUND
 
 
 class Conflict(DomainError):
-    """What the request asks for contradicts what is there."""
+    """The request contradicts the present state of the data."""
 
 
 class ValidationFailed(DomainError):
-    """Fields that can't be taken: `{path: [predicate, ...]}`."""
+    """Fields with invalid values, as `{path: [predicate, …]}`."""
 
     message = "The request has invalid fields"
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__()
-        self.errors = {path: [field_message(path, predicate) for predicate in found] for path, found in errors.items()}
+        self.errors = {
+            path: [field_message(path, predicate) for predicate in predicates] for path, predicates in errors.items()
+        }
 
 
 class BodyTooLarge(exceptions.APIException):
-    """A body over the limit."""
+    """The request body exceeds the limit."""
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_detail = "The request body is larger than 1 MiB"
 
 
 class TooManyRequests(exceptions.APIException):
-    """A rate limit is used up; `wait` is in seconds."""
+    """A rate limit is exceeded; `wait` is the number of seconds until a retry can succeed."""
 
     status_code = status.HTTP_429_TOO_MANY_REQUESTS
     default_detail = "Too many requests"
@@ -70,20 +76,20 @@ class TooManyRequests(exceptions.APIException):
 
 
 def field_message(path: str, predicate: str) -> str:
-    """`external_reference` and `is required`, as one."""
+    """Return field name and predicate as one message: "external_reference is required"."""
     return f"{path} {predicate}" if path else predicate
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """The error form for whatever was raised; never HTML, and nothing of the inside."""
+    """Return the response to any exception: always JSON, and without internal details."""
     if isinstance(error, DomainError):
-        return problem_answer(error)
+        return domain_error_response(error)
     if isinstance(error, exceptions.ValidationError):
-        return problem_answer(ValidationFailed(dict(flatten_errors(error.detail))))
+        return domain_error_response(ValidationFailed(dict(flatten_errors(error.detail))))
     if isinstance(error, Http404 | exceptions.NotFound):
         return error_response(404, NOT_FOUND)
     if isinstance(error, exceptions.APIException):
-        return api_answer(error)
+        return api_exception_response(error)
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):
@@ -91,24 +97,27 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     if isinstance(error, PermissionDenied):
         return error_response(403, "Not allowed")
     if is_unavailable(error):
-        logger.warning("the database did not answer: %s", type(error.__cause__ or error).__name__)
-        return unavailable()
+        # A warning without a traceback: an outage would otherwise fill the log with them.
+        logger.warning("the database is unavailable: %s", type(error.__cause__ or error).__name__)
+        response = error_response(503, UNAVAILABLE)
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        return response
     logger.exception("unexpected error", exc_info=error)
     return error_response(500, "Something went wrong on our side; the X-Request-Id header names this request")
 
 
-def problem_answer(problem: DomainError) -> Response:
-    """400 for fields, 404 for what is missing, 409 for what contradicts."""
-    if isinstance(problem, ValidationFailed):
-        first = next(iter(problem.errors.values()))[0]
-        return error_response(400, first, errors=problem.errors)
+def domain_error_response(error: DomainError) -> Response:
+    """Return 404 for ResourceNotFound, 409 for Conflict, and 400 for anything else."""
+    if isinstance(error, ValidationFailed):
+        first_message = next(iter(error.errors.values()))[0]
+        return error_response(400, first_message, errors=error.errors)
     codes = {ResourceNotFound: 404, Conflict: 409}
-    code = next((code for kind, code in codes.items() if isinstance(problem, kind)), 400)
-    return error_response(code, str(problem))
+    code = next((code for error_class, code in codes.items() if isinstance(error, error_class)), 400)
+    return error_response(code, str(error))
 
 
-def api_answer(error: exceptions.APIException) -> Response:
-    """DRF's own refusals, in our form."""
+def api_exception_response(error: exceptions.APIException) -> Response:
+    """Return the response to an exception of DRF, with the headers that its own handler would set."""
     response = error_response(error.status_code, str(error.detail))
     wait = getattr(error, "wait", None)
     if wait is not None:
@@ -120,33 +129,26 @@ def api_answer(error: exceptions.APIException) -> Response:
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Whether the database is to blame: it does not answer, gave a statement up, is full, or takes no writes."""
-    if isinstance(getattr(error, "__cause__", None), ReadOnlySqlTransaction):
-        connection.close()  # it may lead to a server that another has replaced, which a new one will not
+    """Return whether the database caused the error: it is down, full, read-only, or has canceled the statement."""
+    cause = getattr(error, "__cause__", None)
+    if isinstance(cause, ReadOnlySqlTransaction):
+        # After a failover the connection may lead to the old primary. A new connection will not.
+        connection.close()
         return True
-    return isinstance(error, OperationalError | InterfaceError) or isinstance(
-        getattr(error, "__cause__", None), IdleInTransactionSessionTimeout
-    )
+    return isinstance(error, OperationalError | InterfaceError) or isinstance(cause, IdleInTransactionSessionTimeout)
 
 
-def unavailable() -> Response:
-    """The same request is worth sending again."""
-    response = error_response(503, UNAVAILABLE)
-    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
-    return response
-
-
-def error_response(code: int, message: str, **more: Any) -> Response:
-    """The error form (interface 7)."""
-    return Response({"status": "error", "message": message, **more}, status=code)
+def error_response(code: int, message: str, **extra: object) -> Response:
+    """Return an error in the form that all errors have."""
+    return Response({"status": "error", "message": message, **extra}, status=code)
 
 
 def flatten_errors(detail: Any, path: str = "") -> Iterator[tuple[str, list[str]]]:
-    """DRF's nested error details as dotted paths, in the order of the fields."""
+    """Yield DRF's nested error details as dotted path and messages, in the order of the fields."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
-            own = "" if name == "non_field_errors" else str(name)
-            yield from flatten_errors(inner, ".".join(filter(None, (path, own))))
+            own_name = "" if name == "non_field_errors" else str(name)
+            yield from flatten_errors(inner, ".".join(filter(None, (path, own_name))))
         return
     if isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
         for index, inner in enumerate(detail):

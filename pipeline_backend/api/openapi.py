@@ -1,8 +1,12 @@
-"""The OpenAPI document: it is made of the same shapes, inputs and filters that answer the requests."""
+"""The OpenAPI document, made of the same serializers, input fields and filters that serve the requests.
+
+A view's action is documented by the decorator `operation`, in place of drf-spectacular's `extend_schema`: our lists,
+details and errors have a form of their own, which the decorator knows.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from drf_spectacular.extensions import (
     OpenApiAuthenticationExtension,
@@ -18,9 +22,11 @@ from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE
 from pipeline_backend.api.sql_serializers import Schema, SchemaResolver, SQLSerializer, or_null
 
-Parameters = Callable[[], Iterator[tuple[str, Schema, str]]]
+Parameter = tuple[str, Schema, str]  # name, schema and description
+Action = TypeVar("Action", bound=Callable[..., Any])
 
 INTEGER = {"type": "integer", "minimum": 0}
+BOOLEAN = {"type": "boolean"}
 PAGINATION = {
     "type": "object",
     "properties": {
@@ -28,132 +34,141 @@ PAGINATION = {
         "limit": INTEGER,
         "total": INTEGER,
         "totalPages": INTEGER,
-        "hasNext": {"type": "boolean"},
-        "hasPrev": {"type": "boolean"},
+        "hasNext": BOOLEAN,
+        "hasPrev": BOOLEAN,
     },
     "required": ["page", "limit", "total", "totalPages", "hasNext", "hasPrev"],
 }
-ERROR = {
+ERROR: Schema = {
     "type": "object",
     "properties": {"status": {"type": "string", "enum": ["error"]}, "message": {"type": "string"}},
     "required": ["status", "message"],
 }
 FIELD_ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
-INVALID = {**ERROR, "properties": {**ERROR["properties"], "errors": FIELD_ERRORS}}  # type: ignore[dict-item]
+VALIDATION_ERROR = {**ERROR, "properties": {**ERROR["properties"], "errors": FIELD_ERRORS}}
+
+COMMON_ERRORS = {
+    401: "The key is missing, unknown, revoked or expired.",
+    403: "The key lacks the required scope.",
+    429: "Too many requests. Retry after the number of seconds in Retry-After.",
+    503: "The database is briefly unavailable. Retry after the number of seconds in Retry-After.",
+}
+INVALID_INPUT = "A field or parameter is missing or invalid; `errors` has the messages by name."
+BODY_ERRORS = {413: "The body is larger than 1 MiB.", 415: "The body is not application/json, or is compressed."}
+NOT_FOUND = "The organization has no object with this id."
+
+REQUEST_ID_HEADER = {"X-Request-Id": "The request's id: the one you sent, or a new one."}
+RATE_LIMIT_HEADERS = {
+    "RateLimit-Policy": 'The limit. `"default";q=600;w=60` means 600 requests in any 60 seconds.',
+    "RateLimit": (
+        'What remains of it. `"default";r=599;t=42` means that 599 requests remain, '
+        "and that one more becomes available in 42 seconds."
+    ),
+}
+RETRY_AFTER_HEADER = {"Retry-After": "Seconds to wait before you send the same request again."}
 
 
 @dataclass(frozen=True)
 class ActionResponse:
-    """The form of create, cancel, submit and update."""
+    """The response of create, cancel, submit and update: `status`, `message`, `data`."""
 
     serializer: type[SQLSerializer]
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """`status`, `message`, `data`."""
+        """Return the response's schema."""
         return envelope({"status": {"type": "string", "enum": ["success"]}}, resolve(self.serializer))
 
 
 @dataclass(frozen=True)
 class DetailResponse:
-    """The form of a detail."""
+    """The response of a detail: `success`, `message`, `data`."""
 
     serializer: type[SQLSerializer]
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """`success`, `message`, `data`."""
+        """Return the response's schema."""
         return envelope({"success": {"type": "boolean", "enum": [True]}}, resolve(self.serializer))
 
 
 @dataclass(frozen=True)
 class ListResponse:
-    """The form of a list."""
+    """The response of a list: `success`, `message`, `data`, and `pagination` or other `extra` members."""
 
     serializer: type[SQLSerializer]
     paginated: bool = True
     extra: Schema = field(default_factory=dict)
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """`success`, `message`, `data`, and `pagination` where there are pages."""
-        more = {"pagination": PAGINATION} if self.paginated else self.extra
-        return envelope(
-            {"success": {"type": "boolean", "enum": [True]}},
-            {"type": "array", "items": resolve(self.serializer)},
-            **more,
-        )
+        """Return the response's schema."""
+        extra = {"pagination": PAGINATION} if self.paginated else self.extra
+        items = {"type": "array", "items": resolve(self.serializer)}
+        return envelope({"success": {"type": "boolean", "enum": [True]}}, items, **extra)
 
 
-def envelope(first: Schema, data: Schema, **more: Schema) -> Schema:
-    """An answer's outer object."""
-    properties = {**first, "message": {"type": "string"}, "data": data, **more}
+def envelope(first: Schema, data: Schema, **extra: Schema) -> Schema:
+    """Return the schema of a response's outer object."""
+    properties = {**first, "message": {"type": "string"}, "data": data, **extra}
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What the document says of one action."""
+    """The documentation of one action: its input, its parameters and its responses.
 
-    summary: str
+    `errors` describes status codes beyond those that every operation can return.
+    """
+
+    summary: str  # the operation id is made of it
     responses: dict[int, ActionResponse | DetailResponse | ListResponse]
-    request: type[Serializer[Any]] | None = None
+    request: type[Serializer] | None = None
     filters: type[ListFilter] | None = None
-    parameters: Parameters | None = None
+    parameters: Callable[[], Iterator[Parameter]] | None = None
     errors: dict[int, str] = field(default_factory=dict)
 
-    def query(self) -> Iterator[tuple[str, Schema, str]]:
-        """The query parameters."""
+    def query_parameters(self) -> Iterator[Parameter]:
+        """Yield every query parameter."""
         if self.filters:
-            yield "page", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}, "Which page."
-            yield (
-                "limit",
-                {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-                "Items on a page.",
-            )
+            page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
+            limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+            yield "page", page, "Page number."
+            yield "limit", limit, "Number of items on a page."
             yield from self.filters.parameters()
         if self.parameters:
             yield from self.parameters()
 
 
-def operation(summary: str, **said: Any) -> Callable[[Any], Any]:
-    """Say what an action takes and answers; see `Operation`."""
+def operation(summary: str, **options: Any) -> Callable[[Action], Action]:
+    """Document an action of a viewset; the options are the fields of `Operation`."""
 
-    def mark(action: Any) -> Any:
-        action.operation = Operation(summary, **said)
+    def decorate(action: Action) -> Action:
+        action.operation = Operation(summary, **options)  # type: ignore[attr-defined]  # functions accept attributes
         return action
 
-    return mark
-
-
-COMMON_ERRORS = {
-    401: "No key, or one that is unknown, revoked or expired.",
-    403: "The key lacks the scope.",
-    429: "The rate limit is used up; Retry-After says for how many seconds.",
-    503: "The database is briefly away; Retry-After says for how many seconds.",
-}
-BODY_ERRORS = {413: "The body is larger than 1 MiB.", 415: "The body is not application/json, or is compressed."}
+    return decorate
 
 
 class ApiSchema(AutoSchema):
-    """Reads `Operation`s."""
+    """Describes the actions that are documented by `operation`."""
 
     @property
-    def said(self) -> Operation:
-        """What the action says of itself."""
+    def operation(self) -> Operation:
+        """The documentation of the view's present action."""
         view: Any = self.view
-        said: Operation = getattr(view, view.action).operation
-        return said
+        documented: Operation = getattr(view, view.action).operation
+        return documented
 
     def get_summary(self) -> str:
-        """One line."""
-        return self.said.summary
+        """Return the summary line."""
+        return self.operation.summary
 
     def get_tags(self) -> list[str]:
-        """One group a resource."""
+        """Return the group that the operation is listed under: the docstring of its viewset."""
         return [(self.view.__class__.__doc__ or "").rstrip(".")]
 
     def get_operation_id(self) -> str:
-        """As generated clients will name it: list_appointments."""
+        """Return the name of the operation in generated clients, such as list_appointments."""
         return (
-            self.said.summary.lower()
+            self.operation.summary.lower()
             .replace("'s", "")
             .replace(" an ", " ")
             .replace(" a ", " ")
@@ -161,61 +176,59 @@ class ApiSchema(AutoSchema):
             .replace(" ", "_")
         )
 
-    def get_request_serializer(self) -> Any:
-        """The input."""
-        return self.said.request
+    def get_request_serializer(self) -> type[Serializer] | None:
+        """Return the input serializer."""
+        return self.operation.request
 
     def get_response_serializers(self) -> Any:
-        """Every code the action can answer."""
-        answers = {
-            code: OpenApiResponse(answer.schema(self.reference), description="")
-            for code, answer in self.said.responses.items()
+        """Return the response of every status code that the action can return."""
+        responses = {
+            code: OpenApiResponse(response.schema(self.reference), description="")
+            for code, response in self.operation.responses.items()
         }
-        return answers | {
-            code: OpenApiResponse(INVALID if code == 400 else ERROR, description=text)
+        errors = {
+            code: OpenApiResponse(VALIDATION_ERROR if code == 400 else ERROR, description=text)
             for code, text in sorted(self.errors().items())
         }
+        return responses | errors
 
     def errors(self) -> dict[int, str]:
-        """Common ones and the action's own."""
-        found = dict(COMMON_ERRORS)
-        if self.said.request or any(self.said.query()):
-            found[400] = "A missing or invalid field or parameter; errors has the messages by name."
-        if self.said.request:
-            found |= BODY_ERRORS
+        """Return the description of each error's status code."""
+        errors = dict(COMMON_ERRORS)
+        if self.operation.request or any(self.operation.query_parameters()):
+            errors[400] = INVALID_INPUT
+        if self.operation.request:
+            errors |= BODY_ERRORS
         if "{id}" in self.path:
-            found[404] = "The organization has nothing of this id."
-        return found | self.said.errors
+            errors[404] = NOT_FOUND
+        return errors | self.operation.errors
 
-    def reference(self, shape: type[SQLSerializer]) -> Schema:
-        """A reference to a shape's component."""
-        component: Any = shape
+    def reference(self, serializer: type[SQLSerializer]) -> Schema:
+        """Return the reference to a serializer's component, which is added to the document on first use."""
+        component: Any = serializer  # not a DRF serializer; `SQLSerializerExtension` makes it acceptable
         reference: Schema = self.resolve_serializer(component, "response").ref
         return reference
 
     def get_override_parameters(self) -> list[Any]:
-        """Nothing: `_get_parameters` says them all."""
+        """Return none: `_get_parameters` returns all of them."""
         return []
 
     def _get_parameters(self) -> list[Schema]:
-        path = (
-            [{"in": "path", "name": "id", "schema": {"type": "string", "format": "uuid"}, "required": True}]
-            if "{id}" in self.path
-            else []
-        )
+        id_schema = {"type": "string", "format": "uuid"}
+        path = [{"in": "path", "name": "id", "schema": id_schema, "required": True}] if "{id}" in self.path else []
         query = [
             {"in": "query", "name": name, "schema": schema, "description": text}
-            for name, schema, text in self.said.query()
+            for name, schema, text in self.operation.query_parameters()
         ]
         return path + query
 
     def _is_list_view(self, *args: Any, **kwargs: Any) -> bool:
-        """Lists have envelopes of their own."""
+        # drf-spectacular would wrap a list view's schema in an array; `ListResponse` has done so within the envelope.
         return False
 
     def _get_response_for_code(self, *args: Any, **kwargs: Any) -> Schema:
         response: Schema = super()._get_response_for_code(*args, **kwargs)
-        response.setdefault("description", "")
+        response.setdefault("description", "")  # drf-spectacular leaves an empty one out, but OpenAPI requires it
         return response
 
 
@@ -225,77 +238,72 @@ class SQLSerializerExtension(OpenApiSerializerExtension):
     target_class = "pipeline_backend.api.sql_serializers.SQLSerializer"
     match_subclasses = True
 
-    def get_name(self, auto_schema: Any, direction: Direction) -> str:
-        """The component's name."""
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        """Return the component's name."""
+        # `vars`, because a subclass is a component of its own and must not inherit the name.
         name: str = vars(self.target).get("component_name") or self.target.__name__.removesuffix("Serializer")
         return name
 
     def map_serializer(self, auto_schema: Any, direction: Direction) -> Schema:
-        """The component."""
+        """Return the component's schema."""
         schema: Schema = self.target.schema(auto_schema.reference)
         return schema
 
 
-class KeyExtension(OpenApiAuthenticationExtension):
-    """The header that carries the key."""
+class ApiKeyExtension(OpenApiAuthenticationExtension):
+    """Describes the header that carries the API key."""
 
     target_class = "organizations.authentication.ApiKeyAuthentication"
     name = "ApiKey"
 
-    def get_security_definition(self, auto_schema: Any) -> Schema:
-        """Where the key goes."""
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        """Return the security scheme."""
         return {"type": "apiKey", "in": "header", "name": "x-api-key"}
 
 
-class TextExtension(OpenApiSerializerFieldExtension):
-    """Strict text fields, and what else is sent as text."""
+class StringFieldExtension(OpenApiSerializerFieldExtension):
+    """Describes string fields, and the input fields derived from them."""
 
     target_class = "pipeline_backend.api.fields.StringField"
     match_subclasses = True
+    formats: ClassVar[dict[type, str]] = {
+        fields.EmailField: "email",
+        fields.URLField: "uri",
+        fields.DateTimeField: "date-time",
+        fields.UUIDField: "uuid",
+    }
 
-    def map_serializer_field(self, auto_schema: Any, direction: Direction) -> Schema:
-        """Its type, format and length."""
-        formats = {
-            fields.EmailField: "email",
-            fields.URLField: "uri",
-            fields.DateTimeField: "date-time",
-            fields.UUIDField: "uuid",
-        }
-        found = next((name for kind, name in formats.items() if isinstance(self.target, kind)), None)
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        """Return the field's schema: its length and format, or its choices."""
         if isinstance(self.target, fields.ChoiceField):
             return {"type": "string", "enum": self.target.choices}
-        schema: Schema = {"type": "string", "maxLength": self.target.max_length} | ({"format": found} if found else {})
+        schema: Schema = {"type": "string", "maxLength": self.target.max_length}
+        for field_class, name in self.formats.items():
+            if isinstance(self.target, field_class):
+                schema["format"] = name
         return schema if self.target.required else or_null(schema)
 
 
-class WholeNumberExtension(OpenApiSerializerFieldExtension):
-    """Strict integers."""
+class IntegerFieldExtension(OpenApiSerializerFieldExtension):
+    """Describes whole-number input fields."""
 
     target_class = "pipeline_backend.api.fields.IntegerField"
 
-    def map_serializer_field(self, auto_schema: Any, direction: Direction) -> Schema:
-        """With its bounds."""
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        """Return the field's schema with its bounds."""
         schema: Schema = {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
         return schema if self.target.required else or_null(schema)
 
 
-RATE_HEADERS = {
-    "RateLimit-Policy": 'The limit: `"default";q=600;w=60` is 600 requests in 60 seconds.',
-    "RateLimit": 'Where you stand: `"default";r=599;t=42` is 599 left now, and one more in 42 seconds. The limit holds for any 60 seconds.',
-}
-RETRY_AFTER = {"Retry-After": "Seconds to wait before the same request is worth sending again."}
-
-
 def add_headers(result: Schema, **_: Any) -> Schema:
-    """Every answer's headers, which are the same for all operations."""
-    operations = [operation for path in result["paths"].values() for operation in path.values()]
-    for code, response in (
-        (code, response) for operation in operations for code, response in operation["responses"].items()
-    ):
-        names = {"X-Request-Id": "The request's id: the one you sent, or ours."}
-        names |= RATE_HEADERS if code != "401" else {}
-        names |= RETRY_AFTER if code in {"429", "503"} else {}
-        response["headers"] = {
-            name: {"schema": {"type": "string"}, "description": text} for name, text in names.items()
-        }
+    """Add the headers that every operation's responses have. A postprocessing hook of drf-spectacular."""
+    for path in result["paths"].values():
+        for documented in path.values():
+            for code, response in documented["responses"].items():
+                headers = dict(REQUEST_ID_HEADER)
+                headers |= RATE_LIMIT_HEADERS if code != "401" else {}
+                headers |= RETRY_AFTER_HEADER if code in {"429", "503"} else {}
+                response["headers"] = {
+                    name: {"schema": {"type": "string"}, "description": text} for name, text in headers.items()
+                }
     return result

@@ -1,4 +1,4 @@
-"""Request bodies: strict JSON, bounded in size and depth (decisions 1 and 3)."""
+"""Request bodies: strict JSON of limited size and depth (docs/interface.md, G9 to G11 and G16)."""
 
 import json
 import re
@@ -12,85 +12,95 @@ from rest_framework.parsers import BaseParser
 from pipeline_backend.api.exceptions import BodyTooLarge, ValidationFailed
 
 MAX_DEPTH = 32
-LONGEST_NAME = 64  # an answer that names what is wrong is not as long as the request
-UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+MAX_QUOTED_NAME = 64  # of a field's name in an error message, which would otherwise be as long as the request
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # characters that PostgreSQL refuses
 
 
 class StrictJsonParser(BaseParser):
-    """`application/json` in UTF-8 whose top level is an object."""
+    """Parses `application/json` in UTF-8. The top level must be an object."""
 
     media_type = "application/json"
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The body as a dict, or a 400, 413 or 415."""
+        """Return the body's fields; raises a 400, 413 or 415."""
         request = (parser_context or {})["request"]
+        # Compressed bodies are refused: a few bytes could unpack to gigabytes.
         encoding = request.headers.get("Content-Encoding", "identity")
         if encoding != "identity":
             raise UnsupportedMediaType(encoding, "Content-Encoding is not supported; send the body as it is")
-        body = self.read(stream, request.META.get("CONTENT_LENGTH"))
+        body = read_body(stream, request.META.get("CONTENT_LENGTH"))
         if not body:
             return {}
-        parsed = self.load(body)
-        if not isinstance(parsed, dict):
+        data = parse_json(body)
+        if not isinstance(data, dict):
             raise ParseError("The request body must be a JSON object")
-        for path, problem in problems(parsed):
-            raise ValidationFailed({path: [problem]})
-        return parsed
-
-    def read(self, stream: IO[bytes], announced: str | None) -> bytes:
-        """At most the limit."""
-        if announced and announced.isdecimal() and int(announced) > settings.BODY_LIMIT:
-            raise BodyTooLarge
-        body = stream.read(settings.BODY_LIMIT + 1)
-        if len(body) > settings.BODY_LIMIT:
-            raise BodyTooLarge
-        return body
-
-    def load(self, body: bytes) -> Any:
-        """JSON by its standard: no NaN, no repeated names, no endless numbers, no byte order mark."""
-        try:
-            return json.loads(
-                body.decode(), object_pairs_hook=unrepeated, parse_constant=refuse_constant, parse_float=finite
-            )
-        except RepeatedName as error:
-            raise ParseError(f"The request body is not valid JSON: {error}") from None
-        except RecursionError:
-            raise ParseError("The request body is nested too deeply") from None
-        except ValueError:
-            raise ParseError("The request body is not valid JSON") from None
+        for path, error in find_unstorable(data):
+            raise ValidationFailed({path: [error]})  # the first one is enough
+        return data
 
 
-class RepeatedName(ValueError):
-    """An object with the same name twice: whichever we took, the sender might have meant the other."""
+def read_body(stream: IO[bytes], content_length: str | None) -> bytes:
+    """Return the body; raises BodyTooLarge (413)."""
+    if content_length and content_length.isdecimal() and int(content_length) > settings.BODY_LIMIT:
+        raise BodyTooLarge
+    # A chunked body has no Content-Length.
+    body = stream.read(settings.BODY_LIMIT + 1)
+    if len(body) > settings.BODY_LIMIT:
+        raise BodyTooLarge
+    return body
 
 
-def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object, or an error that names the repeated field."""
-    found: dict[str, Any] = {}
+def parse_json(body: bytes) -> Any:
+    """Return the parsed JSON; raises ParseError (400) unless it is valid by RFC 8259.
+
+    Python's parser also accepts NaN, infinite numbers and duplicate keys, which are refused here.
+    """
+    try:
+        return json.loads(
+            body.decode(),
+            object_pairs_hook=reject_duplicate_keys,
+            parse_constant=reject_constant,
+            parse_float=parse_finite_float,
+        )
+    except DuplicateKey as error:
+        raise ParseError(f"The request body is not valid JSON: {error}") from None
+    except RecursionError:
+        raise ParseError("The request body is nested too deeply") from None
+    except ValueError:
+        raise ParseError("The request body is not valid JSON") from None
+
+
+class DuplicateKey(ValueError):
+    """An object has the same key twice. Either value could be the one that the sender means."""
+
+
+def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as a dict; raises DuplicateKey."""
+    result: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
-            raise RepeatedName(f"{name[:LONGEST_NAME]!a} is there twice")
-        found[name] = value
-    return found
+        if name in result:
+            raise DuplicateKey(f"{name[:MAX_QUOTED_NAME]!a} is there twice")
+        result[name] = value
+    return result
 
 
-def refuse_constant(name: str) -> None:
-    """NaN and the infinities are no JSON."""
+def reject_constant(name: str) -> None:
+    """Raise ValueError for NaN, Infinity and -Infinity."""
     raise ValueError(name)
 
 
-def finite(digits: str) -> float:
-    """A number that a float can hold."""
+def parse_finite_float(digits: str) -> float:
+    """Return the number; raises ValueError if it is too large for a float."""
     value = float(digits)
     if value in (float("inf"), float("-inf")):
         raise ValueError(digits[:20])
     return value
 
 
-def problems(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Where text cannot be stored (NUL, half a surrogate pair), or where nesting goes too deep."""
+def find_unstorable(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield path and error of strings that can't be stored (NUL, unpaired surrogates) and of too deep nesting."""
     if isinstance(value, str):
         if UNSTORABLE.search(value):
             yield path, "must not contain NUL or unpaired surrogate characters"
@@ -102,7 +112,8 @@ def problems(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, 
         return
     for key, item in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(key, str) and UNSTORABLE.search(key):
+            # The error must not quote such a name.
             yield path or "body", "must not contain NUL or unpaired surrogate characters in a name"
             return
-        name = str(key)[:LONGEST_NAME]
-        yield from problems(item, f"{path}.{name}" if path else name, depth + 1)
+        name = str(key)[:MAX_QUOTED_NAME]
+        yield from find_unstorable(item, f"{path}.{name}" if path else name, depth + 1)

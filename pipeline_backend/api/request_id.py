@@ -1,4 +1,4 @@
-"""The request id: taken or made, sent back, and on every log line (decision 8)."""
+"""The request id: accepted from the client or generated, returned, and put on every log record (G36)."""
 
 import logging
 import re
@@ -8,25 +8,25 @@ from contextvars import ContextVar
 from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid7
 
-VALID = re.compile(r"[\x20-\x7e]{1,128}")
+VALID = re.compile(r"[\x20-\x7e]{1,128}")  # printable ASCII: it is returned in a header and written to the log
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 
 
 def current_request_id() -> str:
-    """The id of the request being served, or "-" outside of one."""
+    """Return the id of the current request, or "-" outside of one."""
     return _current.get()
 
 
 class RequestIdMiddleware:
-    """Gives each request its id, and each answer the header `X-Request-Id`."""
+    """Gives each request its id, and each response the header `X-Request-Id`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Serve the request under its id."""
-        given = request.headers.get("X-Request-Id", "")
-        token = _current.set(given if VALID.fullmatch(given) else str(uuid7()))
+        """Process the request under its id; an invalid id is replaced, never refused."""
+        header = request.headers.get("X-Request-Id", "")
+        token = _current.set(header if VALID.fullmatch(header) else str(uuid7()))
         try:
             response = self.get_response(request)
             response["X-Request-Id"] = current_request_id()
@@ -36,9 +36,9 @@ class RequestIdMiddleware:
 
 
 class RequestIdFilter(logging.Filter):
-    """Puts the request id on each log record."""
+    """Adds the request id to each log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Keep every record."""
+        """Set `record.request_id`; every record is kept."""
         record.request_id = current_request_id()
         return True

@@ -1,50 +1,54 @@
-"""Answers: the success forms of the interface (section 4), and their bytes."""
+"""Successful responses: their two forms (docs/interface.md, G3) and their bytes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 
 class JsonRenderer(BaseRenderer):
-    """JSON by orjson; `orjson.Fragment`s (shapes read from the database) pass through untouched."""
+    """Renders JSON with orjson, which copies the JSON that SQL serializers return (`orjson.Fragment`) as it is."""
 
     media_type = "application/json"
     format = "json"
     charset = None
 
     def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+        self,
+        data: object,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """The body; nothing at all where there is no data."""
+        """Return the body; empty if there is no data."""
         return b"" if data is None else orjson.dumps(data)
 
 
 class JsonOnlyNegotiation(BaseContentNegotiation):
-    """Answers JSON whatever was asked for: a wrong `Accept` is no reason to lose a booking."""
+    """Responds with JSON whatever the `Accept` header says: a wrong header is no reason to lose a booking."""
 
-    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
-        """The parser of the body's media type, or none (415)."""
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        """Return the parser for the body's media type; None leads to a 415."""
         media_type = (request.content_type or "").split(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == media_type), None)
 
     def select_renderer(
-        self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
-    ) -> tuple[Any, str]:
-        """JSON."""
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Return the only renderer."""
         renderer = next(iter(renderers))
         return renderer, renderer.media_type
 
 
-def action_response(message: str, data: Any, *, status: int = 200) -> Response:
-    """The form of create, cancel, submit and update."""
+def action_response(message: str, data: object, *, status: int = 200) -> Response:
+    """Return the response of create, cancel, submit and update."""
     return Response({"status": "success", "message": message, "data": data}, status=status)
 
 
-def data_response(message: str, data: Any, **more: Any) -> Response:
-    """The form of list and detail."""
-    return Response({"success": True, "message": message, "data": data, **more})
+def data_response(message: str, data: object, **extra: object) -> Response:
+    """Return the response of a list or a detail."""
+    return Response({"success": True, "message": message, "data": data, **extra})
