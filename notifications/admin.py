@@ -1,4 +1,4 @@
-"""Notifications in the admin: what members were told, and whether it arrived."""
+"""Notifications in the admin, and the members' choice of e-mails."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import RangeDateFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
@@ -29,15 +29,23 @@ STATE_COLORS = {
 }
 
 
+class ChannelFilter(ChoicesDropdownFilter):
+    """A filter by the column `medium`, under the name that the pages use."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = "channel"
+
+
 @admin.register(Notification)
 class NotificationAdmin(TenantAdmin):
-    """Mails to members and messages to the team, a row for each."""
+    """The list and the page of notifications: what members were sent, and whether it was delivered."""
 
     area = Area.RECORDS
     can_add = can_change = False
     list_display = (
         "kind",
-        "medium",
+        "channel",
         "recipient",
         "state_label",
         "attempt_count",
@@ -46,35 +54,40 @@ class NotificationAdmin(TenantAdmin):
         "created_at",
     )
     select_related = ("recipient__user",)
-    list_filter = ("kind", "medium", "state", ("created_at", RangeDateFilter))
+    list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", RangeDateFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
-    search_help_text = "The recipient's name or e-mail"
+    search_help_text = "Search by the recipient's name or e-mail."
     fields = (
-        ("kind", "medium", "recipient"),
+        ("kind", "channel", "recipient"),
         ("state", "attempt_count"),
         ("last_error", "next_attempt_at"),
         ("created_at", "finished_at"),
-        "content",
+        "formatted_context",
     )
-    readonly_fields = ("content",)
+    readonly_fields = ("channel", "formatted_context")
+
+    @admin.display(description="Channel", ordering="medium")
+    def channel(self, notification: Notification) -> str:
+        """Return the name of the channel."""
+        return notification.get_medium_display()
 
     @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
     def state_label(self, notification: Notification) -> str:
-        """As a colored label."""
+        """Return the state, which the page shows as a colored label."""
         return notification.get_state_display()
 
-    @admin.display(description="Facts")
-    def content(self, notification: Notification) -> SafeString:
-        """What the message is written from."""
+    @admin.display(description="Data")
+    def formatted_context(self, notification: Notification) -> SafeString:
+        """Return the data that the message is rendered from, as indented JSON."""
         text = json.dumps(notification.context, indent=2, ensure_ascii=False)
         return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
 
 
-class MailsForm(ConfirmationForm):
-    """The kinds of mails that a member gets."""
+class EmailNotificationsForm(ConfirmationForm):
+    """The kinds of e-mails that a member gets."""
 
     kinds = forms.MultipleChoiceField(
-        choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="Mails about"
+        choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="E-mails about"
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -83,16 +96,24 @@ class MailsForm(ConfirmationForm):
         self.initial["kinds"] = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
 
 
+# `organizations` can't import this app, so its page of members is replaced by one with another action.
 admin.site.unregister(Membership)
 
 
 @admin.register(Membership)
 class MemberAdmin(MembershipAdmin):
-    """Members, with the mails that they want: the page of `organizations`, which knows nothing of notifications."""
+    """The list and the page of members, with the choice of their e-mails."""
 
     actions_detail = (*MembershipAdmin.actions_detail, "email_notifications")
 
-    @object_action("Choose mails", icon="mail", question="Which notifications does the member get?", form=MailsForm)
-    def email_notifications(self, request: HttpRequest, member: Membership, form: Any) -> None:
-        """By the member, or by who leads the team."""
-        set_muted_kinds(member=member, kinds=[kind for kind in Kind.values if kind not in form.cleaned_data["kinds"]])
+    @object_action(
+        "E-mail notifications",
+        icon="mail",
+        question="Which notifications does the member get by e-mail?",
+        form=EmailNotificationsForm,
+    )
+    def email_notifications(self, request: HttpRequest, member: Membership, form: EmailNotificationsForm) -> None:
+        """Store the choice. Members make it themselves, and managers make it for their team."""
+        # Stored as the kinds switched off, so that a member gets new kinds until they choose otherwise.
+        muted = [kind for kind in Kind.values if kind not in form.cleaned_data["kinds"]]
+        set_muted_kinds(member=member, kinds=muted)

@@ -1,8 +1,4 @@
-"""Channels: one class for each medium a notification can take.
-
-A channel opens a session for an organization and gives a coroutine function that sends one notification and says how it went;
-claiming, retrying and giving up are the outbox's.
-"""
+"""The base of the channels that notifications are sent over."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
@@ -19,16 +15,16 @@ Send = Callable[[Notification], Awaitable[Result]]
 
 
 class Channel(ABC):
-    """A medium, and how it sends."""
+    """A way to send notifications. The outbox claims, retries and gives up; a channel only sends."""
 
-    medium: ClassVar[ChannelKind]
+    channel_kind: ClassVar[ChannelKind]
 
     @abstractmethod
     def session(self, organization: Organization) -> AbstractAsyncContextManager[Send]:
-        """Whatever one organization's messages share, such as a connection."""
+        """Open what the organization's messages share, such as a connection, and return the function that sends one."""
 
     def queue(self) -> Queue:
-        """The channel's jobs, a group for each organization."""
+        """Return the queue of the channel's notifications, grouped by organization."""
         return Queue(
             model=Notification,
             group_field="organization",
@@ -37,5 +33,5 @@ class Channel(ABC):
             enabled=Q(is_active=True),
             select_for_claim=lambda due: due.select_related("recipient__user", "organization"),
             build_job=lambda notification: notification,
-            filter=Q(medium=self.medium),
+            filter=Q(medium=self.channel_kind),
         )

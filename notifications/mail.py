@@ -1,4 +1,4 @@
-"""Writing and sending one mail, from its row alone."""
+"""E-mail notifications: rendering an e-mail from its row, and sending it."""
 
 import asyncio
 import contextlib
@@ -10,75 +10,147 @@ from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
 from django.template.loader import render_to_string
 
 from notifications.channels import Channel, Send
-from notifications.invitations import invitation
-from notifications.models import APPOINTMENT_KINDS, ChannelKind, Notification
+from notifications.invitations import build_invitation
+from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Notification
 from organizations.models import Organization, User
 from pipeline_backend.outbox import Result
 
+MAX_NAME_LENGTH = 200
+ABORT_INTERVAL_SECONDS = 0.5
 
-def compose(notification: Notification) -> EmailMultiAlternatives:
-    """The mail of a notification, from its row alone."""
-    return compose_call(notification) if notification.kind in APPOINTMENT_KINDS else compose_endpoints(notification)
+# C0 and C1 control characters, and the characters that change the reading direction.
+CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-
-def compose_call(notification: Notification) -> EmailMultiAlternatives:
-    """A call's mail: text, HTML, and the invitation as a calendar part and a file."""
-    facts = tamed(notification.context)
-    start = datetime.fromisoformat(facts["schedule_time"])
-    context = {
-        **facts,
-        "when": format_local_time(start, reader(notification).time_zone),
-        "link": admin_link("appointments/appointment", facts["appointment_id"]),
-    }
-    mail = written(notification, f"{facts['lead_name']}, {context['when']}", "call", context)
-    method, calendar = invitation(notification.kind, facts, start)
-    mail.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
-    mail.attach("invite.ics", calendar.decode(), f"text/calendar; method={method}")
-    return mail
+# smtplib blocks, so e-mails are sent in threads of their own and not on the dispatcher's event loop.
+_senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")
 
 
-def compose_endpoints(notification: Notification) -> EmailMultiAlternatives:
-    """One digest of all the organization's endpoints that fail."""
+class EmailChannel(Channel):
+    """Sends an organization's e-mails over one connection to the mail server."""
+
+    channel_kind = ChannelKind.EMAIL
+
+    @asynccontextmanager
+    async def session(self, organization: Organization) -> AsyncIterator[Send]:
+        """Return a function that sends over one connection, which is opened again after a failure."""
+        connection, loop = get_connection(), asyncio.get_running_loop()
+        try:
+            yield lambda notification: loop.run_in_executor(_senders, send, notification, connection)
+        finally:
+            await loop.run_in_executor(_senders, connection.close)
+
+
+def send(notification: Notification, connection: BaseEmailBackend) -> Result:
+    """Send one e-mail and return the result. Gives up well before the lease ends."""
+    email = render(notification)
+    email.connection = connection
+    try:
+        with abort_after(settings.DELIVERY_LEASE_SECONDS / 2, connection):
+            # Django closes a connection after each e-mail unless it was opened before.
+            connection.open()
+            email.send()
+    except (smtplib.SMTPException, OSError) as error:
+        connection.close()
+        return Result(error=classify_error(error))
+    return Result()
+
+
+@contextmanager
+def abort_after(seconds: float, connection: BaseEmailBackend) -> Iterator[None]:
+    """Shut down the connection when the time is up, so that the code inside fails with an error."""
+    # The socket's own timeout applies to each response and not to the whole conversation: a server that responds
+    # slowly enough could hold the e-mail until its lease has ended.
+    done = threading.Event()
+    threading.Thread(target=_watchdog, args=(done, seconds, connection), daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _watchdog(done: threading.Event, seconds: float, connection: BaseEmailBackend) -> None:
+    """Wait, then shut down the connection's socket until `done` is set."""
+    while not done.wait(seconds):
+        smtp = getattr(connection, "connection", None)
+        sock = getattr(smtp, "sock", None)
+        if sock:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        # Repeated, because the socket may not exist yet while the connection is being opened.
+        seconds = ABORT_INTERVAL_SECONDS
+
+
+def classify_error(error: Exception) -> str:
+    """Return the error as the word that staff see."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return "recipient_refused"
+    # smtplib raises its own errors while handling a timeout.
+    is_timeout = isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError)
+    return "timeout" if is_timeout else "mail_server"
+
+
+def render(notification: Notification) -> EmailMultiAlternatives:
+    """Return the e-mail of a notification. Reads nothing but the row, its recipient and its organization."""
+    if notification.kind in APPOINTMENT_KINDS:
+        return render_appointment(notification)
+    return render_failing_endpoints(notification)
+
+
+def render_appointment(notification: Notification) -> EmailMultiAlternatives:
+    """Return the e-mail about an appointment, with the invitation as a calendar part and as a file."""
+    data = sanitize_context(notification.context)
+    start = datetime.fromisoformat(data["schedule_time"])
+    when = format_local_time(start, recipient_user(notification).time_zone)
+    link = admin_link("appointments/appointment", data["appointment_id"])
+    context = {**data, "when": when, "link": link}
+    email = build_email(notification, f"{data['lead_name']}, {when}", "appointment", context)
+    method, calendar = build_invitation(notification.kind, data, start)
+    # Mail clients show the calendar part with buttons to accept; the file is for those that don't.
+    email.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
+    email.attach("invite.ics", calendar.decode(), f"text/calendar; method={method}")
+    return email
+
+
+def render_failing_endpoints(notification: Notification) -> EmailMultiAlternatives:
+    """Return one e-mail about all of the organization's failing endpoints."""
     endpoints = [
-        {**one, "link": admin_link("webhooks/endpoint", one["id"])} for one in notification.context["endpoints"]
+        {**endpoint, "link": admin_link("webhooks/endpoint", endpoint["id"])}
+        for endpoint in notification.context["endpoints"]
     ]
-    return written(
-        notification,
-        ", ".join(one["name"] for one in endpoints),
-        "endpoints",
-        {**notification.context, "endpoints": endpoints},
-    )
+    subject = ", ".join(endpoint["name"] for endpoint in endpoints)
+    context = {**notification.context, "endpoints": endpoints}
+    return build_email(notification, subject, "failing_endpoints", context)
 
 
-def written(notification: Notification, subject: str, template: str, context: dict[str, Any]) -> EmailMultiAlternatives:
-    """A mail in text and HTML."""
+def build_email(notification: Notification, subject: str, template: str, context: Context) -> EmailMultiAlternatives:
+    """Return an e-mail with a text and an HTML part, both rendered from `context`."""
     context = {**context, "kind": notification.get_kind_display()}
-    mail = EmailMultiAlternatives(
-        subject=one_line(f"{context['kind']}: {subject}"),
+    email = EmailMultiAlternatives(
+        subject=single_line(f"{context['kind']}: {subject}"),
         body=render_to_string(f"notifications/{template}.txt", context),
-        to=[reader(notification).email],
+        to=[recipient_user(notification).email],
         headers={"X-Notification-Id": str(notification.pk)},
     )
-    mail.attach_alternative(render_to_string(f"notifications/{template}.html", context), "text/html")
-    return mail
+    email.attach_alternative(render_to_string(f"notifications/{template}.html", context), "text/html")
+    return email
 
 
-def reader(notification: Notification) -> User:
-    """Whom the mail is for."""
+def recipient_user(notification: Notification) -> User:
+    """Return the user who receives the e-mail."""
     assert notification.recipient is not None
     return notification.recipient.user
 
 
 def format_local_time(start: datetime, time_zone: str) -> str:
-    """The time as its reader's clock shows it, with the zone."""
+    """Return the time in the time zone, with the zone's name. An unknown zone counts as UTC."""
     try:
         zone = ZoneInfo(time_zone)
     except (ZoneInfoNotFoundError, ValueError):
@@ -87,95 +159,19 @@ def format_local_time(start: datetime, time_zone: str) -> str:
 
 
 def admin_link(page: str, id: str) -> str:
-    """A page of the admin."""
+    """Return the URL of a row's page in the admin."""
     return f"{settings.BASE_URL}/admin/{page}/{id}/change/"
 
 
-UNRULY = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
-)  # what terminals obey, and what turns the reading direction
+def sanitize_context(context: Context) -> Context:
+    """Return the context with every name on one line and without control characters. A note keeps its line breaks."""
+    names = {name: single_line(context[name]) for name in ("lead_name", "event_type", "host", "organization")}
+    attendees = [{**attendee, "name": single_line(attendee["name"])} for attendee in context["attendees"]]
+    note = "\n".join(CONTROL_CHARACTERS.sub(" ", line) for line in context["note"].splitlines())
+    return {**context, **names, "attendees": attendees, "note": note}
 
 
-def tamed(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts, each name in one line; a note keeps its lines."""
-    names = {name: one_line(facts[name]) for name in ("lead_name", "event_type", "host", "organization")}
-    people = [{**person, "name": one_line(person["name"])} for person in facts["attendees"]]
-    return {
-        **facts,
-        **names,
-        "attendees": people,
-        "note": "\n".join(UNRULY.sub(" ", line) for line in facts["note"].splitlines()),
-    }
-
-
-def one_line(text: str) -> str:
-    """A name that stays where it is put: no line break gets into the mail's head, or makes a line of its own below."""
-    return " ".join(UNRULY.sub(" ", text).split())[:200]
-
-
-CUT_AGAIN_SECONDS = 0.5
-_senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")  # smtplib waits where it stands
-
-
-class EmailChannel(Channel):
-    """E-mail, one connection to the mail server for an organization's turn."""
-
-    medium = ChannelKind.EMAIL
-
-    @asynccontextmanager
-    async def session(self, organization: Organization) -> AsyncIterator[Send]:
-        """A function that sends over one connection, opened anew after a failure."""
-        connection, loop = get_connection(), asyncio.get_running_loop()
-        try:
-            yield lambda notification: loop.run_in_executor(_senders, send, notification, connection)
-        finally:
-            await loop.run_in_executor(_senders, connection.close)
-
-
-def send(notification: Notification, connection: Any) -> Result:
-    """One mail, and how it went; given up while the lease surely lasts."""
-    mail = compose(notification)
-    mail.connection = connection
-    try:
-        with cut_off_after(settings.DELIVERY_LEASE_SECONDS / 2, connection):
-            connection.open()  # otherwise it is closed again after each mail
-            mail.send()
-    except (smtplib.SMTPException, OSError) as error:
-        connection.close()
-        return Result(error=error_class(error))
-    return Result()
-
-
-@contextmanager
-def cut_off_after(seconds: float, connection: Any) -> Iterator[None]:
-    """Shut the line to the mail server when the time is up: its own timeout is for each answer, not for the whole."""
-    done = threading.Event()
-    threading.Thread(target=watch, args=(done, seconds, connection), daemon=True).start()
-    try:
-        yield
-    finally:
-        done.set()
-
-
-def watch(done: threading.Event, seconds: float, connection: Any) -> None:
-    """Once the time is up, cut the line off; again and again, since it may just be opening."""
-    while not done.wait(seconds):
-        cut_off(connection)
-        seconds = CUT_AGAIN_SECONDS
-
-
-def cut_off(connection: Any) -> None:
-    """End the conversation from our side; whoever waits for an answer gets an error."""
-    sock = getattr(getattr(connection, "connection", None), "sock", None)
-    if sock:
-        with contextlib.suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
-
-
-def error_class(error: Exception) -> str:
-    """One word for staff; smtplib hides a timeout inside its own errors."""
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return "recipient_refused"
-    return (
-        "timeout" if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError) else "mail_server"
-    )
+def single_line(text: str) -> str:
+    """Return the text on one line, without control characters and cut to 200 characters."""
+    # Leads and integrations choose these names: a line break would add a header, or look like a line of ours.
+    return " ".join(CONTROL_CHARACTERS.sub(" ", text).split())[:MAX_NAME_LENGTH]

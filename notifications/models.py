@@ -1,4 +1,6 @@
-"""Notifications: what members are told, a row for each (decision 34)."""
+"""Notifications, and the members' choice of e-mails (docs/interface.md, N1 to N3)."""
+
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,9 +11,12 @@ from organizations.isolation import TenantModel
 from organizations.models import Membership
 from pipeline_backend.outbox import Job, State
 
+# The JSON data that a notification is rendered from. Its members depend on the kind.
+Context = dict[str, Any]
+
 
 class Kind(models.TextChoices):
-    """What happened; the label is the subject's start."""
+    """What a notification is about. The label begins the subject of its e-mail."""
 
     CALL_BOOKED = "CALL_BOOKED", "Call Booked"
     CALL_RESCHEDULED = "CALL_RESCHEDULED", "Call Rescheduled"
@@ -23,14 +28,17 @@ APPOINTMENT_KINDS = [Kind.CALL_BOOKED, Kind.CALL_RESCHEDULED, Kind.CALL_CANCELED
 
 
 class ChannelKind(models.TextChoices):
-    """How it is told."""
+    """The channels over which notifications are sent."""
 
     EMAIL = "EMAIL", "E-mail"
     SLACK = "SLACK", "Slack"
 
 
 class Notification(TenantModel, Job):
-    """One message on one medium, with all that is needed to write it; the recipient is empty where a whole team reads."""
+    """One message on one channel, with the data it is rendered from.
+
+    The recipient is empty for Slack, where the whole team reads the message.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
@@ -54,7 +62,7 @@ class Notification(TenantModel, Job):
 
 
 class MailPreference(TenantModel):
-    """What a member does not want to be mailed about; whoever has none of these rows wants all."""
+    """The kinds of e-mails that a member has switched off. Members without a row get all of them."""
 
     member = models.OneToOneField(
         Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference"

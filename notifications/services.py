@@ -1,8 +1,6 @@
-"""Queueing notifications."""
+"""Queueing notifications, and the members' choice of e-mails."""
 
-from typing import Any
-
-from notifications.models import APPOINTMENT_KINDS, ChannelKind, Kind, MailPreference, Notification
+from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
 from pipeline_backend.db.writes import insert_all
 from pipeline_backend.outbox import notify_on_commit
@@ -10,19 +8,22 @@ from pipeline_backend.outbox import notify_on_commit
 WAKE_UP_TASK = "notifications.deliver_due"
 
 
-def enqueue(*, organization: Organization, kind: Kind, recipients: list[Membership], context: dict[str, Any]) -> None:
-    """A row for each message, in the transaction of the change; a ring after its commit."""
+def enqueue(*, organization: Organization, kind: Kind, recipients: list[Membership], context: Context) -> None:
+    """Insert the notifications in the caller's transaction. The dispatcher is notified after the commit."""
     insert_all(*build_notifications(organization=organization, kind=kind, recipients=recipients, context=context))
 
 
 def build_notifications(
-    *, organization: Organization, kind: Kind, recipients: list[Membership], context: dict[str, Any]
+    *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
-    """The rows, for the caller to store in this transaction; the ring after its commit is ordered.
+    """Return unsaved notifications, which the caller inserts in this transaction.
 
-    A mail for each recipient who wants it; for calls one message to the organization's Slack, where there is one.
+    That is one e-mail for each recipient who accepts the kind and, for appointments, one message to the organization's
+    Slack channel if it has one. The dispatcher is notified after the commit.
     """
-    context = context | {"attendees": [{"name": str(member), "email": member.user.email} for member in recipients]}
+    # Everybody is an attendee in the invitation, also members who get no e-mail.
+    attendees = [{"name": str(member), "email": member.user.email} for member in recipients]
+    context = context | {"attendees": attendees}
     rows = [
         Notification(organization=organization, kind=kind, recipient=member, context=context)
         for member in recipients
@@ -36,13 +37,13 @@ def build_notifications(
 
 
 def accepts(member: Membership, kind: Kind) -> bool:
-    """True unless the member has switched such mails off."""
+    """Return whether the member gets e-mails of this kind."""
     preference: MailPreference | None = getattr(member, "mail_preference", None)
     return member.wants_mail and (preference is None or kind not in preference.muted)
 
 
 def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
-    """Switch off a member's mails of these kinds, and on those of all others."""
+    """Switch off a member's e-mails of these kinds, and switch on those of all other kinds."""
     MailPreference.objects.of(member.organization).update_or_create(
         member=member, defaults={"muted": kinds}, create_defaults={"muted": kinds, "organization": member.organization}
     )

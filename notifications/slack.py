@@ -1,62 +1,61 @@
-"""Slack, by an organization's incoming webhook; sent with the care that all outgoing requests get."""
+"""Slack notifications, posted to the organization's incoming webhook."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
 
 import orjson
 
 from notifications.channels import Channel, Send
-from notifications.mail import admin_link, format_local_time, one_line
+from notifications.mail import admin_link, format_local_time, single_line
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
 from pipeline_backend.egress import EndpointClient
 from pipeline_backend.outbox import Result
 
-LONGEST_NAME = 150
+MAX_NAME_LENGTH = 150
 
 
 class SlackChannel(Channel):
-    """One connection for an organization's turn."""
+    """Posts an organization's messages to its Slack channel, over one connection."""
 
-    medium = ChannelKind.SLACK
+    channel_kind = ChannelKind.SLACK
 
     @asynccontextmanager
     async def session(self, organization: Organization) -> AsyncIterator[Send]:
-        """A function that posts over one connection; without an address any more, the message is given up."""
-        line = EndpointClient(organization.slack_url)
+        """Return a function that posts over one connection, with the SSRF guard of all outgoing requests."""
+        client = EndpointClient(organization.slack_url)
 
         async def send(notification: Notification) -> Result:
+            # Slack may have been disconnected since the message was queued. Then no retry can help.
             if not organization.slack_url:
                 return Result(error="switched_off", is_final=True)
-            return await line.post(orjson.dumps(message(notification)), {})
+            return await client.post(orjson.dumps(render_message(notification)), {})
 
         try:
             yield send
         finally:
-            line.close()
+            client.close()
 
 
-def message(notification: Notification) -> dict[str, Any]:
-    """What Slack shows: one line for the list, and the facts under it."""
-    facts = notification.context
-    when = format_local_time(datetime.fromisoformat(facts["schedule_time"]), "UTC")
-    title = f"{notification.get_kind_display()}: {escaped(facts['lead_name'])}"
+def render_message(notification: Notification) -> dict[str, object]:
+    """Return the body of the request: one line for Slack's own notifications, and the details as a block."""
+    context = notification.context
+    # A team can span several time zones, so the message names UTC.
+    when = format_local_time(datetime.fromisoformat(context["schedule_time"]), "UTC")
+    title = f"{notification.get_kind_display()}: {escape_name(context['lead_name'])}"
     lines = [
         f"*{title}*",
-        f"{escaped(facts['event_type'] or 'Call')}, {when}",
-        f"Host: {escaped(facts['host'] or 'nobody yet')}",
-        f"<{admin_link('appointments/appointment', facts['appointment_id'])}|Open it>",
+        f"{escape_name(context['event_type'] or 'Appointment')}, {when}",
+        f"Host: {escape_name(context['host'] or 'not assigned')}",
+        f"<{admin_link('appointments/appointment', context['appointment_id'])}|Open the appointment>",
     ]
-    text = {
-        "type": "mrkdwn",
-        "text": "\n".join(lines),
-        "verbatim": True,
-    }  # otherwise Slack makes links and mentions of plain words
+    # Without `verbatim`, Slack turns plain words into links and mentions.
+    text = {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}
     return {"text": f"{title}, {when}", "blocks": [{"type": "section", "text": text}]}
 
 
-def escaped(text: str) -> str:
-    """Nobody's name becomes a link, a mention, or a line of its own; Slack refuses what is much longer."""
-    return one_line(text)[:LONGEST_NAME].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def escape_name(text: str) -> str:
+    """Return the name on one line and escaped, so that it can't become a link or a mention."""
+    # Slack refuses messages that are too long.
+    return single_line(text)[:MAX_NAME_LENGTH].replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
