@@ -1,4 +1,4 @@
-"""Owners are told, in one mail, which endpoints need them (decision 32)."""
+"""Owners get one e-mail about all webhook endpoints that need attention (docs/interface.md, N8)."""
 
 from datetime import timedelta
 from typing import Any
@@ -15,69 +15,70 @@ from webhooks.services import DISABLED_BY_STAFF, add_endpoint
 
 @pytest.fixture
 def endpoints(organization: Organization) -> list[Endpoint]:
+    """Three working endpoints of Acme."""
     return [
         add_endpoint(organization=organization, url=f"https://hooks{number}.example.com/")[0] for number in range(3)
     ]
 
 
-def fail(endpoint: Endpoint, **state: Any) -> None:
-    Endpoint.objects.of(endpoint.organization).filter(pk=endpoint.pk).update(**state)
+def set_health(endpoint: Endpoint, **columns: Any) -> None:
+    Endpoint.objects.of(endpoint.organization).filter(pk=endpoint.pk).update(**columns)
 
 
-def tell(organization: Organization) -> None:
+def send_digest(organization: Organization) -> None:
     send_endpoint_digest()
     deliver_due(str(organization.pk))
 
 
-def test_all_that_fail_stand_in_one_mail_to_each_owner(
+def test_each_owner_gets_one_email_about_all_failing_and_disabled_endpoints(
     organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
 ) -> None:
-    fail(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
-    fail(endpoints[1], is_active=False, disabled_reason="The receiver answered 410 Gone", disabled_at=now())
+    set_health(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
+    set_health(endpoints[1], is_active=False, disabled_reason="The receiver answered 410 Gone", disabled_at=now())
 
-    tell(organization)
+    send_digest(organization)
 
-    [mail] = mailoutbox
-    assert mail.to == ["owner@acme.example"]
-    assert "hooks0.example.com" in mail.body
-    assert "Disabled: The receiver answered 410 Gone" in mail.body
-    assert "hooks2.example.com" not in mail.body
+    [email] = mailoutbox
+    assert email.to == ["owner@acme.example"]
+    assert "hooks0.example.com" in email.body
+    assert "Disabled: The receiver answered 410 Gone" in email.body
+    assert "hooks2.example.com" not in email.body
 
 
-def test_nobody_is_told_the_same_twice(
+def test_a_failing_endpoint_is_reported_once(
     organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
 ) -> None:
-    fail(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
+    set_health(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
 
-    tell(organization)
-    tell(organization)
+    send_digest(organization)
+    send_digest(organization)
 
     assert len(mailoutbox) == 1
 
 
-def test_an_endpoint_that_failed_and_is_then_given_up_is_told_again(
+def test_a_failing_endpoint_is_reported_again_when_it_is_disabled(
     organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
 ) -> None:
-    fail(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
-    tell(organization)
-    fail(
+    set_health(endpoints[0], failing_since=now() - timedelta(hours=25), failures=6)
+    send_digest(organization)
+    set_health(
         endpoints[0],
         is_active=False,
         disabled_reason="No delivery succeeded for 5 days",
         disabled_at=now() + timedelta(seconds=1),
     )
 
-    tell(organization)
+    send_digest(organization)
 
     assert len(mailoutbox) == 2
 
 
-def test_what_staff_disabled_or_what_failed_just_now_is_no_news(
+def test_endpoints_disabled_by_staff_or_failing_for_less_than_a_day_are_not_reported(
     organization: Organization, endpoints: list[Endpoint], mailoutbox: list[Any]
 ) -> None:
-    fail(endpoints[0], is_active=False, disabled_reason=DISABLED_BY_STAFF, disabled_at=now())
-    fail(endpoints[1], failing_since=now() - timedelta(hours=1), failures=3)
+    set_health(endpoints[0], is_active=False, disabled_reason=DISABLED_BY_STAFF, disabled_at=now())
+    set_health(endpoints[1], failing_since=now() - timedelta(hours=1), failures=3)
 
-    tell(organization)
+    send_digest(organization)
 
     assert mailoutbox == []

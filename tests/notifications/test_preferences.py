@@ -1,4 +1,4 @@
-"""Members choose what they are mailed about."""
+"""Members choose the kinds of e-mails they get (docs/interface.md, N3)."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from organizations.models import Membership, Organization
 from tests.client import ApiClient
 
 
-def test_a_member_can_switch_off_one_kind_and_keep_the_others(
+def test_a_member_can_switch_off_one_kind_of_email(
     api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     set_muted_kinds(member=host, kinds=[Kind.CALL_BOOKED])
@@ -18,10 +18,10 @@ def test_a_member_can_switch_off_one_kind_and_keep_the_others(
 
     deliver_due(str(organization.pk))
 
-    assert [mail.subject.split(":")[0] for mail in mailoutbox] == ["Call Canceled"]
+    assert [email.subject.split(":")[0] for email in mailoutbox] == ["Call Canceled"]
 
 
-def test_it_can_be_switched_on_again(
+def test_a_member_can_switch_a_kind_on_again(
     api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     set_muted_kinds(member=host, kinds=[Kind.CALL_BOOKED])

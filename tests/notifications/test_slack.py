@@ -1,4 +1,4 @@
-"""Calls told to an organization's Slack."""
+"""Slack notifications (docs/interface.md, N6)."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.receiver import Receiver
 
 @pytest.fixture
 def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
-    """A listener where Acme's Slack would be."""
+    """A receiver that stands in for Acme's Slack incoming webhook."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     with Receiver(status_codes=[200]) as receiver:
         organization.slack_url = receiver.url
@@ -24,7 +24,7 @@ def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
         yield receiver
 
 
-def test_a_booked_call_is_told_once_to_slack(
+def test_a_booking_is_posted_to_slack_once(
     api: ApiClient, organization: Organization, host: Membership, slack: Receiver
 ) -> None:
     api.book(host_email=host.user.email, lead_first_name="Ada", lead_last_name="Lovelace")
@@ -36,7 +36,7 @@ def test_a_booked_call_is_told_once_to_slack(
     assert "Host: Hana Host" in message["blocks"][0]["text"]["text"]
 
 
-def test_no_name_becomes_a_mention(api: ApiClient, organization: Organization, slack: Receiver) -> None:
+def test_a_leads_name_cannot_mention_the_channel(api: ApiClient, organization: Organization, slack: Receiver) -> None:
     api.book(lead_first_name="<!channel>", lead_last_name="&")
 
     deliver_due(str(organization.pk))
@@ -45,7 +45,7 @@ def test_no_name_becomes_a_mention(api: ApiClient, organization: Organization, s
     assert b"&lt;!channel&gt; &amp;" in slack.requests[0].body
 
 
-def test_a_slack_that_fails_does_not_hold_up_mails(
+def test_a_failing_slack_webhook_does_not_delay_emails(
     api: ApiClient, organization: Organization, slack: Receiver, mailoutbox: list[Any]
 ) -> None:
     slack.status_codes = [500]
@@ -58,7 +58,7 @@ def test_a_slack_that_fails_does_not_hold_up_mails(
     assert len(mailoutbox) == 1
 
 
-def test_without_slack_nothing_is_queued_for_it(api: ApiClient, organization: Organization) -> None:
+def test_without_a_slack_webhook_no_slack_notification_is_queued(api: ApiClient, organization: Organization) -> None:
     api.book()
 
     assert not Notification.objects.of(organization).filter(medium=ChannelKind.SLACK).exists()

@@ -1,4 +1,4 @@
-"""The events in docs/webhooks.md are what the code sends."""
+"""The events shown in docs/webhooks.md are the events that the code sends."""
 
 import json
 import os
@@ -20,27 +20,29 @@ from webhooks.services import add_endpoint, send_test
 from webhooks.topics import topics
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "webhooks.md"
-PART = re.compile(r"(<!-- events: [^\n]*-->\n).*(<!-- end of events -->)", re.DOTALL)
+EVENTS_SECTION = re.compile(r"(<!-- events: [^\n]*-->\n).*(<!-- end of events -->)", re.DOTALL)
+UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @pytest.mark.django_db
 def test_the_page_shows_every_event_as_it_is_sent() -> None:
+    """With UPDATE_DOCS=1 the test writes the section anew instead of failing."""
     with time_machine.travel("2026-12-01T09:30:00.000Z", tick=False):
         organization = make_organization("Acme")
         host = make_member(organization, "hana@acme.example", first_name="Hana", last_name="Host")
-        live_through_everything(make_api(organization), organization, host)
+        record_every_topic(make_api(organization), organization, host)
     bodies = {event.type: event.body for event in Event.objects.of(organization).order_by("created_at", "id")}
-    written = "\n".join(section(name, bodies[name]) for name in topics())
+    section = "\n".join(render_event(name, bodies[name]) for name in topics())
 
-    wanted = PART.sub(lambda match: f"{match[1]}\n{written}\n{match[2]}", PAGE.read_text())
+    expected = EVENTS_SECTION.sub(lambda match: f"{match[1]}\n{section}\n{match[2]}", PAGE.read_text())
     if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(wanted)
+        PAGE.write_text(expected)
 
-    assert PAGE.read_text() == wanted
+    assert PAGE.read_text() == expected
 
 
-def live_through_everything(api: ApiClient, organization: Organization, host: Membership) -> None:
-    """One event of each type."""
+def record_every_topic(api: ApiClient, organization: Organization, host: Membership) -> None:
+    """Record at least one event of each topic."""
     api.submit(
         traffic={"utm_source": "newsletter"},
         questions_answers=[{"question": "What do you need?", "answer": "More calls"}],
@@ -60,19 +62,15 @@ def live_through_everything(api: ApiClient, organization: Organization, host: Me
     send_test(endpoint=endpoint, actor=SYSTEM)
 
 
-def section(name: str, body: str) -> str:
-    """The event's part of the page."""
-    return (
-        f"### `{name}`\n\n{topics()[name].summary}\n\n```json\n{json.dumps(steady(json.loads(body)), indent=2)}\n```\n"
-    )
+def render_event(topic_name: str, body: str) -> str:
+    """Return the topic's section of the page: heading, summary and example."""
+    example = json.dumps(json.loads(replace_ids(body)), indent=2)
+    return f"### `{topic_name}`\n\n{topics()[topic_name].summary}\n\n```json\n{example}\n```\n"
 
 
-def steady(body: dict[str, object]) -> dict[str, object]:
-    """The body with ids that don't change from run to run."""
-    text = json.dumps(body)
-    for number, id in enumerate(
-        dict.fromkeys(re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", text)), 1
-    ):
+def replace_ids(text: str) -> str:
+    """Return the text with its ids replaced by fixed ones, so that the page is the same in every run."""
+    # Numbered in the order of their first use: equal ids stay equal.
+    for number, id in enumerate(dict.fromkeys(UUID7.findall(text)), 1):
         text = text.replace(id, f"01a1fd56-0000-7000-8000-{number:012d}")
-    changed: dict[str, object] = json.loads(re.sub(r"user_[0-9A-Za-z]{24}", "user_2Yx0000000000000000000", text))
-    return changed
+    return re.sub(r"user_[0-9A-Za-z]{24}", "user_2Yx0000000000000000000", text)

@@ -1,4 +1,4 @@
-"""Sending again (decision 32)."""
+"""Replays and pruning of deliveries (docs/interface.md, W23 and W24)."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ def set_active(endpoint: Endpoint, is_active: bool) -> None:
     endpoint.refresh_from_db()
 
 
-def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_back(
+def test_events_recorded_while_an_endpoint_was_disabled_are_sent_by_a_replay(
     api: ApiClient, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     since = now()
@@ -37,7 +37,7 @@ def test_what_happened_while_an_endpoint_was_disabled_can_be_sent_when_it_is_bac
     assert sorted(receiver.event_types()) == ["appointment.created", "lead.created"]
 
 
-def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(
+def test_a_replay_of_a_period_sends_dead_deliveries_and_not_delivered_ones(
     api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     api.book()
@@ -52,36 +52,43 @@ def test_dead_deliveries_of_the_time_are_sent_too_and_successes_are_not(
     assert receiver.requests[0].headers["webhook-id"] == receiver.requests[2].headers["webhook-id"]
 
 
-def test_what_is_older_than_the_time_is_left_alone(
+def test_a_replay_of_a_period_leaves_older_events_alone(
     api: ApiClient, organization: Organization, endpoint: Endpoint
 ) -> None:
     api.book()
     Delivery.objects.of(organization).update(state=State.DEAD)
 
-    assert replay_since(endpoint=endpoint, actor=SYSTEM, since=now() + timedelta(seconds=1)) == 0
+    count = replay_since(endpoint=endpoint, actor=SYSTEM, since=now() + timedelta(seconds=1))
+
+    assert count == 0
 
 
-def test_only_types_that_the_endpoint_wants_are_replayed(
+def test_a_replay_of_a_period_sends_only_topics_that_the_endpoint_subscribes_to(
     api: ApiClient, organization: Organization, receiver: Receiver
 ) -> None:
     since = now()
     api.book()
-    late, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.created"])
+    later_endpoint, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.created"])
 
-    assert replay_since(endpoint=late, actor=SYSTEM, since=since) == 1
+    count = replay_since(endpoint=later_endpoint, actor=SYSTEM, since=since)
+
+    assert count == 1
 
 
-def test_nothing_of_a_stranger_is_replayed(
+def test_a_replay_sends_nothing_of_another_organization(
     other_api: ApiClient, endpoint: Endpoint, other_organization: Organization, organization: Organization
 ) -> None:
     since = now()
     other_api.book()
+    others = Delivery.objects.of(other_organization)
 
-    assert replay_since(endpoint=endpoint, actor=SYSTEM, since=since) == 0
-    assert replay_all(organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(other_organization)) == 0
+    period_count = replay_since(endpoint=endpoint, actor=SYSTEM, since=since)
+    selected_count = replay_all(organization=organization, actor=SYSTEM, deliveries=others)
+
+    assert (period_count, selected_count) == (0, 0)
 
 
-def test_a_fresh_event_overtakes_replays(
+def test_new_events_are_sent_before_replays(
     api: ApiClient, organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     api.book()
@@ -96,36 +103,33 @@ def test_a_fresh_event_overtakes_replays(
     assert count_pending_replays(endpoint) == 0
 
 
-def test_who_has_mended_the_receiver_need_not_wait_for_the_next_attempt(
+def test_a_delivery_that_waits_for_a_retry_can_be_replayed_at_once(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     receiver.status_codes = [500, 500, 200]
     for _ in range(2):
         send_test(endpoint=endpoint, actor=SYSTEM)
     run_group(DELIVERIES, endpoint.pk)
-    one, other = Delivery.objects.of(organization)
+    first, second = Delivery.objects.of(organization)
 
-    replay(delivery=one)
-    assert (
-        replay_all(
-            organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(organization).filter(pk=other.pk)
-        )
-        == 1
-    )
+    replay(delivery=first)
+    selected = Delivery.objects.of(organization).filter(pk=second.pk)
+    count = replay_all(organization=organization, actor=SYSTEM, deliveries=selected)
     run_group(DELIVERIES, endpoint.pk)
 
+    assert count == 1
     assert len(receiver.requests) == 4
     assert {delivery.state for delivery in Delivery.objects.of(organization)} == {State.DONE}
 
 
-def test_a_delivery_on_its_way_cannot_be_replayed(organization: Organization, endpoint: Endpoint) -> None:
+def test_a_delivery_that_was_never_attempted_cannot_be_replayed(organization: Organization, endpoint: Endpoint) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     with pytest.raises(NotReplayable):
         replay(delivery=Delivery.objects.of(organization).get())
 
 
-def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(
+def test_a_replay_to_a_disabled_endpoint_is_refused_and_changes_nothing(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
@@ -141,20 +145,21 @@ def test_nothing_is_replayed_to_a_disabled_endpoint_and_the_reason_is_told(
     assert Delivery.objects.of(organization).get().state == State.DONE
 
 
-def test_the_exact_request_is_kept_with_each_attempt(
+def test_an_attempt_stores_exactly_the_request_that_was_sent(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
 
     run_group(DELIVERIES, endpoint.pk)
 
-    head = Attempt.objects.of(organization).get().request_head
-    sent = receiver.requests[0].headers
-    assert head.startswith("POST /hook HTTP/1.1\r\n")
-    assert {line.split(": ")[0].lower(): line.split(": ", 1)[1] for line in head.strip().split("\r\n")[1:]} == sent
+    stored = Attempt.objects.of(organization).get().request_head
+    request_line, *header_lines = stored.strip().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in header_lines)
+    assert request_line == "POST /hook HTTP/1.1"
+    assert {name.lower(): value for name, value in headers.items()} == receiver.requests[0].headers
 
 
-def test_deliveries_that_ended_long_ago_are_forgotten_and_events_are_kept(
+def test_pruning_deletes_deliveries_that_ended_long_ago_and_keeps_events(
     organization: Organization, endpoint: Endpoint, receiver: Receiver
 ) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
@@ -163,7 +168,8 @@ def test_deliveries_that_ended_long_ago_are_forgotten_and_events_are_kept(
     old = Delivery.objects.of(organization).first()
     Delivery.objects.of(organization).filter(pk=old.pk).update(finished_at=now() - timedelta(days=91))
 
-    assert prune(organization=organization) == 1
+    count = prune(organization=organization)
 
+    assert count == 1
     assert Delivery.objects.of(organization).count() == Attempt.objects.of(organization).count() == 1
     assert Event.objects.of(organization).count() == 2
