@@ -30,7 +30,7 @@ SQLSTATES = {
     "read-only transaction": "25006",
     "idle in transaction timeout": "25P03",
 }
-# The trigger functions run as their owner, because the roles of the web server may not use the sequence.
+# SECURITY DEFINER, because the database role that serves requests has no right on the sequence.
 FAIL_ALWAYS = """
     CREATE FUNCTION fail_insert() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
     BEGIN
@@ -106,7 +106,7 @@ def assert_unavailable(response: Any) -> None:
 def writes(api: ApiClient) -> dict[str, Callable[[], Any]]:
     """Return one request of each kind of write.
 
-    Cancel stands first: in the order of the dict it is the only one that changes what another needs.
+    Each one records an event, so it reaches the trigger. A repeated cancellation would not.
     """
     api.book(external_reference="existing")
     lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
