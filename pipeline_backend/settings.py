@@ -21,7 +21,7 @@ env = environ.Env()
 
 
 def read_bool(name: str, *, default: bool) -> bool:
-    """Return a boolean variable."""
+    """Return a boolean variable. Raises ImproperlyConfigured for any other value."""
     value = env.str(name, default=str(default)).strip().lower()
     if value in {"1", "true", "yes", "on"}:
         return True

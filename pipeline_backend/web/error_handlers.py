@@ -44,7 +44,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """Return 503 with `Retry-After`."""
+    """Return 503 with `Retry-After`, as JSON or as a page."""
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     if request.path_info.startswith("/api/"):
         return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=headers)

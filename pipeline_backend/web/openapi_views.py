@@ -38,7 +38,7 @@ class SchemaView(APIView):
     schema = None  # the document doesn't describe itself
 
     def get(self, request: Request) -> HttpResponse:
-        """Return the document."""
+        """Return the document as JSON."""
         # drf-spectacular's generator is not thread-safe, and `cache` doesn't stop two first requests from running it.
         with _lock:
             return HttpResponse(rendered_schema(), content_type="application/json")

@@ -104,7 +104,7 @@ def backlog_problems() -> Iterator[str]:
 
 
 def redis_problems() -> Iterator[str]:
-    """Check that Redis answers."""
+    """Check that Redis answers in time."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS

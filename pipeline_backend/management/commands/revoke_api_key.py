@@ -23,7 +23,7 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the key."""
+        """Define the key to revoke."""
         parser.add_argument(
             "key_id",
             metavar="KEY_ID",
