@@ -1,25 +1,27 @@
-"""`docs/guarantees.md` names no test that does not exist."""
+"""`docs/guarantees.md` names only tests that exist."""
 
 import ast
 import re
 from pathlib import Path
 
-NAMED = re.compile(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`")
+TEST_REFERENCE = re.compile(r"`(tests/[\w/]+(?:\.py)?)(?:::(\w+))?`")
 DOCUMENT = Path("docs/guarantees.md")
 
 
-def names_in(path: Path) -> set[str]:
-    """The names of a file's tests."""
+def function_names(path: Path) -> set[str]:
     return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_test_that_the_guarantees_name_exists() -> None:
-    named = [(Path(path), name) for path, name in NAMED.findall(DOCUMENT.read_text())]
+    references = [(Path(path), name) for path, name in TEST_REFERENCE.findall(DOCUMENT.read_text())]
 
-    assert len(named) > 100
-    assert [path for path, _ in named if not path.exists()] == []
-    assert [f"{path}::{name}" for path, name in named if name and name not in names_in(path)] == []
+    assert len(references) > 100
+    assert [path for path, _ in references if not path.exists()] == []
+    assert [f"{path}::{name}" for path, name in references if name and name not in function_names(path)] == []
 
 
-def test_nothing_that_reads_like_a_test_is_outside_of_those_names() -> None:
-    assert re.findall(r"(?<![\w/`:])(?:\.\w+)?::test_\w+", NAMED.sub("", DOCUMENT.read_text())) == []
+def test_every_mention_of_a_test_is_a_full_reference() -> None:
+    """A shortened one, such as `::test_name`, would not be checked by the test above."""
+    text_without_references = TEST_REFERENCE.sub("", DOCUMENT.read_text())
+
+    assert re.findall(r"(?<![\w/`:])(?:\.\w+)?::test_\w+", text_without_references) == []

@@ -1,4 +1,4 @@
-"""Imports go down only: between packages, inside an app, and never in a circle."""
+"""Imports go in one direction only: between packages and inside an app. There are no cycles."""
 
 import ast
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ LAYERS = [
 ]
 LAYER_OF = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 TOP_LEVEL = {package.split(".")[0] for package in LAYER_OF}
-INSIDE_AN_APP = [{"models"}, {"serializers", "topics"}, {"services"}, {"views"}]
+APP_LAYERS = [{"models"}, {"serializers", "topics"}, {"services"}, {"views"}]
 
 
 def module_name(path: Path) -> str:
@@ -36,7 +36,7 @@ MODULES = {
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """Yield every module of ours that is imported anywhere in the file, inside functions too."""
+    """Yield every module of the project that the file imports, also inside functions."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
@@ -51,15 +51,13 @@ IMPORTS = {module: set(imports_of(path)) for module, path in MODULES.items()}
 
 
 def package_of(module: str) -> str:
-    """Return the package with a layer of its own that the module belongs to."""
+    """Return the innermost package in `LAYERS` that contains the module."""
     return max((package for package in LAYER_OF if f"{module}.".startswith(f"{package}.")), key=len)
 
 
 def modules_in(app: str, names: set[str]) -> list[str]:
-    """Return the app's modules of these names, also where one has become a package."""
-    return [
-        module for module in MODULES if module.split(".")[0] == app and module.split(".")[1:2] in [[n] for n in names]
-    ]
+    """Return the app's modules with these names, and the modules below a package with one of them."""
+    return [module for module in MODULES if module.startswith(f"{app}.") and module.split(".")[1] in names]
 
 
 def test_a_package_imports_only_from_layers_below() -> None:
@@ -73,19 +71,20 @@ def test_a_package_imports_only_from_layers_below() -> None:
     assert upward == []
 
 
-def test_inside_an_app_reading_stands_below_writing() -> None:
+def test_inside_an_app_a_module_imports_only_from_layers_below() -> None:
     upward = [
         f"{module} -> {imported}"
         for app in TOP_LEVEL - {"pipeline_backend"}
-        for place, names in enumerate(INSIDE_AN_APP)
+        for layer, names in enumerate(APP_LAYERS)
         for module in modules_in(app, names)
-        for imported in IMPORTS[module] & set(modules_in(app, set().union(*INSIDE_AN_APP[place + 1 :])))
+        for imported in IMPORTS[module] & set(modules_in(app, set().union(*APP_LAYERS[layer + 1 :])))
     ]
 
     assert upward == []
 
 
 def find_cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Return the nodes of a cycle, or an empty list."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -93,13 +92,13 @@ def find_cycle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_modules_have_no_import_cycle() -> None:
     assert find_cycle(IMPORTS) == []
 
 
-def test_no_packages_of_the_project_import_each_other_in_a_circle() -> None:
+def test_packages_have_no_import_cycle() -> None:
     def node(module: str) -> str:
-        """Return the app, or inside `pipeline_backend` the package or module."""
+        """Return the app of a module; inside `pipeline_backend`, its package."""
         parts = module.split(".")
         return ".".join(parts[:2]) if parts[0] == "pipeline_backend" else parts[0]
 

@@ -1,4 +1,4 @@
-"""Pages add up to the list, in its order, however the statement finds them: along an index, branch by branch, or across."""
+"""The pages of a list add up to the whole list, in its order, whichever strategy reads them."""
 
 import json
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from statuses.services import save_status
 from tests.client import ApiClient
 from tests.factories import owner_actor
 
+PATH = "/api/external/appointments"
 QUERIES = [
     {},
     {"outcome_role": "WON"},
@@ -30,50 +31,49 @@ QUERIES = [
     {"created_to": "2099-01-01", "scheduled_to": "2027-01-08"},
     {"outcome_role": "CANCELED"},
 ]
-ONE_COLUMN = [
-    {"closer": "hana@acme.example"},
-    {"call_category": "SALES_CALL"},
-    {"scheduled_to": "2027-01-08"},
-    {"scheduled_from": "2027-01-03", "scheduled_to": "2027-01-08"},
-    {"created_to": "2099-01-01"},
+TOTALS_OF_ONE_COLUMN = [
+    ({"closer": "hana@acme.example"}, 6),
+    ({"call_category": "SALES_CALL"}, 12),
+    ({"scheduled_to": "2027-01-08"}, 8),
+    ({"scheduled_from": "2027-01-03", "scheduled_to": "2027-01-08"}, 6),
+    ({"created_to": "2099-01-01"}, 12),
 ]
 ORDERINGS = ["-created_at", "created_at", "schedule_time", "-schedule_time", "updated_at"]
 
+# SMALL_COUNT and SAMPLE_ROWS: no list is small, some are, or all are; with small and large samples.
+SIZES = [(0, 7), (6, 2), (7, 7), (100, 2), (100, 9)]
 
-# How many rows are few, and how many of them set the bar: all lists are longer than few, some are, or none is.
-SHORT = [(0, 7), (6, 2), (7, 7), (100, 2), (100, 9)]
 
-
-@pytest.fixture(autouse=True, params=SHORT)
-def _short_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """So short that some pages lie before a walk's end, some behind, and some on both sides."""
+@pytest.fixture(autouse=True, params=SIZES)
+def _small_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Probe so few rows that some pages lie before the boundary, some behind it, and some on both sides."""
     monkeypatch.setattr(page_queries, "PROBE_ROWS", 3)
-    few, sample = request.param
-    shorten(monkeypatch, few, sample)
+    small_count, sample_rows = request.param
+    set_sizes(monkeypatch, small_count, sample_rows)
     yield
     filters.plan_page.cache_clear()
 
 
-def shorten(monkeypatch: pytest.MonkeyPatch, few: int, sample: int) -> None:
-    monkeypatch.setattr(page_queries, "SMALL_COUNT", few)
-    monkeypatch.setattr(page_queries, "SAMPLE_ROWS", sample)
+def set_sizes(monkeypatch: pytest.MonkeyPatch, small_count: int, sample_rows: int) -> None:
+    monkeypatch.setattr(page_queries, "SMALL_COUNT", small_count)
+    monkeypatch.setattr(page_queries, "SAMPLE_ROWS", sample_rows)
     filters.plan_page.cache_clear()
 
 
 @pytest.fixture
-def calls(api: ApiClient, organization: Organization, host: Membership) -> list[Appointment]:
-    """Twelve calls: two statuses stand for WON, one for LOST."""
-    roles = {status.role: status for status in Status.objects.of(organization)}
-    second = save_status(organization=organization, status=Status(name="Won again", role="WON"))
-    outcomes = [roles["WON"], roles["LOST"], second, None]
+def appointments(api: ApiClient, organization: Organization, host: Membership) -> list[Appointment]:
+    """Create twelve appointments, with two statuses for the role WON, one for LOST, and the default one."""
+    statuses = {status.role: status for status in Status.objects.of(organization)}
+    won_again = save_status(organization=organization, status=Status(name="Won again", role="WON"))
+    outcomes = [statuses["WON"], statuses["LOST"], won_again, None]
     for number in range(12):
-        people = {"host_email": host.user.email} if number % 2 else {}
-        booked = api.book(
-            external_reference=f"ref-{number}", schedule_time=f"2027-01-{(number * 5) % 12 + 1:02}T10:00:00Z", **people
+        members = {"host_email": host.user.email} if number % 2 else {}
+        response = api.book(
+            external_reference=f"ref-{number}", schedule_time=f"2027-01-{(number * 5) % 12 + 1:02}T10:00:00Z", **members
         )
         outcome = outcomes[number % 4]
         if outcome:
-            appointment = Appointment.objects.of(organization).get(pk=booked.json()["data"]["id"])
+            appointment = Appointment.objects.of(organization).get(pk=response.json()["data"]["id"])
             change_outcome(
                 organization=organization,
                 actor=owner_actor(organization),
@@ -83,49 +83,52 @@ def calls(api: ApiClient, organization: Organization, host: Membership) -> list[
     return list(Appointment.objects.of(organization).select_related("outcome", "host__user"))
 
 
-def wanted(call: Appointment, query: dict[str, str]) -> bool:
-    """Whether the filters let it through, said once more in Python."""
-    day = call.schedule_time.date().isoformat()
+def matches(appointment: Appointment, query: dict[str, str]) -> bool:
+    """Return whether the filters should select the appointment; the same conditions, written in Python."""
+    outcome, host = appointment.outcome, appointment.host
+    day = appointment.schedule_time.date().isoformat()
     return (
-        (call.outcome is None or "outcome_role" not in query or call.outcome.role in query["outcome_role"].split(","))
-        and ("closer" not in query or (call.host is not None and call.host.user.email == query["closer"]))
+        (outcome is None or "outcome_role" not in query or outcome.role in query["outcome_role"].split(","))
+        and ("closer" not in query or (host is not None and host.user.email == query["closer"]))
         and day <= query.get("scheduled_to", "9999")
         and day >= query.get("scheduled_from", "")
     )
 
 
-def shown(api: ApiClient, query: dict[str, str]) -> Iterator[str]:
-    """The ids on all pages, each of which tells the same total."""
+def read_all_pages(api: ApiClient, query: dict[str, str]) -> Iterator[str]:
+    """Yield the ids on all pages; every page must have the same total."""
     totals = set()
     for page in count(1):
-        body = api.get("/api/external/appointments", {**query, "limit": "5", "page": str(page)}).json()
+        body = api.get(PATH, {**query, "limit": "5", "page": str(page)}).json()
         totals.add(body["pagination"]["total"])
-        yield from (one["id"] for one in body["data"])
+        yield from (item["id"] for item in body["data"])
         if not body["pagination"]["hasNext"]:
             break
     assert len(totals) == 1
 
 
+def read_total(api: ApiClient, query: dict[str, str]) -> int:
+    return api.get(PATH, {**query, "limit": "1"}).json()["pagination"]["total"]
+
+
 @pytest.mark.parametrize("ordering", ORDERINGS)
-def test_the_pages_are_the_list_in_its_order(api: ApiClient, calls: list[Appointment], ordering: str) -> None:
+def test_the_pages_are_the_list_in_its_order(api: ApiClient, appointments: list[Appointment], ordering: str) -> None:
     column = ordering.removeprefix("-")
-    ordered = sorted(calls, key=lambda call: (getattr(call, column), call.pk), reverse=ordering.startswith("-"))
+    ordered = sorted(appointments, key=lambda row: (getattr(row, column), row.pk), reverse=ordering.startswith("-"))
 
-    found = {json.dumps(query): list(shown(api, {**query, "ordering": ordering})) for query in QUERIES}
+    pages = {json.dumps(query): list(read_all_pages(api, {**query, "ordering": ordering})) for query in QUERIES}
 
-    assert found == {json.dumps(query): [str(call.pk) for call in ordered if wanted(call, query)] for query in QUERIES}
+    assert pages == {json.dumps(query): [str(row.pk) for row in ordered if matches(row, query)] for query in QUERIES}
 
 
-@pytest.mark.parametrize("_short_ways", [(0, 2)], indirect=True)
-def test_a_total_is_exact_just_below_just_above_and_at_the_number_that_is_few(
-    api: ApiClient, calls: list[Appointment], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("_small_sizes", [(0, 2)], indirect=True)
+def test_totals_are_exact_just_below_at_and_just_above_the_small_count(
+    api: ApiClient, appointments: list[Appointment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     totals = {}
-    for few in range(len(calls) + 2):
-        shorten(monkeypatch, few, sample=2)
-        totals[few] = [
-            api.get("/api/external/appointments", {**query, "limit": "1"}).json()["pagination"]["total"]
-            for query in ONE_COLUMN
-        ]
+    for small_count in range(len(appointments) + 2):
+        set_sizes(monkeypatch, small_count, sample_rows=2)
+        totals[small_count] = [read_total(api, query) for query, _ in TOTALS_OF_ONE_COLUMN]
 
-    assert totals == {few: [6, 12, 8, 6, 12] for few in totals}
+    expected = [total for _, total in TOTALS_OF_ONE_COLUMN]
+    assert totals == dict.fromkeys(totals, expected)

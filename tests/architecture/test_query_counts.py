@@ -1,4 +1,4 @@
-"""How many statements each call costs, the key's check included: exactly so many, and the same for one row and for three."""
+"""The exact number of statements of each operation, including the look-up of the key, and that it doesn't grow."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,40 +11,43 @@ from organizations.models import Membership, Organization
 from tests.client import ApiClient
 from webhooks.services import add_endpoint
 
-LISTS = ["/api/external/appointments", "/api/external/opt-ins", "/api/external/leads"]
-FRAMES = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
+APPOINTMENTS = "/api/external/appointments"
+LISTS = [APPOINTMENTS, "/api/external/opt-ins", "/api/external/leads"]
+TRANSACTION_STATEMENTS = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE")
 ANSWERS = [{"question": f"Question {number}", "answer": "So", "position": number} for number in range(1, 11)]
 
 
 @pytest.fixture(autouse=True)
-def _in_use(api: ApiClient, host: Membership, organization: Organization, settings: Any) -> None:
-    """An organization that has been used: its key, a source, a lead with a call, a receiver of its events."""
+def _organization_with_data(api: ApiClient, host: Membership, organization: Organization, settings: Any) -> None:
+    """Use the key, and create a source, a lead with an appointment and an opt-in, and a webhook endpoint."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     add_endpoint(organization=organization, url="http://127.0.0.1:9/events")
-    add(api, host, 0)
+    add_lead(api, host, 0)
 
 
-def add(api: ApiClient, host: Membership, number: int) -> None:
-    person = {"email": f"lead{number}@example.com"}
-    api.submit(**person, questions_answers=[{"question": "Why?", "answer": "So"}])
-    api.book(external_reference=f"ref-{number}", lead_email=person["email"], host_email=host.user.email, notes="Note")
+def add_lead(api: ApiClient, host: Membership, number: int) -> None:
+    email = f"lead{number}@example.com"
+    api.submit(email=email, questions_answers=[{"question": "Why?", "answer": "So"}])
+    api.book(external_reference=f"ref-{number}", lead_email=email, host_email=host.user.email, notes="Note")
 
 
-def count(act: Callable[[], Any]) -> int:
-    """Statements, without the frames of transactions."""
-    with CaptureQueriesContext(connection) as seen:
-        answer = act()
-    assert answer.status_code in (200, 201), answer.content
-    return sum(not query["sql"].startswith(FRAMES) for query in seen.captured_queries)
+def count_statements(request: Callable[[], Any]) -> int:
+    """Return the number of statements of a successful request, without those that begin and end transactions."""
+    with CaptureQueriesContext(connection) as captured:
+        response = request()
+    assert response.status_code in (200, 201), response.content
+    return sum(not query["sql"].startswith(TRANSACTION_STATEMENTS) for query in captured.captured_queries)
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_costs_three_for_one_row_and_for_three(api: ApiClient, host: Membership, path: str) -> None:
-    one = count(lambda: api.get(path))
-    add(api, host, 1)
-    add(api, host, 2)
+def test_a_list_takes_three_statements_for_one_row_and_for_three(api: ApiClient, host: Membership, path: str) -> None:
+    for_one_row = count_statements(lambda: api.get(path))
+    add_lead(api, host, 1)
+    add_lead(api, host, 2)
 
-    assert (one, count(lambda: api.get(path))) == (3, 3)
+    for_three_rows = count_statements(lambda: api.get(path))
+
+    assert (for_one_row, for_three_rows) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -54,29 +57,36 @@ def test_a_list_costs_three_for_one_row_and_for_three(api: ApiClient, host: Memb
         {"created_from": "2020-01-01", "ordering": "schedule_time", "limit": "1", "page": "2"},
     ],
 )
-def test_a_list_costs_no_more_for_its_filters(api: ApiClient, query: dict[str, str]) -> None:
-    assert count(lambda: api.get(LISTS[0], query)) <= 3
+def test_filters_add_no_statement_to_a_list(api: ApiClient, query: dict[str, str]) -> None:
+    assert count_statements(lambda: api.get(APPOINTMENTS, query)) <= 3
 
 
-def test_a_list_of_one_lead_costs_three_also_if_it_is_empty(api: ApiClient) -> None:
-    booked = api.get_data(LISTS[0])[0]["lead"]["id"]
-    other = api.submit(email="other@example.com").json()["data"]["lead_id"]
+def test_a_list_of_one_leads_appointments_takes_three_statements_even_if_it_is_empty(api: ApiClient) -> None:
+    with_appointment = api.get_data(APPOINTMENTS)[0]["lead"]["id"]
+    without_appointment = api.submit(email="other@example.com").json()["data"]["lead_id"]
 
-    assert [count(lambda lead=lead: api.get(LISTS[0], {"lead_id": lead})) for lead in (booked, other)] == [3, 3]
+    statements = [
+        count_statements(lambda lead_id=lead_id: api.get(APPOINTMENTS, {"lead_id": lead_id}))
+        for lead_id in (with_appointment, without_appointment)
+    ]
+
+    assert statements == [3, 3]
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_detail_costs_two(api: ApiClient, path: str) -> None:
-    (shown,) = api.get_data(path)
+def test_a_detail_takes_two_statements(api: ApiClient, path: str) -> None:
+    (item,) = api.get_data(path)
 
-    assert count(lambda: api.get(f"{path}/{shown['id']}")) == 2
-
-
-def test_the_statuses_cost_two(api: ApiClient) -> None:
-    assert count(lambda: api.get("/api/external/statuses")) == 2
+    assert count_statements(lambda: api.get(f"{path}/{item['id']}")) == 2
 
 
-def test_a_booking_of_a_new_lead_and_a_new_type_costs_eight(api: ApiClient, host: Membership) -> None:
+def test_the_statuses_list_takes_two_statements(api: ApiClient) -> None:
+    assert count_statements(lambda: api.get("/api/external/statuses")) == 2
+
+
+def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_eight_statements(
+    api: ApiClient, host: Membership
+) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "new@example.com",
@@ -85,10 +95,10 @@ def test_a_booking_of_a_new_lead_and_a_new_type_costs_eight(api: ApiClient, host
         "notes": "Note",
     }
 
-    assert count(lambda: api.book(**booking)) == 8
+    assert count_statements(lambda: api.book(**booking)) == 8
 
 
-def test_a_booking_of_a_known_lead_costs_ten(api: ApiClient, host: Membership) -> None:
+def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, host: Membership) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "lead0@example.com",
@@ -96,20 +106,20 @@ def test_a_booking_of_a_known_lead_costs_ten(api: ApiClient, host: Membership) -
         "notes": "Note",
     }
 
-    assert count(lambda: api.book(**booking)) == 10
+    assert count_statements(lambda: api.book(**booking)) == 10
 
 
-def test_a_repeated_booking_costs_two(api: ApiClient) -> None:
-    assert count(lambda: api.book(external_reference="ref-0")) == 2
+def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
+    assert count_statements(lambda: api.book(external_reference="ref-0")) == 2
 
 
-def test_a_submission_of_a_new_lead_with_ten_answers_costs_six(api: ApiClient) -> None:
-    submission = {"email": "new@example.com", "external_reference": "new", "questions_answers": ANSWERS}
+def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_six_statements(api: ApiClient) -> None:
+    opt_in = {"email": "new@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
-    assert count(lambda: api.submit(**submission)) == 6
+    assert count_statements(lambda: api.submit(**opt_in)) == 6
 
 
-def test_a_submission_of_a_known_lead_costs_six(api: ApiClient) -> None:
-    assert (
-        count(lambda: api.submit(email="lead0@example.com", external_reference="new", questions_answers=ANSWERS)) == 6
-    )
+def test_an_opt_in_for_an_existing_lead_takes_six_statements(api: ApiClient) -> None:
+    opt_in = {"email": "lead0@example.com", "external_reference": "new", "questions_answers": ANSWERS}
+
+    assert count_statements(lambda: api.submit(**opt_in)) == 6

@@ -20,7 +20,7 @@ from organizations.models import Membership, Organization, Role, User
 from pipeline_backend.api.filters import plan_page
 from pipeline_backend.api.sql_serializers import SQLSerializer
 from pipeline_backend.db.timestamps import now
-from tests.architecture.test_tenancy import TENANTS
+from tests.architecture.test_tenancy import TENANT_MODELS
 from tests.client import ApiClient
 from tests.factories import make_api, snapshot_of
 from tests.hostile.conftest import Ask
@@ -56,7 +56,7 @@ def tried(write: Any) -> str:
     return "written"
 
 
-@pytest.mark.parametrize("model", TENANTS, **by_name)
+@pytest.mark.parametrize("model", TENANT_MODELS, **by_name)
 def test_a_forgotten_filter_sees_own_rows_only(model: type[TenantModel], ask: Ask, organization: Organization):
     own = [str(organization.pk)]
 
@@ -133,7 +133,7 @@ def test_a_detail_that_forgets_the_organization_is_still_404(
     assert codes == [200, 404]
 
 
-@pytest.mark.parametrize("model", TENANTS, **by_name)
+@pytest.mark.parametrize("model", TENANT_MODELS, **by_name)
 def test_a_write_without_a_filter_changes_own_rows_only(
     model: type[TenantModel], ask: Ask, other_organization: Organization, organization: Organization
 ):
@@ -171,7 +171,7 @@ def references() -> list[tuple[type[TenantModel], models.ForeignKey]]:
     """Every column that refers to a row of an organization."""
     return [
         (model, field)
-        for model in TENANTS
+        for model in TENANT_MODELS
         for field in model._meta.concrete_fields
         if isinstance(field, models.ForeignKey) and issubclass(field.related_model, TenantModel)
     ]
@@ -198,8 +198,8 @@ def test_a_mention_of_another_organizations_member_is_refused(worlds: Any):
 
 
 def test_a_request_that_has_not_said_for_whom_it_is_sees_nothing(forget: Any, api: ApiClient, worlds: Any, client: Any):
-    forget(lambda: [rows_of(model._meta.db_table) for model in TENANTS])
-    nothing = [[] for _ in TENANTS]
+    forget(lambda: [rows_of(model._meta.db_table) for model in TENANT_MODELS])
+    nothing = [[] for _ in TENANT_MODELS]
 
     answers = [client.get("/forgetful").json()["data"], client.get("/admin/forgetful").json()["data"]]
     assert len(api.get("/api/forgetful").json()["data"][0]) == 1
