@@ -1,8 +1,7 @@
 """Statuses in the admin, and the colored label that other pages show a status with."""
 
-from typing import Any
-
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -59,15 +58,13 @@ class StatusAdmin(TenantAdmin):
 
     @admin.display(description="Status", ordering="name")
     def label(self, status: Status) -> SafeString | str:
-        """Return the colored label."""
         return status_label(status)
 
-    def save_model(self, request: HttpRequest, obj: Status, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Status, form: StatusForm, change: bool) -> None:
         """Save through the service, which refuses to remove a default that automatic changes need."""
         save_status(organization=form.organization, status=obj)
 
     def delete_model(self, request: HttpRequest, obj: Status) -> None:
-        """Delete through the service."""
         delete_status(organization=obj.organization, status=obj)
 
 
@@ -77,16 +74,14 @@ class HistoryInline(ReadOnlyInline):
     verbose_name_plural = "History"
     fields = ("created_at", "from_label", "to_label", "actor_name", "actor_kind")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StatusChange]:
         """Load both statuses in the same query."""
         return super().get_queryset(request).select_related("from_status", "to_status")
 
     @admin.display(description="From")
     def from_label(self, change: StatusChange) -> SafeString | str:
-        """Return the previous status."""
         return status_label(change.from_status)
 
     @admin.display(description="To")
     def to_label(self, change: StatusChange) -> SafeString | str:
-        """Return the new status."""
         return status_label(change.to_status)

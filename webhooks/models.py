@@ -41,9 +41,11 @@ class Event(TenantModel, ActorFields):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     type = models.CharField(max_length=60, editable=False)
+    # Not a foreign key: the subject's model depends on the topic.
     subject_id = models.UUIDField(null=True, editable=False)
     body = models.TextField(editable=False)
     request_id = models.CharField(max_length=128, editable=False)
+    # The id of the PostgreSQL transaction that recorded the event: the list is ordered by it.
     transaction = models.BigIntegerField(db_default=CurrentXactId(), editable=False)
 
     objects: ClassVar[Any] = tenant_manager(EventQuerySet)
@@ -130,6 +132,7 @@ class Delivery(TenantModel, Job):
     """The job of sending one event to one endpoint."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # No index of their own for the foreign keys: the constraint and the indexes below begin with them.
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     replay = models.ForeignKey(
@@ -141,6 +144,7 @@ class Delivery(TenantModel, Job):
         ordering = ["-created_at", "-id"]
         constraints = [UniqueConstraint("event", "endpoint", name="one_delivery_per_event_and_endpoint")]
         indexes = [
+            # The order in which deliveries are claimed: new ones before replays.
             models.Index(
                 fields=["endpoint", "is_replay", "next_attempt_at", "id"],
                 condition=Q(state=State.PENDING),

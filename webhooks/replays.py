@@ -90,7 +90,7 @@ def replay(*, delivery: Delivery) -> Delivery:
 
 
 @transaction.atomic
-def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet[Any]) -> int:
+def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet[Delivery]) -> int:
     """Replay those of the deliveries that can be replayed, with one replay per endpoint. Returns how many.
 
     Skips deliveries of other organizations, those in progress, and those of disabled endpoints.
@@ -124,7 +124,7 @@ def replay_since(
     return start_replay(organization, actor, endpoint.pk, ids, since=since, until=until, event_types=types or [])
 
 
-def create_missing(endpoint: Endpoint, events: QuerySet[Any]) -> list[UUID]:
+def create_missing(endpoint: Endpoint, events: QuerySet[Event]) -> list[UUID]:
     """Create dead deliveries for those of the events that have none for the endpoint, and return their ids."""
     missed = events.exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True)
     # Dead, so that `start_replay` resets them like all others, and the dispatcher doesn't send them as new ones before.

@@ -1,10 +1,9 @@
 """The pages of deliveries and their attempts, from which deliveries are replayed (docs/interface.md, W23)."""
 
-from typing import Any
-
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import RangeDateFilter
@@ -81,14 +80,18 @@ class DeliveryAdmin(TenantAdmin):
         return format_body(delivery.event.body)
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
-    ) -> Any:
-        """Hide the save buttons."""
-        # The page needs the change permission for its replay button, so Django would offer to save it.
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, object] | None = None,
+    ) -> HttpResponse:
+        # The page needs the change permission for its replay button, so Django would show save buttons.
         hidden = {"show_save": False, "show_save_and_continue": False}
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
+        page: HttpResponse = super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
+        return page
 
-    def save_model(self, request: HttpRequest, obj: Delivery, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Delivery, form: BaseForm, change: bool) -> None:
         """Do nothing: all fields are read-only."""
 
     @admin.display(description="Event", ordering="event__type")

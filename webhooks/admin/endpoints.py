@@ -109,7 +109,9 @@ class EndpointAdmin(TenantAdmin):
     class Media:
         js = ("webhooks/replays.js",)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Endpoint | None = None) -> Any:
+    def get_fieldsets(
+        self, request: HttpRequest, obj: Endpoint | None = None
+    ) -> list[tuple[str | None, dict[str, object]]]:
         """Return the groups of fields. A new endpoint is active and has neither health nor replays."""
         if obj is None:
             return [(None, {"fields": ["url", "description", "event_types"]})]
@@ -142,8 +144,7 @@ class EndpointAdmin(TenantAdmin):
         }
         return render_to_string("webhooks/replays.html", context)
 
-    def save_model(self, request: HttpRequest, obj: Endpoint, form: Any, change: bool) -> None:
-        """Save through the services."""
+    def save_model(self, request: HttpRequest, obj: Endpoint, form: EndpointForm, change: bool) -> None:
         data = form.cleaned_data
         values: dict[str, Any] = {"url": data["url"], "description": data["description"], "types": data["event_types"]}
         if change:
@@ -153,7 +154,7 @@ class EndpointAdmin(TenantAdmin):
         endpoint, vars(request)["secret"] = add_endpoint(organization=form.organization, **values)
         obj.pk = endpoint.pk
 
-    def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: Any = None) -> HttpResponse:
+    def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
         """Show the new endpoint's secret, once."""
         return self.show_secret(request, obj, "The new endpoint's signing secret", vars(request)["secret"])
 

@@ -1,12 +1,13 @@
 """The pages of events, which show each event's body and deliveries."""
 
 import json
-from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
 
 from organizations.admin.base import ReadOnlyInline
@@ -27,11 +28,11 @@ class TopicFilter(DropdownFilter):
     title = "type"
     parameter_name = "type"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
         """Offer every topic, also those without events yet."""
         return [(name, name) for name in topics()]
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
         """Return the events of the selected topic, or all events."""
         return queryset.filter(type=self.value()) if self.value() else queryset
 
@@ -42,7 +43,7 @@ class DeliveryInline(ReadOnlyInline):
     model = Delivery
     fields = ("endpoint", "state", "attempt_count", "last_error", "next_attempt_at", "finished_at", "link")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         """Load the event and the endpoint, which a delivery's name is made of, in the same query."""
         return super().get_queryset(request).select_related("event", "endpoint")
 
@@ -69,12 +70,11 @@ class EventAdmin(TenantAdmin):
     class Media:
         css = {"all": ("webhooks/bodies.css",)}
 
-    def get_inlines(self, request: HttpRequest, obj: Event | None) -> Any:
+    def get_inlines(self, request: HttpRequest, obj: Event | None) -> tuple[type[DeliveryInline], ...]:
         """Show the deliveries to people who may view deliveries: more roles may view events."""
         deliveries = self.admin_site.get_model_admin(Delivery)
         return (DeliveryInline,) if deliveries.has_view_permission(request, obj) else ()
 
     @admin.display(description="Body")
     def formatted_body(self, event: Event) -> SafeString:
-        """Return the body, indented."""
         return format_body(event.body)
