@@ -38,7 +38,7 @@ class PendingDelivery:
 
     @classmethod
     def select(cls, due: QuerySet) -> QuerySet:
-        """Select these columns."""
+        """Add the columns of this class to the query."""
         return due.values_list(*(column.name for column in fields(cls)))
 
 

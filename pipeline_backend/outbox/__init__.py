@@ -1,15 +1,15 @@
 """A transactional outbox: work is a row, written in the transaction that causes it.
 
-Whoever books an appointment must not wait for a webhook receiver, a mail server or Redis, and what was booked must be
-announced even if every process dies right after the commit. So each announcement is a job: a row of the app's own
-table (a webhook delivery, a notification), inserted with the change and processed by the workers.
+A booking must not wait for a webhook receiver, a mail server or Redis, and its webhooks and e-mails must be sent even
+if every process dies right after the commit. So each of them is a job: a row of the app's own table (a webhook
+delivery, a notification) that is inserted with the change and processed by the workers.
 
 Constraints
-  1. Nothing is lost, whichever process dies at whatever moment. Delivery is at least once; repeats are rare.
-  2. A receiver that hangs delays nobody else.
+  1. Nothing is lost if any process dies at any moment. Delivery is at least once; repeats are rare.
+  2. A receiver that hangs does not delay the others.
   3. No transaction is open while we wait for the network.
   4. It works without Redis and without beat. Messages only shorten the wait, and carry nothing but ids.
-  5. A retry sends the same bytes: a job refers to content that is stored once and never built anew.
+  5. A retry sends the same bytes: a job refers to content that is stored once and not built again.
 
 The life of a job
   1. Written: the app inserts the row in its transaction and calls `notify_on_commit`, which sends a Celery message.

@@ -182,7 +182,7 @@ class ClaimQueries:
         return self._due().filter(claim_count=0).order_by("is_replay", "next_attempt_at", "pk")
 
     def _due(self) -> QuerySet:
-        """Return due jobs that nobody else is claiming, locked."""
+        """Return due jobs that no other worker is claiming, locked."""
         due = self._pending().filter(next_attempt_at__lte=Now())
         return self.queue.select_for_claim(due.select_for_update(skip_locked=True, of=("self",)))
 

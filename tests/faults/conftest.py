@@ -1,4 +1,4 @@
-"""The service as processes."""
+"""The service as processes, and receivers for what it sends."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.receiver import Receiver
 
 @pytest.fixture
 def stack(transactional_db: None, tmp_path: Path, settings: Any) -> Iterator[Stack]:
-    """Nothing started yet but Redis."""
+    """Start Redis; tests start the processes that they need."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     with Stack(tmp_path) as stack:
         yield stack
@@ -24,32 +24,32 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any) -> Iterator[Sta
 
 @pytest.fixture
 def short_lease_stack(stack: Stack) -> Stack:
-    """A stack in which a dead worker's lease ends after three seconds."""
+    """Return a stack whose leases end after three seconds, so that a dead worker's jobs are soon due again."""
     stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "1", "DELIVERY_LEASE_SECONDS": "3"}
     return stack
 
 
 @pytest.fixture
 def organization(stack: Stack) -> Organization:
-    """Acme."""
+    """Create Acme."""
     return make_organization("Acme")
 
 
 @pytest.fixture
 def api(organization: Organization) -> ApiClient:
-    """Acme's integrator; over the wire its `key` is what counts."""
+    """Return a client of Acme. It runs in this process; requests to the web server take its `key`."""
     return make_api(organization)
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """A receiver that answers 204, in the test's process."""
+    """Start a receiver in the test's process that responds with 204."""
     with Receiver() as receiver:
         yield receiver
 
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[FastReceiver]:
-    """A receiver as a process of its own, for many events."""
+    """Start a receiver as a process of its own, for many events."""
     with FastReceiver(tmp_path) as inbox:
         yield inbox

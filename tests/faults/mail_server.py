@@ -1,4 +1,4 @@
-"""A mail server on a real socket of this machine, which can be ill."""
+"""An SMTP server on a real socket of this machine that can be made to fail."""
 
 import socketserver
 import threading
@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class MailServer:
-    """Speaks just enough SMTP. `greeting` and `refused` are its ills, and `pause` the seconds before each of its words."""
+    """Speaks just enough SMTP to receive mail.
+
+    `greeting` is its first reply, `refused` maps recipients to the reply that refuses them, and `pause` is the seconds
+    before each reply.
+    """
 
     greeting: str = "220 ready"
     refused: dict[str, str] = field(default_factory=dict)
@@ -25,7 +29,7 @@ class MailServer:
         self.stop()
 
     def start(self) -> None:
-        """Listen, where it listened before."""
+        """Listen, the second time on the same port as the first."""
         self.server = Server(("127.0.0.1", self.port), handler_for(self))
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -36,47 +40,47 @@ class MailServer:
         self.server.server_close()
 
     def recipients(self) -> list[str]:
-        """Who has got mail, in order."""
+        """Return the recipients of the mails, in order of arrival."""
         return [recipient for recipient, _ in self.mails]
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Threads that end with the tests."""
+    """A TCP server whose threads do not outlive the tests."""
 
     daemon_threads = True
     allow_reuse_address = True
 
 
 def handler_for(server: MailServer) -> type[socketserver.StreamRequestHandler]:
-    """The server's side of one connection."""
+    """Return a handler class that is bound to the server."""
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             server.connections += 1
             recipient = ""
             try:
-                self.say(server.greeting)
+                self.reply(server.greeting)
                 while line := self.rfile.readline().decode().strip():
                     verb = line[:4].upper()
                     if verb == "RCPT":
                         recipient = line.partition("<")[2].partition(">")[0]
-                        self.say(server.refused.get(recipient, "250 ok"))
+                        self.reply(server.refused.get(recipient, "250 ok"))
                     elif verb == "DATA":
-                        self.say("354 go on")
-                        server.mails.append((recipient, self.text()))
-                        self.say("250 taken")
+                        self.reply("354 go on")
+                        server.mails.append((recipient, self.read_message()))
+                        self.reply("250 accepted")
                     elif verb == "QUIT":
-                        return self.say("221 bye")
+                        return self.reply("221 bye")
                     else:
-                        self.say("250 ok")
+                        self.reply("250 ok")
             except OSError:
                 return None
 
-        def say(self, words: str) -> None:
+        def reply(self, text: str) -> None:
             time.sleep(server.pause)
-            self.wfile.write(f"{words}\r\n".encode())
+            self.wfile.write(f"{text}\r\n".encode())
 
-        def text(self) -> str:
+        def read_message(self) -> str:
             lines = []
             while (line := self.rfile.readline()) not in {b".\r\n", b""}:
                 lines.append(line.decode())

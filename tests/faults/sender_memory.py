@@ -1,4 +1,4 @@
-"""A process that sends to the URLs it is given, one after another, and says what each cost: a line of JSON.
+"""Sends to URLs one after another and prints the cost of each as a line of JSON.
 
 python -m tests.faults.sender_memory <url> ...
 """
@@ -13,18 +13,18 @@ import django
 
 
 async def main(urls: list[str]) -> None:
-    """Send to each."""
-    from pipeline_backend.egress import EndpointClient  # noqa: PLC0415  # when Django is ready
+    """Send one request to each URL."""
+    from pipeline_backend.egress import EndpointClient  # noqa: PLC0415  # needs Django
 
     tracemalloc.start()
     for url in urls:
         tracemalloc.reset_peak()
         (before, _), started = tracemalloc.get_traced_memory(), time.monotonic()
-        line = EndpointClient(url)
-        sent = await line.post(b"{}", {"webhook-id": "1"})
-        line.close()
+        client = EndpointClient(url)
+        result = await client.post(b"{}", {"webhook-id": "1"})
+        client.close()
         cost = {
-            "error": sent.error,
+            "error": result.error,
             "seconds": time.monotonic() - started,
             "bytes": tracemalloc.get_traced_memory()[1] - before,
         }

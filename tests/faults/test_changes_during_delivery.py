@@ -1,4 +1,4 @@
-"""What changes while a worker is at it: an endpoint is switched off, the worker's clock jumps, a newer version rings."""
+"""Changes while a worker delivers: the endpoint is disabled, the clock jumps, a newer version sends messages."""
 
 from datetime import timedelta
 
@@ -20,18 +20,18 @@ EVENTS = 20
 HOUR = timedelta(hours=1)
 
 
-def switch_off(endpoint: Endpoint) -> None:
-    """In a thread of its own, like a person at the admin."""
+def disable(endpoint: Endpoint) -> None:
+    """Disable the endpoint as staff do in the admin; this runs in a thread of the receiver."""
     change_endpoint(endpoint=endpoint, url=endpoint.url, description="", types=[], is_active=False)
     connection.close()
 
 
-def test_an_endpoint_switched_off_in_the_middle_of_its_events_gets_no_more_than_the_one_under_way(
+def test_an_endpoint_disabled_during_delivery_gets_only_the_event_that_is_being_sent(
     stack: Stack, organization: Organization, receiver: Receiver
 ) -> None:
     endpoint = make_endpoint(organization, receiver.url)
     make_backlog(endpoint, EVENTS)
-    receiver.on_request = lambda number: number == 3 and switch_off(endpoint)
+    receiver.on_request = lambda number: number == 3 and disable(endpoint)
 
     run_group(DELIVERIES, endpoint.pk)
 
@@ -39,7 +39,7 @@ def test_an_endpoint_switched_off_in_the_middle_of_its_events_gets_no_more_than_
     assert count_by_state(endpoint) == {State.DONE.value: 2, State.PENDING.value: EVENTS - 2}
 
 
-def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(
+def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases_clock(
     stack: Stack, organization: Organization, receiver: Receiver
 ) -> None:
     endpoint = make_endpoint(organization, receiver.url)
@@ -54,18 +54,19 @@ def test_a_worker_whose_clock_is_an_hour_off_sends_what_is_due_by_the_databases(
     with time_machine.travel(now() - HOUR, tick=True):
         run_group(DELIVERIES, endpoint.pk)
 
-    assert [one.headers["webhook-id"] for one in receiver.requests] == [str(due.event_id), str(later.event_id)]
+    sent = [request.headers["webhook-id"] for request in receiver.requests]
+    assert sent == [str(due.event_id), str(later.event_id)]
     assert all_delivered(endpoint)
     assert not Delivery.unscoped.filter(finished_at__gt=now() + timedelta(minutes=1)).exists()
 
 
-def test_a_ring_that_only_a_newer_version_understands_harms_no_worker(
+def test_messages_of_a_newer_version_do_not_harm_a_worker(
     stack: Stack, organization: Organization, inbox: FastReceiver
 ) -> None:
     endpoint = make_endpoint(organization, inbox.url("ok"))
     for _ in range(EVENTS):
-        stack.send_task("webhooks.of_tomorrow", str(endpoint.pk), {"more": True})
-        stack.send_task("webhooks.deliver_due", str(endpoint.pk), "an argument of tomorrow")
+        stack.send_task("webhooks.future_task", str(endpoint.pk), {"more": True})
+        stack.send_task("webhooks.deliver_due", str(endpoint.pk), "a future argument")
     make_backlog(endpoint, EVENTS)
 
     stack.start("worker")

@@ -1,4 +1,4 @@
-"""A receiver that hangs holds up nobody else."""
+"""A receiver that hangs does not delay other receivers."""
 
 import time
 from typing import Any
@@ -13,50 +13,52 @@ from tests.receiver import Receiver
 from webhooks.models import Endpoint, Event
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 
-ORGANIZATIONS, ENDPOINTS_OF_EACH, ROUNDS, STUCK = 5, 10, 4, 1000
-PROMISED_SECONDS = 2.0
+ORGANIZATIONS, ENDPOINTS_OF_EACH, ROUNDS, HANGING_BACKLOG = 5, 10, 4, 1000
+MAX_SECONDS = 2.0
 
 
-def test_beside_a_hanging_endpoint_99_in_100_first_attempts_at_healthy_ones_start_within_two_seconds(
+def test_beside_a_hanging_endpoint_99_percent_of_first_attempts_elsewhere_start_within_two_seconds(
     stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
-    make_backlog(make_endpoint(organization, inbox.url("hang")), STUCK)
-    others = [make_organization(f"Org{number}") for number in range(ORGANIZATIONS - 1)]
-    keys = [str(make_api(one).key) for one in (organization, *others)]
-    for one in (organization, *others):
+    make_backlog(make_endpoint(organization, inbox.url("hang")), HANGING_BACKLOG)
+    organizations = [organization, *(make_organization(f"Org{number}") for number in range(ORGANIZATIONS - 1))]
+    keys = [str(make_api(each).key) for each in organizations]
+    for each in organizations:
         for number in range(ENDPOINTS_OF_EACH):
-            make_endpoint(one, inbox.url(f"ok/{one.pk}/{number}"))
+            make_endpoint(each, inbox.url(f"ok/{each.pk}/{number}"))
     stack.start("web", "worker")
     wait_for(lambda: inbox.arrivals("hang"), seconds=30)
-    book_everywhere(stack, keys, "warm")  # tells of the leads as well
+    # The first bookings create the leads, which is an event more for each endpoint.
+    book_in_each(stack, keys, "warm-up")
     wait_for(lambda: len(inbox.arrivals("ok")) == 2 * ORGANIZATIONS * ENDPOINTS_OF_EACH, seconds=30)
-    time.sleep(1)  # the rings for what has come already
+    time.sleep(1)  # until the messages about these events are processed
     before = len(inbox.arrivals("ok"))
 
     for number in range(ROUNDS):
-        book_everywhere(stack, keys, f"round-{number}")
+        book_in_each(stack, keys, f"round-{number}")
     wait_for(lambda: len(inbox.arrivals("ok")) == before + ROUNDS * ORGANIZATIONS * ENDPOINTS_OF_EACH, seconds=30)
 
-    waits = sorted(waits_of(inbox.arrivals("ok")[before:]))
-    worst = waits[int(len(waits) * 0.99)]
+    waits = sorted(seconds_to_arrival(inbox.arrivals("ok")[before:]))
+    p99 = waits[int(len(waits) * 0.99)]
     measurements["first attempts beside a hanging endpoint"] = (
-        f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {worst:.2f} s, of {len(waits)}"
+        f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {p99:.2f} s, of {len(waits)}"
     )
-    assert worst <= PROMISED_SECONDS
-    assert len(inbox.arrivals("hang")) <= 2 * DELIVERIES.max_workers_per_group  # it hung all the while
+    assert p99 <= MAX_SECONDS
+    # The endpoint was hanging all the while.
+    assert len(inbox.arrivals("hang")) <= 2 * DELIVERIES.max_workers_per_group
 
 
-def book_everywhere(stack: Stack, keys: list[str], reference: str) -> None:
-    """A booking in each organization, each told to ten endpoints."""
+def book_in_each(stack: Stack, keys: list[str], reference: str) -> None:
+    """Create an appointment in each organization, which sends an event to its ten endpoints."""
     for key in keys:
         assert stack.book(key, external_reference=reference)[0] == 201
         time.sleep(0.2)
 
 
-def waits_of(arrivals: list[Arrival]) -> list[float]:
-    """Seconds from just before the commit to the arrival."""
-    began = {str(id): moment.timestamp() for id, moment in Event.unscoped.values_list("id", "created_at")}
-    return [arrival.at - began[arrival.id] for arrival in arrivals]
+def seconds_to_arrival(arrivals: list[Arrival]) -> list[float]:
+    """Return the seconds from just before each event's commit to its arrival."""
+    created = {str(id): at.timestamp() for id, at in Event.unscoped.values_list("id", "created_at")}
+    return [arrival.at - created[arrival.id] for arrival in arrivals]
 
 
 def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings_it_back(
@@ -68,16 +70,15 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
 
     run_group(DELIVERIES, endpoint.pk)
     assert len(inbox.arrivals()) == SLOW_AFTER_TIMEOUTS
-    assert lanes(endpoint) == (False, True)
+    assert lanes_of(endpoint) == ["slow"]
 
     Endpoint.unscoped.update(url=receiver.url)
     run_group(DELIVERIES, endpoint.pk, is_slow=True)
     assert len(receiver.requests) == 1
-    assert lanes(endpoint) == (True, False)
+    assert lanes_of(endpoint) == ["fast"]
 
 
-def lanes(endpoint: Endpoint) -> tuple[bool, bool]:
-    """Whether the fast lane serves it, and whether the slow one does."""
-    return endpoint.pk in DELIVERIES.groups_with_due_jobs(), endpoint.pk in DELIVERIES.groups_with_due_jobs(
-        is_slow=True
-    )
+def lanes_of(endpoint: Endpoint) -> list[str]:
+    """Return the lanes that would serve the endpoint now."""
+    lanes = {"fast": False, "slow": True}
+    return [lane for lane, is_slow in lanes.items() if endpoint.pk in DELIVERIES.groups_with_due_jobs(is_slow=is_slow)]

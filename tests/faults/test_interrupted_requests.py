@@ -1,4 +1,4 @@
-"""Requests that are cut off, by the death of the server or by the client: all of a booking is there, or nothing."""
+"""Requests that the server's death or the client interrupts: a booking is stored completely or not at all."""
 
 import json
 import signal
@@ -15,90 +15,92 @@ from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 from webhooks.models import Event
 
-HANGING_UP = 20
-ROUNDS, EVERYTHING = 2, ("web", "worker", "beat")
+DISCONNECTS = 20
+ROUNDS, ALL_PROCESSES = 2, ("web", "worker", "beat")
 NOTHING = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "notifications": []}
 
 
-def test_a_web_server_killed_in_the_middle_of_a_booking_leaves_nothing_of_it(
+def test_a_web_server_killed_in_the_middle_of_a_booking_stores_nothing_of_it(
     stack: Stack, organization: Organization, api: ApiClient
 ) -> None:
     stack.settings["CRASH"] = "before commit"
     stack.start("crashing_web")
 
-    assert stack.book(str(api.key), external_reference="cut-off")[0] == 0
+    assert stack.book(str(api.key), external_reference="interrupted")[0] == 0
     assert stack.wait_for_exit("crashing_web", seconds=10) == -signal.SIGKILL
     assert summary_of(organization) == NOTHING
 
     stack.start("web")
-    code, answer = stack.book(str(api.key), external_reference="cut-off")
-    assert (code, answer["data"]["is_duplicate"]) == (201, False)
+    status, body = stack.book(str(api.key), external_reference="interrupted")
+    assert (status, body["data"]["is_duplicate"]) == (201, False)
     assert events_of(organization) == ["appointment.created", "lead.created"]
 
 
-def test_all_processes_killed_at_once_again_and_again_lose_nothing_that_was_answered(
+def test_killing_all_processes_at_once_repeatedly_loses_nothing_that_was_accepted(
     short_lease_stack: Stack,
     organization: Organization,
     api: ApiClient,
     inbox: FastReceiver,
     measurements: dict[str, str],
 ) -> None:
+    stack = short_lease_stack
     make_endpoint(organization, inbox.url("ok"))
-    short_lease_stack.web_workers = 2
-    short_lease_stack.start(*EVERYTHING)
-    with booking_stream(short_lease_stack, str(api.key), threads=4) as bookings:
+    stack.web_workers = 2
+    stack.start(*ALL_PROCESSES)
+
+    with booking_stream(stack, str(api.key), threads=4) as bookings:
         for _ in range(ROUNDS):
             bookings.wait_for_more(20)
-            short_lease_stack.stop_redis()
-            for name in EVERYTHING:
-                short_lease_stack.kill(name)
-            short_lease_stack.start_redis()
-            short_lease_stack.start(*EVERYTHING)
+            stack.stop_redis()
+            for name in ALL_PROCESSES:
+                stack.kill(name)
+            stack.start_redis()
+            stack.start(*ALL_PROCESSES)
         bookings.wait_for_more(20)
     wait_for(all_events_received(inbox), seconds=40)
 
     repeats = inbox.counts().total() - len(inbox.counts())
-    measurements["everything killed at once"] = (
-        f"{ROUNDS} times, {len(bookings.accepted)} bookings taken, {repeats} events repeated"
+    measurements["all processes killed at once"] = (
+        f"{ROUNDS} times, {len(bookings.accepted)} bookings accepted, {repeats} events repeated"
     )
     assert bookings.status_codes() <= {0, 200, 201}
-    assert set(Appointment.objects.of(organization).values_list("external_reference", flat=True)) == {
-        f"stream-{number}" for number in bookings.accepted
-    }
-    told = Event.objects.of(organization).filter(type="appointment.created").values_list("subject_id", flat=True)
-    assert sorted(told) == sorted(Appointment.objects.of(organization).values_list("pk", flat=True))
-    assert repeats <= ROUNDS * len(EVERYTHING)
+    appointments = Appointment.objects.of(organization)
+    references = set(appointments.values_list("external_reference", flat=True))
+    assert references == {f"stream-{number}" for number in bookings.accepted}
+    created = Event.objects.of(organization).filter(type="appointment.created").values_list("subject_id", flat=True)
+    assert sorted(created) == sorted(appointments.values_list("pk", flat=True))
+    assert repeats <= ROUNDS * len(ALL_PROCESSES)
 
 
-def test_a_client_that_hangs_up_in_the_middle_has_booked_all_or_nothing_and_once_when_it_comes_again(
+def test_a_client_that_disconnects_has_booked_all_or_nothing_and_once_after_its_retry(
     stack: Stack, organization: Organization, api: ApiClient
 ) -> None:
     key = str(api.key)
     stack.start("web")
 
-    whole = request(stack, key, external_reference="half")
-    for length in (20, len(whole) // 2, len(whole) - 1):
-        send(stack, whole[:length])
+    complete = request_bytes(stack, key, external_reference="partial")
+    for length in (20, len(complete) // 2, len(complete) - 1):
+        send_and_disconnect(stack, complete[:length])
     assert stack.get("/readyz")[0] == 200
     assert summary_of(organization) == NOTHING
 
-    references = [f"hung-up-{number}" for number in range(HANGING_UP)]
+    references = [f"disconnected-{number}" for number in range(DISCONNECTS)]
     for number, reference in enumerate(references):
-        send(stack, request(stack, key, external_reference=reference), stay=number / 200)
+        send_and_disconnect(stack, request_bytes(stack, key, external_reference=reference), after=number / 200)
     assert {stack.book(key, external_reference=reference)[0] for reference in references} <= {200, 201}
-    assert summary_of(organization)["appointments"] == HANGING_UP
-    assert events_of(organization) == ["appointment.created"] * HANGING_UP + ["lead.created"]
+    assert summary_of(organization)["appointments"] == DISCONNECTS
+    assert events_of(organization) == ["appointment.created"] * DISCONNECTS + ["lead.created"]
 
 
-def request(stack: Stack, key: str, **fields: str) -> bytes:
-    """A booking as bytes."""
+def request_bytes(stack: Stack, key: str, **fields: str) -> bytes:
+    """Return a booking request as it is sent over the network."""
     body = json.dumps(booking_payload(**fields)).encode()
     head = f"POST /api/external/appointments HTTP/1.1\r\nHost: 127.0.0.1:{stack.port}\r\nx-api-key: {key}\r\n"
     return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def send(stack: Stack, data: bytes, *, stay: float = 0) -> None:
-    """Say it, and hang up after so many seconds without having listened."""
-    with socket.create_connection(("127.0.0.1", stack.port), timeout=5) as line:
-        line.sendall(data)
-        time.sleep(stay)
+def send_and_disconnect(stack: Stack, data: bytes, *, after: float = 0) -> None:
+    """Send the bytes and disconnect after so many seconds without reading the response."""
+    with socket.create_connection(("127.0.0.1", stack.port), timeout=5) as connection:
+        connection.sendall(data)
+        time.sleep(after)

@@ -1,4 +1,4 @@
-"""A mail server that is down or ill changes no booking, and gets the mails when it is well."""
+"""A mail server that is down or fails does not affect bookings, and gets the mails when it works again."""
 
 import time
 from collections.abc import Iterator
@@ -27,75 +27,79 @@ def mail_server(settings: Any) -> Iterator[MailServer]:
         yield server
 
 
-def send(organization: Organization) -> list[tuple[str, str]]:
-    """Send what there is, due or not; the states and errors then."""
+def send_pending(organization: Organization) -> list[tuple[str, str]]:
+    """Try to send every pending notification now. Return the states and errors afterwards."""
     Notification.unscoped.filter(state=State.PENDING).update(next_attempt_at=now())
     deliver_due(str(organization.pk))
     return sorted(Notification.unscoped.values_list("state", "last_error"))
 
 
-ILLS = {
+# The attributes of the server that make it fail (none: it is stopped), and the errors that may result.
+FAILURES = {
     "it is down": ({}, {"mail_server"}),
-    "it says 421": ({"greeting": "421 too busy"}, {"mail_server"}),
-    "it says 421 to the recipient": ({"refused": {OWNER: "421 too busy"}}, {"recipient_refused"}),
-    "it says 451 to the recipient": ({"refused": {OWNER: "451 greylisted"}}, {"recipient_refused"}),
+    "it greets with 421": ({"greeting": "421 too busy"}, {"mail_server"}),
+    "it refuses the recipient with 421": ({"refused": {OWNER: "421 too busy"}}, {"recipient_refused"}),
+    "it refuses the recipient with 451": ({"refused": {OWNER: "451 greylisted"}}, {"recipient_refused"}),
     "it is too slow": ({"pause": 1.0}, {"timeout", "mail_server"}),
 }
 
 
-@pytest.mark.parametrize(("ill", "errors"), ILLS.values(), ids=ILLS)
-def test_a_mail_is_tried_again_when(
-    api: ApiClient, organization: Organization, mail_server: MailServer, ill: dict[str, Any], errors: set[str]
+@pytest.mark.parametrize(("failure", "errors"), FAILURES.values(), ids=FAILURES)
+def test_a_mail_is_retried_when(
+    api: ApiClient, organization: Organization, mail_server: MailServer, failure: dict[str, Any], errors: set[str]
 ) -> None:
-    well = {name: getattr(mail_server, name) for name in ill}
-    vars(mail_server).update(ill)
-    if not ill:
+    working = {name: getattr(mail_server, name) for name in failure}
+    vars(mail_server).update(failure)
+    if not failure:
         mail_server.stop()
 
     assert api.book().status_code == 201
     started = time.monotonic()
-    [(state, noted)] = send(organization)
+    [(state, error)] = send_pending(organization)
     assert time.monotonic() - started < 5
     assert (state, mail_server.mails) == (State.PENDING, [])
-    assert noted in errors
+    assert error in errors
 
-    vars(mail_server).update(well)
-    if not ill:
+    vars(mail_server).update(working)
+    if not failure:
         mail_server.start()
-    assert send(organization) == [(State.DONE, "")]
+    assert send_pending(organization) == [(State.DONE, "")]
     assert mail_server.recipients() == [OWNER]
 
 
-def test_a_refused_recipient_holds_up_nobody_else(
+def test_a_refused_recipient_does_not_delay_others(
     api: ApiClient, organization: Organization, mail_server: MailServer
 ) -> None:
     for email in (HOST, SETTER):
         make_member(organization, email)
-    mail_server.refused = {HOST: "550 nobody here"}
+    mail_server.refused = {HOST: "550 no such user"}
     api.book(host_email=HOST, setter_email=SETTER)
     api.book(external_reference="ref-2")
 
-    assert send(organization) == [(State.DONE, ""), (State.DONE, ""), (State.PENDING, "recipient_refused")]
+    states = send_pending(organization)
+
+    assert states == [(State.DONE, ""), (State.DONE, ""), (State.PENDING, "recipient_refused")]
     assert sorted(mail_server.recipients()) == [OWNER, SETTER]
 
 
-def test_one_connection_carries_an_organizations_mails(
+def test_the_mails_of_an_organization_are_sent_over_one_connection(
     api: ApiClient, organization: Organization, mail_server: MailServer
 ) -> None:
     for number in range(3):
         api.book(external_reference=f"ref-{number}")
 
-    send(organization)
+    send_pending(organization)
 
     assert (len(mail_server.mails), mail_server.connections) == (3, 1)
 
 
-def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_quick_again(
+def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_fast_again(
     short_lease_stack: Stack, organization: Organization, api: ApiClient, mail_server: MailServer
 ) -> None:
-    mail_server.pause = 0.6  # seven words to a mail, and a lease of three seconds
-    short_lease_stack.settings["EMAIL_URL"] = f"smtp://127.0.0.1:{mail_server.port}"
-    short_lease_stack.start("worker", "worker-2")
+    stack = short_lease_stack
+    mail_server.pause = 0.6  # seven replies per mail take longer than the lease of three seconds
+    stack.settings["EMAIL_URL"] = f"smtp://127.0.0.1:{mail_server.port}"
+    stack.start("worker", "worker-2")
     api.book()
 
     wait_for(lambda: Notification.unscoped.exclude(last_error="").exists(), seconds=30)
@@ -105,19 +109,19 @@ def test_a_mail_server_slower_than_a_lease_gets_each_mail_once_when_it_is_quick_
     assert mail_server.recipients() == [OWNER]
 
 
-def test_a_conversation_that_begins_too_slowly_ends_within_the_lease(
+def test_a_session_that_starts_too_slowly_is_aborted_within_the_lease(
     api: ApiClient, organization: Organization, mail_server: MailServer, settings: Any
 ) -> None:
     settings.DELIVERY_LEASE_SECONDS, settings.EMAIL_TIMEOUT, mail_server.pause = 4, 3, 2.4
     api.book()
 
     started = time.monotonic()
-    send(organization)
+    send_pending(organization)
 
     assert time.monotonic() - started < settings.DELIVERY_LEASE_SECONDS
 
 
-def test_bookings_go_on_while_the_mail_server_is_down_and_are_told_when_it_is_back(
+def test_bookings_continue_while_the_mail_server_is_down_and_their_mails_follow_later(
     stack: Stack, organization: Organization, api: ApiClient, mail_server: MailServer
 ) -> None:
     mail_server.stop()

@@ -1,4 +1,4 @@
-"""PostgreSQL goes away in the middle of it: requests are taken or asked to come again, and nothing taken is lost."""
+"""PostgreSQL goes away during operation: requests are accepted or answered with 503, and nothing accepted is lost."""
 
 import os
 import signal
@@ -18,107 +18,109 @@ from tests.faults.booking_stream import all_events_received, booking_stream
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 
-AWAY_SECONDS = 2.5  # the worker looks every second
+UNAVAILABLE_SECONDS = 2.5  # long enough for a worker, which polls every second, to notice
+OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
-def ask(question: str) -> list[tuple]:
-    """Rows of an answer, on whatever connection there is."""
+def query(statement: str) -> list[tuple]:
+    """Run a statement on a new connection and return its rows."""
     connection.close()
     with connection.cursor() as cursor:
-        cursor.execute(question)
+        cursor.execute(statement)
         return cursor.fetchall()
 
 
-OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+def terminate_sessions() -> None:
+    """End every connection, as an administrator can."""
+    query(f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS}")
 
 
-def cut_off() -> None:
-    """End every connection, as an administrator would."""
-    ask(f"SELECT pg_terminate_backend(pid) {OTHERS}")
-
-
-def shut_out() -> None:
-    """Take no connections for a while, like a server that is being replaced by another."""
-    own = connection.settings_dict
-    name = sql.Identifier(own["NAME"])
+def refuse_connections() -> None:
+    """Accept no connections for a while, as during a failover."""
+    database = connection.settings_dict
+    name = sql.Identifier(database["NAME"])
     address = {
-        "host": own["HOST"],
-        "port": own["PORT"],
-        "user": own["USER"],
-        "password": own["PASSWORD"],
+        "host": database["HOST"],
+        "port": database["PORT"],
+        "user": database["USER"],
+        "password": database["PASSWORD"],
         "dbname": "postgres",
     }
+    terminate = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
     with psycopg.connect(**address, autocommit=True) as server:
         server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
-        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [own["NAME"]])
-        time.sleep(AWAY_SECONDS)
+        server.execute(terminate, [database["NAME"]])
+        time.sleep(UNAVAILABLE_SECONDS)
         server.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
 
 
 def crash() -> None:
-    """Kill a server process, which makes PostgreSQL throw out everybody and recover; only the throw-away one of these tests."""
-    folder = ask("SHOW data_directory")[0][0]
-    pid = ask(f"SELECT pid {OTHERS} LIMIT 1")[0][0]
+    """Kill a server process, so that PostgreSQL ends all sessions and recovers. Only for the tests' own server."""
+    folder = query("SHOW data_directory")[0][0]
+    pid = query(f"SELECT pid {OTHER_SESSIONS} LIMIT 1")[0][0]
     assert "pipeline-backend" in folder
     assert folder in processes.command_line(int((Path(folder) / "postmaster.pid").read_text().split()[0]))
     assert processes.command_line(pid).startswith("postgres: ")
-    before = born()
+    before = last_restart()
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: born() not in {before, None}, seconds=60)
+    # It may still answer for a moment before it notices the crash.
+    wait_for(lambda: last_restart() not in {before, None}, seconds=60)
 
 
-def born() -> object:
-    """When PostgreSQL's processes were started last: it may still answer for a moment before it notices a crash."""
+def last_restart() -> object:
+    """Return when PostgreSQL started its processes last; None while it is unavailable."""
     try:
-        return ask("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'")[0][0]
+        return query("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'")[0][0]
     except (DatabaseError, IndexError):
         return None
 
 
-def is_throwaway() -> bool:
-    """Whether the server is one that `make test` has started."""
-    return "pipeline-backend" in ask("SHOW data_directory")[0][0]
+def is_own_server() -> bool:
+    """Return True if `make test` has started the server for these tests."""
+    return "pipeline-backend" in query("SHOW data_directory")[0][0]
 
 
-def test_bookings_and_deliveries_survive_a_postgresql_that_cuts_them_off_shuts_them_out_and_crashes(
+def test_bookings_and_deliveries_survive_terminated_sessions_refused_connections_and_crashes(
     short_lease_stack: Stack,
     organization: Organization,
     api: ApiClient,
     inbox: FastReceiver,
     measurements: dict[str, str],
 ) -> None:
-    write_the_log_at_once()
+    stack = short_lease_stack
+    commit_synchronously()
     endpoint = make_endpoint(organization, inbox.url("ok"))
     make_backlog(endpoint, 1000)
-    short_lease_stack.settings["RATE_LIMIT_PER_MINUTE"] = "100000"
-    short_lease_stack.start("web", "worker")
+    stack.settings["RATE_LIMIT_PER_MINUTE"] = "100000"
+    stack.start("web", "worker")
+    faults = [terminate_sessions, refuse_connections]
+    if is_own_server():
+        faults += [terminate_sessions, crash, terminate_sessions]
 
-    with booking_stream(short_lease_stack, str(api.key), threads=4) as bookings:
+    with booking_stream(stack, str(api.key), threads=4) as bookings:
         wait_for(inbox.has_received(50), seconds=30)
-        for fault in (cut_off, shut_out, cut_off, crash, cut_off) if is_throwaway() else (cut_off, shut_out):
+        for fault in faults:
             fault()
             bookings.wait_for_more(20)
     wait_for(all_events_received(inbox), seconds=60)
-    short_lease_stack.flush_redis()  # no doorbell tells of the last ones: the worker's own loop must have lived
+    # No message announces the last events, so they arrive only if the worker's own polling has survived.
+    stack.flush_redis()
     make_backlog(endpoint, 10)
     wait_for(all_events_received(inbox), seconds=10)
 
-    codes = [answer.status for answer, _ in bookings.responses]
+    status_codes = [response.status for response, _ in bookings.responses]
     repeats = inbox.counts().total() - len(inbox.counts())
-    measurements["PostgreSQL cut off, shut out, crashed"] = (
-        f"{len(bookings.accepted)} bookings taken, {codes.count(503)} answered 503, {repeats} events repeated"
+    measurements["PostgreSQL unavailable"] = (
+        f"{len(bookings.accepted)} bookings accepted, {status_codes.count(503)} answered 503, {repeats} events repeated"
     )
-    assert set(codes) <= {200, 201, 503}
-    assert all("retry-after" in answer.headers for answer, _ in bookings.responses if answer.status == 503)
+    assert set(status_codes) <= {200, 201, 503}
+    assert all("retry-after" in response.headers for response, _ in bookings.responses if response.status == 503)
     assert events_of(organization).count("appointment.created") == len(bookings.accepted)
 
 
-def write_the_log_at_once() -> None:
-    """The throw-away server writes its log late, for speed; what it has confirmed must outlive a crash here."""
+def commit_synchronously() -> None:
+    """Make confirmed commits survive a crash; the tests' own server gives that up for speed."""
+    name = sql.Identifier(connection.settings_dict["NAME"])
     with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("ALTER DATABASE {} SET synchronous_commit = on").format(
-                sql.Identifier(connection.settings_dict["NAME"])
-            )
-        )
+        cursor.execute(sql.SQL("ALTER DATABASE {} SET synchronous_commit = on").format(name))
     connection.close()

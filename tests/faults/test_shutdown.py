@@ -1,4 +1,4 @@
-"""SIGTERM: a worker finishes what is under way and gives the rest back."""
+"""SIGTERM: a worker finishes what it is sending and releases the rest."""
 
 import signal
 
@@ -13,8 +13,8 @@ from tests.faults.stack import Stack, wait_for
 ENDPOINTS, EVENTS = 4, 20
 
 
-@pytest.mark.parametrize("has_redis", [True, False], ids=["with Redis", "while Redis is away"])
-def test_a_worker_asked_to_end_finishes_what_is_under_way_and_gives_the_rest_back(
+@pytest.mark.parametrize("has_redis", [True, False], ids=["with Redis", "while Redis is unavailable"])
+def test_a_worker_that_is_shut_down_finishes_what_it_is_sending_and_releases_the_rest(
     stack: Stack, organization: Organization, inbox: FastReceiver, has_redis: bool
 ) -> None:
     endpoints = [make_endpoint(organization, inbox.url(f"slow/{number}")) for number in range(ENDPOINTS)]
@@ -28,14 +28,14 @@ def test_a_worker_asked_to_end_finishes_what_is_under_way_and_gives_the_rest_bac
         stack.stop_redis()
 
     stack.kill("worker", signal.SIGTERM)
-    code = stack.wait_for_exit("worker", seconds=20)
+    exit_code = stack.wait_for_exit("worker", seconds=20)
 
     sent = len(inbox.arrivals())
-    assert code == 0
+    assert exit_code == 0
     assert sent < ENDPOINTS * EVENTS / 2
     assert count_leased() == 0
     assert count_by_state(*endpoints) == {State.DONE.value: sent, State.PENDING.value: ENDPOINTS * EVENTS - sent}
     if has_redis:
         stack.start("worker-2")
-        wait_for(lambda: all_delivered(*endpoints), seconds=40)  # a lease lasts longer
+        wait_for(lambda: all_delivered(*endpoints), seconds=40)  # less than a lease: nothing was left leased
         assert set(inbox.counts().values()) == {1}

@@ -1,4 +1,4 @@
-"""A minute of `make soak`: mixed load while processes are killed and Redis restarts, and every promise counted."""
+"""A minute of `make soak`: mixed load while processes are killed and Redis restarts, and every guarantee verified."""
 
 from django.db import connection
 
@@ -14,7 +14,7 @@ from webhooks.models import Event
 SECONDS = 60
 
 
-def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_seen(
+def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_detected(
     stack: Stack, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     outcome = soak(stack, inbox, seconds=SECONDS)
@@ -28,8 +28,8 @@ def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_seen(
         "Redis restarted",
     }
 
-    lose_one_of_each()
-    assert seen(outcome, inbox) == {
+    delete_one_of_each()
+    assert count_failures(outcome, inbox) == {
         "writes lost": 2,
         "writes that nobody accepted": 2,
         "events wrong": 4,
@@ -37,8 +37,8 @@ def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_seen(
     }
 
 
-def lose_one_of_each() -> None:
-    """A booking, a submission, an event, and a lead's move: as if never written."""
+def delete_one_of_each() -> None:
+    """Delete an appointment, an opt-in, an event and a lead's status change, as if they had never been stored."""
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")  # no foreign keys, no triggers
         for model, rows in {
@@ -51,6 +51,6 @@ def lose_one_of_each() -> None:
         cursor.execute("SET session_replication_role = origin")
 
 
-def seen(outcome: Outcome, inbox: FastReceiver) -> dict[str, int]:
-    """How many of each kind the verdict names."""
-    return {name: len(found) for name, found in failures(outcome, inbox).items()}
+def count_failures(outcome: Outcome, inbox: FastReceiver) -> dict[str, int]:
+    """Return the number of failures of each kind that the verification finds."""
+    return {name: len(details) for name, details in failures(outcome, inbox).items()}

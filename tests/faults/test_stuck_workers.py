@@ -1,4 +1,4 @@
-"""A worker that is there and does nothing, an hour without beat: nothing is lost, and health tells."""
+"""A paused or stuck worker, and an hour without beat: nothing is lost, and the health check reports it."""
 
 import signal
 from datetime import timedelta
@@ -14,36 +14,37 @@ from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 from webhooks.models import Delivery, Endpoint
 
-WELL = (200, {"status": "ok"})
+HEALTHY = (200, {"status": "ok"})
 BOOKINGS, BEATS = 10, 2
 
 
-def test_a_worker_that_is_there_but_stands_still_turns_health_red_and_loses_nothing(
+def test_a_paused_worker_fails_the_health_check_and_loses_nothing(
     short_lease_stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
-    short_lease_stack.settings["HEALTH_BACKLOG_SECONDS"] = "2"
+    stack, key = short_lease_stack, str(api.key)
+    stack.settings["HEALTH_BACKLOG_SECONDS"] = "2"
     endpoint = make_endpoint(organization, inbox.url("ok"))
-    short_lease_stack.start("web", "worker")
-    assert short_lease_stack.book(str(api.key), external_reference="before")[0] == 201
+    stack.start("web", "worker")
+    assert stack.book(key, external_reference="before")[0] == 201
     wait_for(lambda: all_delivered(endpoint), seconds=30)
-    assert short_lease_stack.get("/healthz") == WELL
+    assert stack.get("/healthz") == HEALTHY
 
-    short_lease_stack.kill("worker", signal.SIGSTOP)
-    assert short_lease_stack.book(str(api.key), external_reference="meanwhile")[0] == 201
+    stack.kill("worker", signal.SIGSTOP)
+    assert stack.book(key, external_reference="meanwhile")[0] == 201
     make_backlog(make_endpoint(make_organization("Globex"), inbox.url("ok/2")), 20)
-    wait_for(lambda: short_lease_stack.get("/healthz")[0] == 503, seconds=20)
-    code, answer = short_lease_stack.get("/healthz")
-    assert (code, answer["message"].partition(" have been due ")[0]) == (503, "Webhook deliveries and notifications")
-    assert short_lease_stack.get("/readyz") == WELL
-    assert short_lease_stack.get("/api/external/appointments", str(api.key))[0] == 200
+    wait_for(lambda: stack.get("/healthz")[0] == 503, seconds=20)
+    status, body = stack.get("/healthz")
+    assert (status, body["message"].partition(" have been due ")[0]) == (503, "Webhook deliveries and notifications")
+    assert stack.get("/readyz") == HEALTHY
+    assert stack.get("/api/external/appointments", key)[0] == 200
 
-    short_lease_stack.start("worker-2")
-    wait_for(lambda: short_lease_stack.get("/healthz")[0] == 200, seconds=30)
+    stack.start("worker-2")
+    wait_for(lambda: stack.get("/healthz")[0] == 200, seconds=30)
     wait_for(inbox.has_received(3 + 20), seconds=10)
     assert set(inbox.counts().values()) == {1}
 
 
-def test_a_worker_whose_pool_is_stuck_delivers_by_its_own_loop(
+def test_the_dispatcher_delivers_while_all_task_threads_are_stuck(
     stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     make_endpoint(organization, inbox.url("ok"))
@@ -58,7 +59,7 @@ def test_a_worker_whose_pool_is_stuck_delivers_by_its_own_loop(
     assert inbox.counts().total() == BOOKINGS + 1
 
 
-def test_what_was_due_while_beat_was_away_for_an_hour_is_done_once_without_it_and_with_two_of_them(
+def test_after_an_hour_without_beat_due_work_is_done_once_without_beat_and_with_two(
     stack: Stack, organization: Organization, inbox: FastReceiver
 ) -> None:
     endpoint = make_endpoint(organization, inbox.url("ok"))
@@ -66,24 +67,25 @@ def test_what_was_due_while_beat_was_away_for_an_hour_is_done_once_without_it_an
     Endpoint.unscoped.filter(pk=failing.pk).update(failing_since=now() - timedelta(days=2), failures=9)
     digests = Notification.unscoped.filter(kind="ENDPOINTS_FAILING")
 
-    pile_of_an_hour_ago(endpoint)
+    make_old_backlog(endpoint)
     stack.start("worker")
     wait_for(lambda: all_delivered(endpoint), seconds=30)
-    assert not digests.exists()  # that is beat's
+    assert not digests.exists()  # only beat starts the digest
 
-    pile_of_an_hour_ago(endpoint)
+    make_old_backlog(endpoint)
     for _ in range(BEATS):
-        stack.send_task("webhooks.send_endpoint_digest")  # each of them, the moment it is back
+        stack.send_task("webhooks.send_endpoint_digest")  # as each beat does when it is started again
     stack.start(*(f"beat-{number}" for number in range(BEATS)))
     wait_for(lambda: all_delivered(endpoint) and digests.exists(), seconds=30)
     stack.kill("worker", signal.SIGTERM)
-    assert stack.wait_for_exit("worker", seconds=30) == 0  # it has finished what it had begun
+    assert stack.wait_for_exit("worker", seconds=30) == 0  # so every task that has begun is finished
 
     assert inbox.counts("ok").total() == 2 * BOOKINGS
     assert digests.count() == 1
 
 
-def pile_of_an_hour_ago(endpoint: Endpoint) -> None:
-    """Events that nobody has announced since."""
-    rows = make_backlog(endpoint, BOOKINGS)
-    Delivery.unscoped.filter(pk__in=[row.pk for row in rows]).update(next_attempt_at=now() - timedelta(hours=1))
+def make_old_backlog(endpoint: Endpoint) -> None:
+    """Create events that have been due for an hour."""
+    deliveries = make_backlog(endpoint, BOOKINGS)
+    rows = Delivery.unscoped.filter(pk__in=[delivery.pk for delivery in deliveries])
+    rows.update(next_attempt_at=now() - timedelta(hours=1))

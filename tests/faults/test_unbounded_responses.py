@@ -1,4 +1,4 @@
-"""Receivers that answer without end cost a sender neither memory nor time."""
+"""Endless responses cost a sender neither memory nor time."""
 
 import gzip
 import itertools
@@ -14,40 +14,34 @@ from contextlib import ExitStack, contextmanager
 from tests.faults.stack import ROOT
 
 MIB = 1024 * 1024
-FIRST = "a plain answer"  # pays for what every first request costs
-PIECE = b"x" * 65536
+PLAIN = "a plain response"  # sent first, and not counted: the first request loads modules
+CHUNK = b"x" * 65536
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
-def endless(piece: bytes) -> Iterator[bytes]:
-    """The same for ever."""
-    return itertools.repeat(piece)
-
-
-def answers() -> dict[str, Iterable[bytes]]:
-    """What each receiver says."""
+def responses() -> dict[str, Iterable[bytes]]:
+    """Return what each receiver sends, in pieces."""
     bomb = gzip.compress(bytes(100 * MIB))
+    endless = itertools.repeat
+    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+    gzip_head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
     return {
-        FIRST: [OK + b"Content-Length: 2\r\n\r\nok"],
-        "a body without end": itertools.chain([OK + b"\r\n"], endless(PIECE)),
-        "a chunked body without end": itertools.chain(
-            [OK + b"Transfer-Encoding: chunked\r\n\r\n"], endless(b"10000\r\n" + PIECE + b"\r\n")
-        ),
-        "one chunk of 10 GB": itertools.chain(
-            [OK + b"Transfer-Encoding: chunked\r\n\r\n280000000\r\n"], endless(PIECE)
-        ),
-        "10 GB announced": itertools.chain([OK + b"Content-Length: 10737418240\r\n\r\n"], endless(PIECE)),
-        "a gzip bomb": [OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb) + bomb],
-        "a head without end": itertools.chain([OK], endless(b"x: y\r\n" * 1000)),
-        "a head of one line without end": itertools.chain([OK + b"x: "], endless(PIECE)),
-        "100 Continue without end": endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100),
-        "a reason without end": itertools.chain([b"HTTP/1.1 200 "], endless(PIECE)),
+        PLAIN: [OK + b"Content-Length: 2\r\n\r\nok"],
+        "an endless body": itertools.chain([OK + b"\r\n"], endless(CHUNK)),
+        "an endless chunked body": itertools.chain([chunked], endless(b"10000\r\n" + CHUNK + b"\r\n")),
+        "one chunk of 10 GB": itertools.chain([chunked + b"280000000\r\n"], endless(CHUNK)),
+        "a Content-Length of 10 GB": itertools.chain([OK + b"Content-Length: 10737418240\r\n\r\n"], endless(CHUNK)),
+        "a gzip bomb": [gzip_head + bomb],
+        "an endless head": itertools.chain([OK], endless(b"x: y\r\n" * 1000)),
+        "an endless header": itertools.chain([OK + b"x: "], endless(CHUNK)),
+        "endless 100 Continue": endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100),
+        "an endless reason phrase": itertools.chain([b"HTTP/1.1 200 "], endless(CHUNK)),
     }
 
 
 @contextmanager
 def server(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Says the pieces to whoever comes, until they have gone."""
+    """Send the pieces to each client until it disconnects. Yields the URL."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -58,23 +52,23 @@ def server(pieces: Iterable[bytes]) -> Iterator[str]:
             except OSError:
                 pass
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listening:
-        listening.daemon_threads = True
-        threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.server_address[1]}/hook"
-        listening.shutdown()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listener:
+        listener.daemon_threads = True
+        threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.server_address[1]}/hook"
+        listener.shutdown()
 
 
-def test_answers_without_end_cost_neither_memory_nor_time(measurements: dict[str, str]) -> None:
+def test_endless_responses_cost_neither_memory_nor_time(measurements: dict[str, str]) -> None:
     environment = {**os.environ, "WEBHOOKS_ALLOW_PRIVATE": "true", "DELIVERY_DEADLINE_SECONDS": "1"}
     with ExitStack() as servers:
-        receivers = answers()
+        receivers = responses()
         urls = [servers.enter_context(server(pieces)) for pieces in receivers.values()]
         command = [sys.executable, "-m", "tests.faults.sender_memory", *urls]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=60, check=True)
+        sender = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=60, check=True)
 
-    costs = dict(zip(receivers, map(json.loads, done.stdout.splitlines()), strict=True))
-    most = max(cost["bytes"] for name, cost in costs.items() if name != FIRST)
-    measurements["most memory that an answer without end costs"] = f"{most / MIB:.2f} MiB"
-    assert most <= MIB, costs
+    costs = dict(zip(receivers, map(json.loads, sender.stdout.splitlines()), strict=True))
+    max_bytes = max(cost["bytes"] for name, cost in costs.items() if name != PLAIN)
+    measurements["most memory that an endless response costs"] = f"{max_bytes / MIB:.2f} MiB"
+    assert max_bytes <= MIB, costs
     assert max(cost["seconds"] for cost in costs.values()) <= 3, costs
