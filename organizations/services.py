@@ -126,7 +126,7 @@ def invite_member(
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if Membership.objects.of(organization).filter(user__email__iexact=email.strip(), is_active=True).exists():
-        raise ValidationFailed({"email": ["belongs to a member already"]})
+        raise ValidationFailed({"email": ["already belongs to a member"]})
     with bypass_rls():  # a user who works in other organizations only is invisible in this one
         user = User.objects.filter(email__iexact=email.strip()).first()
     return add_member(

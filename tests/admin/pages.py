@@ -5,35 +5,39 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.messages import get_messages
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
 from organizations.isolation import TenantModel
 from organizations.models import Membership
 
-MODEL_ADMINS = [page for page in admin.site._registry.values() if page.opts.app_label not in ("auth", "admin")]
-TENANT_MODEL_ADMINS = [page for page in MODEL_ADMINS if issubclass(page.model, TenantModel)]
+MODEL_ADMINS = [
+    model_admin for model_admin in admin.site._registry.values() if model_admin.opts.app_label not in ("auth", "admin")
+]
+TENANT_MODEL_ADMINS = [model_admin for model_admin in MODEL_ADMINS if issubclass(model_admin.model, TenantModel)]
 
 
 def logged_in_client(member: Membership) -> Client:
-    """The member at the admin."""
+    """Return a client with a session of the member."""
     client = Client()
     client.force_login(member.user)
     return client
 
 
-def admin_url(model: type[Any], view: str, *args: Any) -> str:
-    """An address of the model's pages."""
+def admin_url(model: type[Model], view: str, *args: Any) -> str:
+    """Return the URL of a model's admin view, such as "changelist" or "change"."""
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}", args=[quote(id) for id in args])
 
 
-def form_errors(answer: Any) -> list[str]:
-    """All errors that the form shows."""
-    assert answer.status_code == 200, (answer.status_code, answer.headers)
-    form = answer.context["adminform"].form if "adminform" in answer.context else answer.context["form"]
-    return [sentence for found in form.errors.values() for sentence in found]
+def form_errors(response: Any) -> list[str]:
+    """Return all errors that the page's form shows."""
+    assert response.status_code == 200, (response.status_code, response.headers)
+    context = response.context
+    form = context["adminform"].form if "adminform" in context else context["form"]
+    return [message for messages in form.errors.values() for message in messages]
 
 
-def shown_messages(answer: Any) -> list[str]:
-    """The messages that are shown next."""
-    return [str(message) for message in get_messages(answer.wsgi_request)]
+def shown_messages(response: Any) -> list[str]:
+    """Return the messages that the next page will show."""
+    return [str(message) for message in get_messages(response.wsgi_request)]

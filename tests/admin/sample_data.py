@@ -18,7 +18,10 @@ from webhooks.services import add_endpoint
 
 
 def create_sample_data(organization: Organization, word: str) -> Appointment:
-    """One of everything, each with the word in a text that pages show."""
+    """Create at least one row of every model but `Replay`, each with the word in a text that pages show.
+
+    Returns the appointment.
+    """
     add_endpoint(organization=organization, url=f"https://hooks.{word}.example/in", description=f"{word} receiver")
     api, email = make_api(organization), f"{word}@leads.example"
     make_event_type(organization, f"{word} call")
@@ -46,7 +49,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
 
 
 def create_replays(organization: Organization) -> None:
-    """A replay for each delivery."""
+    """Create a replay for each delivery."""
     for delivery in Delivery.objects.of(organization):
         delivery.replay = Replay.objects.create(
             organization=organization, endpoint_id=delivery.endpoint_id, count=1, **actor_columns(SYSTEM)

@@ -1,4 +1,4 @@
-"""Calls in the admin: booked, moved, canceled and noted with the effects that the interface has."""
+"""Appointments in the admin: booking, changing, canceling and notes have the same effects as in the API."""
 
 from datetime import UTC, datetime
 
@@ -18,57 +18,72 @@ TIME = {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00:00"}
 
 
 @pytest.fixture
-def kind(organization: Organization) -> EventType:
-    """A kind of call."""
+def event_type(organization: Organization) -> EventType:
+    """An event type of Acme."""
     return make_event_type(organization, "Strategy call")
 
 
-def booked(client: Client, kind: EventType, **fields: object) -> Appointment:
-    """A call for Ada, booked in the admin."""
+def book_in_admin(client: Client, event_type: EventType, **fields: object) -> Appointment:
+    """Book an appointment for Ada in the admin, and return it."""
     data = form_data(
-        client, admin_url(Appointment, "add"), lead_email="ada@example.com", event_type=kind.pk, **TIME, **fields
+        client, admin_url(Appointment, "add"), lead_email="ada@example.com", event_type=event_type.pk, **TIME, **fields
     )
-    answer = client.post(admin_url(Appointment, "add"), data)
-    assert answer.status_code == 302, form_errors(answer)
-    return Appointment.objects.of(kind.organization).get()
+    response = client.post(admin_url(Appointment, "add"), data)
+    assert response.status_code == 302, form_errors(response)
+    return Appointment.objects.of(event_type.organization).get()
 
 
-def test_a_booking_makes_lead_history_event_notification_and_note(closer: Client, kind: EventType, host: Membership):
-    call = booked(
-        closer, kind, host=host.pk, lead_first_name="Ada", meeting_url="https://meet.example/1", notes="Wants a demo"
+def test_a_booking_creates_lead_history_event_notification_and_note(
+    closer: Client, event_type: EventType, host: Membership
+):
+    appointment = book_in_admin(
+        closer,
+        event_type,
+        host=host.pk,
+        lead_first_name="Ada",
+        meeting_url="https://meet.example/1",
+        notes="Wants a demo",
     )
 
-    assert (call.lead.first_name, call.external_reference, call.source, isoformat_z(call.schedule_time)) == (
+    assert (
+        appointment.lead.first_name,
+        appointment.external_reference,
+        appointment.source,
+        isoformat_z(appointment.schedule_time),
+    ) == (
         "Ada",
         None,
         "MANUAL",
         "2027-01-05T10:00:00.000Z",
     )
-    assert (call.host, call.meeting_url, call.outcome.role, call.lead.status.role) == (
+    assert (appointment.host, appointment.meeting_url, appointment.outcome.role, appointment.lead.status.role) == (
         host,
         "https://meet.example/1",
         "APPOINTMENT_BOOKED",
         "APPOINTMENT_BOOKED",
     )
-    assert [(note.note, note.actor_name) for note in call.notes.all()] == [("Wants a demo", "Hana Host")]
-    assert [(change.from_status, change.actor_kind, change.actor_name) for change in call.outcome_changes.all()] == [
-        (None, "STAFF", "Hana Host")
-    ]
-    assert events_of(kind.organization) == ["appointment.created", "lead.created"]
-    assert notifications_of(kind.organization) == [("CALL_BOOKED", "hana@acme.example")]
+    assert [(note.note, note.actor_name) for note in appointment.notes.all()] == [("Wants a demo", "Hana Host")]
+    assert [
+        (change.from_status, change.actor_kind, change.actor_name) for change in appointment.outcome_changes.all()
+    ] == [(None, "STAFF", "Hana Host")]
+    assert events_of(event_type.organization) == ["appointment.created", "lead.created"]
+    assert notifications_of(event_type.organization) == [("CALL_BOOKED", "hana@acme.example")]
 
 
-def test_a_known_lead_is_booked_by_choosing_it(closer: Client, kind: EventType, ours: Appointment):
-    data = form_data(closer, admin_url(Appointment, "add"), lead=ours.lead_id, event_type=kind.pk, **TIME)
+def test_an_existing_lead_can_be_chosen_for_a_booking(closer: Client, event_type: EventType, appointment: Appointment):
+    data = form_data(closer, admin_url(Appointment, "add"), lead=appointment.lead_id, event_type=event_type.pk, **TIME)
 
-    answer = closer.post(admin_url(Appointment, "add"), data)
+    response = closer.post(admin_url(Appointment, "add"), data)
 
-    assert answer.status_code == 302, form_errors(answer)
-    assert Appointment.objects.of(kind.organization).filter(lead=ours.lead, event_type=kind).count() == 1
+    assert response.status_code == 302, form_errors(response)
+    assert (
+        Appointment.objects.of(event_type.organization).filter(lead=appointment.lead, event_type=event_type).count()
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "message"),
     [
         ({}, "Choose a lead or enter an e-mail, but not both."),
         ({"lead_email": "ada@example.com", "meeting_url": "javascript:alert(1)"}, "Enter a valid URL."),
@@ -76,160 +91,183 @@ def test_a_known_lead_is_booked_by_choosing_it(closer: Client, kind: EventType, 
         ({"lead_email": "ada@example.com", "schedule_time_0": "0001-01-01"}, "Enter a year from 1970 to 2100."),
     ],
 )
-def test_a_bad_booking_is_refused_with_a_sentence(changes: dict, sentence: str, closer: Client, kind: EventType):
-    before = snapshot_of(kind.organization)
+def test_an_invalid_booking_is_refused_with_a_message(
+    changes: dict, message: str, closer: Client, event_type: EventType
+):
+    before = snapshot_of(event_type.organization)
 
-    answer = closer.post(
+    response = closer.post(
         admin_url(Appointment, "add"),
-        form_data(closer, admin_url(Appointment, "add"), event_type=kind.pk, **{**TIME, **changes}),
+        form_data(closer, admin_url(Appointment, "add"), event_type=event_type.pk, **{**TIME, **changes}),
     )
 
-    assert sentence in form_errors(answer)
-    assert snapshot_of(kind.organization) == before
+    assert message in form_errors(response)
+    assert snapshot_of(event_type.organization) == before
 
 
 @pytest.mark.parametrize("field", ["lead", "event_type", "host", "setter", "triager"])
-def test_a_booking_with_a_foreign_row_is_refused(
-    field: str, owner: Client, kind: EventType, ours: Appointment, theirs: Appointment
+def test_a_booking_with_a_row_of_another_organization_is_refused(
+    field: str, owner: Client, event_type: EventType, appointment: Appointment, other_appointment: Appointment
 ):
-    foreign = {"lead": theirs.lead_id, "event_type": theirs.event_type_id}.get(field, theirs.host_id)
-    own = {"lead": ours.lead_id, "event_type": kind.pk, field: foreign}
-    before = snapshot_of(kind.organization)
+    foreign = {"lead": other_appointment.lead_id, "event_type": other_appointment.event_type_id}.get(
+        field, other_appointment.host_id
+    )
+    own = {"lead": appointment.lead_id, "event_type": event_type.pk, field: foreign}
+    before = snapshot_of(event_type.organization)
 
-    answer = owner.post(admin_url(Appointment, "add"), form_data(owner, admin_url(Appointment, "add"), **TIME, **own))
+    response = owner.post(admin_url(Appointment, "add"), form_data(owner, admin_url(Appointment, "add"), **TIME, **own))
 
-    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-    assert snapshot_of(kind.organization) == before
+    assert any("Select a valid choice" in message for message in form_errors(response))
+    assert snapshot_of(event_type.organization) == before
 
 
 @pytest.mark.parametrize("field", ["event_type", "host", "setter", "triager", "outcome"])
-def test_a_change_to_a_foreign_row_is_refused(field: str, owner: Client, ours: Appointment, theirs: Appointment):
-    foreign = {"event_type": theirs.event_type_id, "outcome": theirs.outcome_id}.get(field, theirs.host_id)
-    address = admin_url(Appointment, "change", ours.pk)
-    before = snapshot_of(ours.organization)
+def test_a_change_to_a_row_of_another_organization_is_refused(
+    field: str, owner: Client, appointment: Appointment, other_appointment: Appointment
+):
+    foreign = {"event_type": other_appointment.event_type_id, "outcome": other_appointment.outcome_id}.get(
+        field, other_appointment.host_id
+    )
+    url = admin_url(Appointment, "change", appointment.pk)
+    before = snapshot_of(appointment.organization)
 
-    answer = owner.post(address, form_data(owner, address, **{field: foreign}))
+    response = owner.post(url, form_data(owner, url, **{field: foreign}))
 
-    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-    assert snapshot_of(ours.organization) == before
-
-
-def test_a_new_time_moves_the_call_and_tells_its_people(closer: Client, kind: EventType, host: Membership):
-    call = booked(closer, kind, host=host.pk)
-    address = admin_url(Appointment, "change", call.pk)
-
-    answer = closer.post(address, form_data(closer, address, schedule_time_1="11:30:00"))
-
-    assert answer.status_code == 302, form_errors(answer)
-    call.refresh_from_db()
-    assert isoformat_z(call.schedule_time) == "2027-01-05T11:30:00.000Z"
-    assert "appointment.rescheduled" in events_of(kind.organization)
-    assert ("CALL_RESCHEDULED", "hana@acme.example") in notifications_of(kind.organization)
+    assert any("Select a valid choice" in message for message in form_errors(response))
+    assert snapshot_of(appointment.organization) == before
 
 
-def test_an_outcome_is_changed_with_history_and_event(closer: Client, kind: EventType):
-    call = booked(closer, kind)
-    won = Status.objects.of(kind.organization).get(role="WON")
-    address = admin_url(Appointment, "change", call.pk)
+def test_a_new_time_reschedules_the_appointment_and_notifies_its_participants(
+    closer: Client, event_type: EventType, host: Membership
+):
+    appointment = book_in_admin(closer, event_type, host=host.pk)
+    url = admin_url(Appointment, "change", appointment.pk)
 
-    closer.post(address, form_data(closer, address, outcome=won.pk))
+    response = closer.post(url, form_data(closer, url, schedule_time_1="11:30:00"))
 
-    call.refresh_from_db()
-    assert call.outcome == won
-    assert OutcomeChange.objects.of(kind.organization).filter(to_status=won, actor_name="Hana Host").count() == 1
-    assert "appointment.outcome_changed" in events_of(kind.organization)
-
-
-def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment):
-    before = snapshot_of(ours.organization)
-    address = admin_url(Appointment, "change", ours.pk)
-
-    answer = closer.post(address, form_data(closer, address))
-
-    assert answer.status_code == 302, form_errors(answer)
-    assert snapshot_of(ours.organization) == before
+    assert response.status_code == 302, form_errors(response)
+    appointment.refresh_from_db()
+    assert isoformat_z(appointment.schedule_time) == "2027-01-05T11:30:00.000Z"
+    assert "appointment.rescheduled" in events_of(event_type.organization)
+    assert ("CALL_RESCHEDULED", "hana@acme.example") in notifications_of(event_type.organization)
 
 
-def test_the_button_cancels_after_a_confirmation(closer: Client, kind: EventType):
-    call = booked(closer, kind, meeting_url="https://meet.example/1")
-    address = admin_url(Appointment, "cancel", call.pk)
+def test_a_changed_outcome_has_a_history_entry_and_an_event(closer: Client, event_type: EventType):
+    appointment = book_in_admin(closer, event_type)
+    won = Status.objects.of(event_type.organization).get(role="WON")
+    url = admin_url(Appointment, "change", appointment.pk)
 
-    asked = closer.get(address)
-    answer = closer.post(address, {"notes": "Ill"})
+    closer.post(url, form_data(closer, url, outcome=won.pk))
 
-    assert asked.status_code == 200
-    assert answer.status_code == 302
-    call.refresh_from_db()
-    assert (call.outcome.role, call.meeting_url, call.notes.first().note) == ("CANCELED", None, "Ill")
-    assert "appointment.canceled" in events_of(kind.organization)
-
-
-def test_selected_calls_are_canceled_after_a_confirmation(closer: Client, kind: EventType):
-    call = booked(closer, kind)
-    chosen = {"action": "cancel_selected", "_selected_action": str(call.pk)}
-
-    asked = closer.post(admin_url(Appointment, "changelist"), chosen)
-    before = Appointment.objects.of(kind.organization).get().outcome.role
-    closer.post(admin_url(Appointment, "changelist"), {**chosen, "confirmed": "yes"})
-
-    assert (asked.status_code, before) == (200, "APPOINTMENT_BOOKED")
-    assert Appointment.objects.of(kind.organization).get().outcome.role == "CANCELED"
+    appointment.refresh_from_db()
+    assert appointment.outcome == won
+    assert OutcomeChange.objects.of(event_type.organization).filter(to_status=won, actor_name="Hana Host").count() == 1
+    assert "appointment.outcome_changed" in events_of(event_type.organization)
 
 
-def test_foreign_calls_cannot_be_selected(owner: Client, ours: Appointment, theirs: Appointment):
-    before = snapshot_of(theirs.organization)
+def test_saving_without_a_change_does_nothing(closer: Client, appointment: Appointment):
+    before = snapshot_of(appointment.organization)
+    url = admin_url(Appointment, "change", appointment.pk)
+
+    response = closer.post(url, form_data(closer, url))
+
+    assert response.status_code == 302, form_errors(response)
+    assert snapshot_of(appointment.organization) == before
+
+
+def test_the_cancel_button_works_after_a_confirmation(closer: Client, event_type: EventType):
+    appointment = book_in_admin(closer, event_type, meeting_url="https://meet.example/1")
+    url = admin_url(Appointment, "cancel", appointment.pk)
+
+    confirmation = closer.get(url)
+    response = closer.post(url, {"notes": "Ill"})
+
+    assert confirmation.status_code == 200
+    assert response.status_code == 302
+    appointment.refresh_from_db()
+    assert (appointment.outcome.role, appointment.meeting_url, appointment.notes.first().note) == (
+        "CANCELED",
+        None,
+        "Ill",
+    )
+    assert "appointment.canceled" in events_of(event_type.organization)
+
+
+def test_selected_appointments_are_canceled_after_a_confirmation(closer: Client, event_type: EventType):
+    appointment = book_in_admin(closer, event_type)
+    selection = {"action": "cancel_selected", "_selected_action": str(appointment.pk)}
+
+    confirmation = closer.post(admin_url(Appointment, "changelist"), selection)
+    before = Appointment.objects.of(event_type.organization).get().outcome.role
+    closer.post(admin_url(Appointment, "changelist"), {**selection, "confirmed": "yes"})
+
+    assert (confirmation.status_code, before) == (200, "APPOINTMENT_BOOKED")
+    assert Appointment.objects.of(event_type.organization).get().outcome.role == "CANCELED"
+
+
+def test_appointments_of_another_organization_cannot_be_selected(
+    owner: Client, appointment: Appointment, other_appointment: Appointment
+):
+    before = snapshot_of(other_appointment.organization)
 
     owner.post(
         admin_url(Appointment, "changelist"),
-        {"action": "cancel_selected", "_selected_action": str(theirs.pk), "confirmed": "yes"},
+        {"action": "cancel_selected", "_selected_action": str(other_appointment.pk), "confirmed": "yes"},
     )
 
-    assert snapshot_of(theirs.organization) == before
+    assert snapshot_of(other_appointment.organization) == before
 
 
-def test_a_note_mentions_members(closer: Client, ours: Appointment, host: Membership):
-    answer = closer.post(admin_url(Appointment, "add_note", ours.pk), {"note": "Look here", "mentions": [str(host.pk)]})
+def test_a_note_mentions_members(closer: Client, appointment: Appointment, host: Membership):
+    response = closer.post(
+        admin_url(Appointment, "add_note", appointment.pk), {"note": "Look here", "mentions": [str(host.pk)]}
+    )
 
-    assert answer.status_code == 302, form_errors(answer)
-    note = Note.objects.of(ours.organization).get(note="Look here")
+    assert response.status_code == 302, form_errors(response)
+    note = Note.objects.of(appointment.organization).get(note="Look here")
     assert (list(note.mention_users.all()), note.actor_name) == ([host], "Hana Host")
 
 
-def test_a_foreign_member_cannot_be_mentioned(closer: Client, ours: Appointment, theirs: Appointment):
-    answer = closer.post(
-        admin_url(Appointment, "add_note", ours.pk), {"note": "Look here", "mentions": [str(theirs.host_id)]}
+def test_a_member_of_another_organization_cannot_be_mentioned(
+    closer: Client, appointment: Appointment, other_appointment: Appointment
+):
+    response = closer.post(
+        admin_url(Appointment, "add_note", appointment.pk),
+        {"note": "Look here", "mentions": [str(other_appointment.host_id)]},
     )
 
-    assert any("is not one of the available choices" in sentence for sentence in form_errors(answer))
-    assert not Note.objects.of(ours.organization).filter(note="Look here").exists()
+    assert any("is not one of the available choices" in message for message in form_errors(response))
+    assert not Note.objects.of(appointment.organization).filter(note="Look here").exists()
 
 
-def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours: Appointment):
-    address = admin_url(Appointment, "change", ours.pk)
+def test_the_second_of_two_concurrent_saves_is_refused(owner: Client, closer: Client, appointment: Appointment):
+    url = admin_url(Appointment, "change", appointment.pk)
     first, second = (
-        form_data(owner, address, recording_url="https://rec.example/1"),
-        form_data(closer, address, recording_url="https://rec.example/2"),
+        form_data(owner, url, recording_url="https://rec.example/1"),
+        form_data(closer, url, recording_url="https://rec.example/2"),
     )
 
-    saved, refused = owner.post(address, first), closer.post(address, second)
+    saved, rejected = owner.post(url, first), closer.post(url, second)
 
     assert saved.status_code == 302
-    assert any("Someone else has changed this record" in sentence for sentence in form_errors(refused))
-    assert Appointment.objects.of(ours.organization).get(pk=ours.pk).recording_url == "https://rec.example/1"
+    assert any("Someone else has changed this record" in message for message in form_errors(rejected))
+    assert (
+        Appointment.objects.of(appointment.organization).get(pk=appointment.pk).recording_url == "https://rec.example/1"
+    )
 
 
-def test_times_are_in_the_persons_time_zone(closer: Client, kind: EventType, host: Membership):
+def test_times_are_in_the_time_zone_of_the_user(closer: Client, event_type: EventType, host: Membership):
     host.user.time_zone = "Asia/Tokyo"
     host.user.save()
 
-    call = booked(closer, kind)
+    appointment = book_in_admin(closer, event_type)
 
-    assert call.schedule_time == datetime(2027, 1, 5, 1, 0, tzinfo=UTC)
-    assert b"10:00" in closer.get(admin_url(Appointment, "change", call.pk)).content
+    assert appointment.schedule_time == datetime(2027, 1, 5, 1, 0, tzinfo=UTC)
+    assert b"10:00" in closer.get(admin_url(Appointment, "change", appointment.pk)).content
 
 
-def test_custom_values_are_kept_by_their_type(closer: Client, kind: EventType):
-    organization = kind.organization
+def test_custom_values_are_stored_by_their_type(closer: Client, event_type: EventType):
+    organization = event_type.organization
     types = {"TEXT": "a note", "NUMBER": "12", "BOOLEAN": "true", "DATE": "2027-02-03", "SELECT": "Gold"}
     fields = {
         type: make_custom_field(
@@ -237,31 +275,33 @@ def test_custom_values_are_kept_by_their_type(closer: Client, kind: EventType):
         )
         for type in types
     }
-    call = booked(closer, kind)
-    address = admin_url(Appointment, "change", call.pk)
+    appointment = book_in_admin(closer, event_type)
+    url = admin_url(Appointment, "change", appointment.pk)
 
-    answer = closer.post(
-        address, form_data(closer, address, **{f"custom_{fields[type].pk.hex}": value for type, value in types.items()})
+    response = closer.post(
+        url, form_data(closer, url, **{f"custom_{fields[type].pk.hex}": value for type, value in types.items()})
     )
 
-    assert answer.status_code == 302, form_errors(answer)
-    call.refresh_from_db()
-    kept = {type: call.custom_values[str(field.pk)] for type, field in fields.items()}
-    assert kept == {"TEXT": "a note", "NUMBER": 12, "BOOLEAN": True, "DATE": "2027-02-03", "SELECT": "Gold"}
-    assert form_data(closer, address)[f"custom_{fields['DATE'].pk.hex}"] == "2027-02-03"
+    assert response.status_code == 302, form_errors(response)
+    appointment.refresh_from_db()
+    values = {type: appointment.custom_values[str(field.pk)] for type, field in fields.items()}
+    assert values == {"TEXT": "a note", "NUMBER": 12, "BOOLEAN": True, "DATE": "2027-02-03", "SELECT": "Gold"}
+    assert form_data(closer, url)[f"custom_{fields['DATE'].pk.hex}"] == "2027-02-03"
 
 
-def test_an_unknown_choice_is_refused(closer: Client, ours: Appointment):
-    field = make_custom_field(ours.organization, "APPOINTMENT", "plan", type=CustomField.Type.SELECT, options=["Gold"])
-    address = admin_url(Appointment, "change", ours.pk)
+def test_an_unknown_option_of_a_custom_field_is_refused(closer: Client, appointment: Appointment):
+    field = make_custom_field(
+        appointment.organization, "APPOINTMENT", "plan", type=CustomField.Type.SELECT, options=["Gold"]
+    )
+    url = admin_url(Appointment, "change", appointment.pk)
 
-    answer = closer.post(address, form_data(closer, address, **{f"custom_{field.pk.hex}": "Tin"}))
+    response = closer.post(url, form_data(closer, url, **{f"custom_{field.pk.hex}": "Tin"}))
 
-    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
+    assert any("Select a valid choice" in message for message in form_errors(response))
 
 
-def test_a_leads_page_shows_its_calls_and_opt_ins(closer: Client, ours: Appointment):
-    page = closer.get(admin_url(Lead, "change", ours.lead_id)).content.decode()
+def test_the_page_of_a_lead_shows_its_appointments_and_opt_ins(closer: Client, appointment: Appointment):
+    page = closer.get(admin_url(Lead, "change", appointment.lead_id)).content.decode()
 
     assert "ours call" in page
     assert "ours campaign" in page

@@ -1,4 +1,4 @@
-"""Leads by hand, and what an organization sets up for itself."""
+"""Leads in the admin, and the configuration of an organization: statuses, event types and custom fields."""
 
 import pytest
 from django.db import IntegrityError
@@ -13,18 +13,19 @@ from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.factories import events_of, make_custom_field, make_event_type, make_status, snapshot_of
 
 
-def status(organization: Organization, role: str) -> Status:
+def status_with_role(organization: Organization, role: str) -> Status:
+    """Return the organization's first status with this role."""
     return Status.objects.of(organization).filter(role=role).first()
 
 
-def test_an_added_lead_has_status_history_source_and_event(closer: Client, organization: Organization):
+def test_a_new_lead_has_status_history_source_and_event(closer: Client, organization: Organization):
     data = form_data(
         closer, admin_url(Lead, "add"), email=" ada@example.com ", first_name="Ada", phone_e164="(415) 555-2671"
     )
 
-    answer = closer.post(admin_url(Lead, "add"), data)
+    response = closer.post(admin_url(Lead, "add"), data)
 
-    assert answer.status_code == 302, form_errors(answer)
+    assert response.status_code == 302, form_errors(response)
     lead = Lead.objects.of(organization).get()
     assert (lead.email, lead.first_name, lead.phone_e164, lead.phone_country) == (
         "ada@example.com",
@@ -37,82 +38,89 @@ def test_an_added_lead_has_status_history_source_and_event(closer: Client, organ
     assert events_of(organization) == ["lead.created"]
 
 
-def test_a_changed_lead_moves_with_history_and_event(closer: Client, ours: Appointment):
-    address, won = admin_url(Lead, "change", ours.lead_id), status(ours.organization, "WON")
+def test_a_changed_status_of_a_lead_has_a_history_entry_and_an_event(closer: Client, appointment: Appointment):
+    url, won = admin_url(Lead, "change", appointment.lead_id), status_with_role(appointment.organization, "WON")
 
-    answer = closer.post(address, form_data(closer, address, status=won.pk, last_name="Lovelace"))
+    response = closer.post(url, form_data(closer, url, status=won.pk, last_name="Lovelace"))
 
-    assert answer.status_code == 302, form_errors(answer)
-    lead = Lead.objects.of(ours.organization).get()
+    assert response.status_code == 302, form_errors(response)
+    lead = Lead.objects.of(appointment.organization).get()
     assert (lead.status, lead.last_name, lead.status_changes.first().actor_name) == (won, "Lovelace", "Hana Host")
-    assert "lead.status_changed" in events_of(ours.organization)
+    assert "lead.status_changed" in events_of(appointment.organization)
 
 
-def test_saving_without_a_change_does_nothing(closer: Client, ours: Appointment):
-    before = snapshot_of(ours.organization)
-    address = admin_url(Lead, "change", ours.lead_id)
+def test_saving_without_a_change_does_nothing(closer: Client, appointment: Appointment):
+    before = snapshot_of(appointment.organization)
+    url = admin_url(Lead, "change", appointment.lead_id)
 
-    answer = closer.post(address, form_data(closer, address))
+    response = closer.post(url, form_data(closer, url))
 
-    assert answer.status_code == 302, form_errors(answer)
-    assert snapshot_of(ours.organization) == before
+    assert response.status_code == 302, form_errors(response)
+    assert snapshot_of(appointment.organization) == before
 
 
 @pytest.mark.parametrize("field", ["status", "setter"])
-def test_a_foreign_row_is_no_choice(field: str, owner: Client, ours: Appointment, theirs: Appointment):
-    address, before = admin_url(Lead, "change", ours.lead_id), snapshot_of(ours.organization)
+def test_a_row_of_another_organization_is_not_a_valid_choice(
+    field: str, owner: Client, appointment: Appointment, other_appointment: Appointment
+):
+    url, before = admin_url(Lead, "change", appointment.lead_id), snapshot_of(appointment.organization)
 
-    answer = owner.post(
-        address, form_data(owner, address, **{field: {"status": theirs.outcome_id, "setter": theirs.host_id}[field]})
+    response = owner.post(
+        url,
+        form_data(
+            owner, url, **{field: {"status": other_appointment.outcome_id, "setter": other_appointment.host_id}[field]}
+        ),
     )
 
-    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-    assert snapshot_of(ours.organization) == before
+    assert any("Select a valid choice" in message for message in form_errors(response))
+    assert snapshot_of(appointment.organization) == before
 
 
-def test_a_status_of_the_other_board_is_no_choice(owner: Client, ours: Appointment):
-    elsewhere = make_status(ours.organization, "Only calls", type="APPOINTMENT")
-    address = admin_url(Lead, "change", ours.lead_id)
+def test_a_status_of_the_other_board_is_not_a_valid_choice(owner: Client, appointment: Appointment):
+    other_status = make_status(appointment.organization, "Only calls", type="APPOINTMENT")
+    url = admin_url(Lead, "change", appointment.lead_id)
 
-    answer = owner.post(address, form_data(owner, address, status=elsewhere.pk))
+    response = owner.post(url, form_data(owner, url, status=other_status.pk))
 
-    assert any("Select a valid choice" in sentence for sentence in form_errors(answer))
-
-
-def test_an_e_mail_that_another_lead_has_is_refused(closer: Client, ours: Appointment):
-    answer = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="OURS@leads.example"))
-
-    assert form_errors(answer) == ["This e-mail belongs to another lead."]
+    assert any("Select a valid choice" in message for message in form_errors(response))
 
 
-def test_two_who_add_the_same_at_the_same_moment_are_told(
+def test_an_e_mail_of_another_lead_is_refused(closer: Client, appointment: Appointment):
+    response = closer.post(
+        admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="OURS@leads.example")
+    )
+
+    assert form_errors(response) == ["This e-mail belongs to another lead."]
+
+
+def test_a_lead_that_someone_else_adds_at_the_same_time_is_refused_with_a_message(
     closer: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ):
-    def lose_the_race(**facts: object) -> None:
+    def raise_integrity_error(**fields: object) -> None:
         raise IntegrityError
 
-    monkeypatch.setattr("leads.admin.leads.add_lead", lose_the_race)
+    monkeypatch.setattr("leads.admin.leads.add_lead", raise_integrity_error)
 
-    answer = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="ada@example.com"))
+    response = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="ada@example.com"))
 
-    assert form_errors(answer) == [
+    assert form_errors(response) == [
         "Someone else just saved a record with the same value. Check the list before you try again."
     ]
 
 
-def test_the_second_of_two_who_save_is_told(owner: Client, closer: Client, ours: Appointment):
-    address = admin_url(Lead, "change", ours.lead_id)
-    first, second = form_data(owner, address, last_name="First"), form_data(closer, address, last_name="Second")
+def test_the_second_of_two_concurrent_saves_is_refused(owner: Client, closer: Client, appointment: Appointment):
+    url = admin_url(Lead, "change", appointment.lead_id)
+    first, second = form_data(owner, url, last_name="First"), form_data(closer, url, last_name="Second")
 
-    owner.post(address, first)
-    refused = closer.post(address, second)
+    owner.post(url, first)
+    rejected = closer.post(url, second)
 
-    assert any("Someone else has changed this record" in sentence for sentence in form_errors(refused))
-    assert Lead.objects.of(ours.organization).get().last_name == "First"
+    assert any("Someone else has changed this record" in message for message in form_errors(rejected))
+    assert Lead.objects.of(appointment.organization).get().last_name == "First"
 
 
-def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organization: Organization):
-    old = status(organization, "CANCELED")
+def test_a_new_default_status_replaces_the_old_one(owner: Client, organization: Organization):
+    old = status_with_role(organization, "CANCELED")
     data = form_data(
         owner,
         admin_url(Status, "add"),
@@ -122,9 +130,9 @@ def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organizatio
         is_appointment_default="on",
     )
 
-    answer = owner.post(admin_url(Status, "add"), data)
+    response = owner.post(admin_url(Status, "add"), data)
 
-    assert answer.status_code == 302, form_errors(answer)
+    assert response.status_code == 302, form_errors(response)
     old.refresh_from_db()
     assert (old.is_lead_default, Status.objects.of(organization).get(name="Called off").is_lead_default) == (
         False,
@@ -132,49 +140,54 @@ def test_a_new_default_takes_the_place_of_the_old_one(owner: Client, organizatio
     )
 
 
-def test_a_status_that_automatic_moves_need_is_kept(owner: Client, organization: Organization):
-    needed = status(organization, "NEW_LEAD")
-    address, before = admin_url(Status, "change", needed.pk), snapshot_of(organization)
+def test_a_status_that_automatic_changes_need_cannot_be_removed(owner: Client, organization: Organization):
+    required = status_with_role(organization, "NEW_LEAD")
+    url, before = admin_url(Status, "change", required.pk), snapshot_of(organization)
 
-    changed = owner.post(address, form_data(owner, address, type="APPOINTMENT", is_lead_default=""))
-    deleted = owner.post(admin_url(Status, "delete", needed.pk), {"post": "yes"})
+    changed = owner.post(url, form_data(owner, url, type="APPOINTMENT", is_lead_default=""))
+    deleted = owner.post(admin_url(Status, "delete", required.pk), {"post": "yes"})
 
-    assert any("Make another status the default first" in sentence for sentence in form_errors(changed))
-    assert any("Make another status the default first" in sentence for sentence in shown_messages(deleted))
+    assert any("Make another status the default first" in message for message in form_errors(changed))
+    assert any("Make another status the default first" in message for message in shown_messages(deleted))
     assert snapshot_of(organization) == before
 
 
-def test_a_status_in_use_is_kept_and_an_unused_one_goes(owner: Client, ours: Appointment):
-    used, unused = status(ours.organization, "FOLLOW_UP"), Status.objects.of(ours.organization).get(name="ours status")
-    address = admin_url(Lead, "change", ours.lead_id)
-    owner.post(address, form_data(owner, address, status=used.pk))
+def test_an_unused_status_can_be_deleted_and_a_used_one_cannot(owner: Client, appointment: Appointment):
+    used, unused = (
+        status_with_role(appointment.organization, "FOLLOW_UP"),
+        Status.objects.of(appointment.organization).get(name="ours status"),
+    )
+    url = admin_url(Lead, "change", appointment.lead_id)
+    owner.post(url, form_data(owner, url, status=used.pk))
 
-    kept = owner.post(admin_url(Status, "delete", used.pk), {"post": "yes"})
+    rejected = owner.post(admin_url(Status, "delete", used.pk), {"post": "yes"})
     owner.post(admin_url(Status, "delete", unused.pk), {"post": "yes"})
 
-    assert any("is used by a lead" in sentence for sentence in shown_messages(kept))
-    assert set(Status.objects.of(ours.organization).filter(pk__in=[used.pk, unused.pk])) == {used}
+    assert any("is used by a lead" in message for message in shown_messages(rejected))
+    assert set(Status.objects.of(appointment.organization).filter(pk__in=[used.pk, unused.pk])) == {used}
 
 
-def test_an_event_type_is_made_and_its_name_is_taken_once(owner: Client, organization: Organization):
+def test_an_event_type_can_be_added_but_not_with_a_used_name(owner: Client, organization: Organization):
     make_event_type(organization, "Strategy call")
 
-    taken = owner.post(admin_url(EventType, "add"), form_data(owner, admin_url(EventType, "add"), name="STRATEGY CALL"))
-    made = owner.post(admin_url(EventType, "add"), form_data(owner, admin_url(EventType, "add"), name="Demo"))
+    duplicate = owner.post(
+        admin_url(EventType, "add"), form_data(owner, admin_url(EventType, "add"), name="STRATEGY CALL")
+    )
+    created = owner.post(admin_url(EventType, "add"), form_data(owner, admin_url(EventType, "add"), name="Demo"))
 
-    assert form_errors(taken) == ["Another event type has this name."]
-    assert made.status_code == 302
+    assert form_errors(duplicate) == ["Another event type has this name."]
+    assert created.status_code == 302
     assert EventType.objects.of(organization).get(name="Demo").provider is None
 
 
-def test_an_event_type_with_calls_is_kept(owner: Client, ours: Appointment):
-    answer = owner.post(admin_url(EventType, "delete", ours.event_type_id), {"post": "yes"})
+def test_an_event_type_with_appointments_cannot_be_deleted(owner: Client, appointment: Appointment):
+    response = owner.post(admin_url(EventType, "delete", appointment.event_type_id), {"post": "yes"})
 
-    assert shown_messages(answer) == ["ours call can't be deleted because appointments use it"]
-    assert EventType.objects.of(ours.organization).filter(pk=ours.event_type_id).exists()
+    assert shown_messages(response) == ["ours call can't be deleted because appointments use it"]
+    assert EventType.objects.of(appointment.organization).filter(pk=appointment.event_type_id).exists()
 
 
-def test_a_custom_field_is_made_and_its_kind_stays(owner: Client, organization: Organization):
+def test_the_type_and_key_of_a_custom_field_cannot_change(owner: Client, organization: Organization):
     data = form_data(
         owner,
         admin_url(CustomField, "add"),
@@ -185,47 +198,46 @@ def test_a_custom_field_is_made_and_its_kind_stays(owner: Client, organization: 
         options="Gold\nSilver\nGold\n",
     )
 
-    made = owner.post(admin_url(CustomField, "add"), data)
+    created = owner.post(admin_url(CustomField, "add"), data)
     field = CustomField.objects.of(organization).get()
-    address = admin_url(CustomField, "change", field.pk)
-    owner.post(address, form_data(owner, address, type="TEXT", key="other", label="Tariff"))
+    url = admin_url(CustomField, "change", field.pk)
+    owner.post(url, form_data(owner, url, type="TEXT", key="other", label="Tariff"))
 
-    assert made.status_code == 302, form_errors(made)
+    assert created.status_code == 302, form_errors(created)
     field.refresh_from_db()
     assert (field.options, field.type, field.key, field.label) == (["Gold", "Silver"], "SELECT", "plan", "Tariff")
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "message"),
     [
         ({"type": "SELECT"}, "Enter at least one option."),
         ({"options": "Gold"}, "Only a choice field can have options."),
-        ({"key": "taken"}, "Another custom field has this key."),
+        ({"key": "duplicate"}, "Another custom field has this key."),
     ],
 )
-def test_a_bad_custom_field_is_refused(changes: dict, sentence: str, owner: Client, organization: Organization):
-    make_custom_field(organization, "LEAD", "taken")
+def test_an_invalid_custom_field_is_refused(changes: dict, message: str, owner: Client, organization: Organization):
+    make_custom_field(organization, "LEAD", "duplicate")
+    values = {"entity": "LEAD", "key": "plan", "label": "Plan", **changes}
 
-    wanted = {"entity": "LEAD", "key": "plan", "label": "Plan", **changes}
+    response = owner.post(admin_url(CustomField, "add"), form_data(owner, admin_url(CustomField, "add"), **values))
 
-    answer = owner.post(admin_url(CustomField, "add"), form_data(owner, admin_url(CustomField, "add"), **wanted))
-
-    assert form_errors(answer) == [sentence]
+    assert form_errors(response) == [message]
 
 
-def test_what_integrators_send_is_shown_escaped(owner: Client, ours: Appointment):
+def test_text_from_integrators_is_shown_escaped(owner: Client, appointment: Appointment):
     evil = '<script>alert("1")</script>'
-    make_status(ours.organization, evil)
-    make_custom_field(ours.organization, "LEAD", "evil", label=evil)
-    Lead.objects.of(ours.organization).update(first_name=evil)
+    make_status(appointment.organization, evil)
+    make_custom_field(appointment.organization, "LEAD", "evil", label=evil)
+    Lead.objects.of(appointment.organization).update(first_name=evil)
 
-    addresses = [
+    urls = [
         admin_url(Lead, "changelist"),
-        admin_url(Lead, "change", ours.lead_id),
+        admin_url(Lead, "change", appointment.lead_id),
         admin_url(Status, "changelist"),
         admin_url(Appointment, "changelist"),
         "/admin/",
     ]
-    pages = [owner.get(address).content.decode() for address in addresses]
+    pages = [owner.get(url).content.decode() for url in urls]
 
     assert [page for page in pages if "<script>alert(" in page] == []

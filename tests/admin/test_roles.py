@@ -1,4 +1,4 @@
-"""Who may do what: the table of roles, as the pages hold it."""
+"""Permissions of each role in the admin."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -17,65 +17,67 @@ from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, owner_of, snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
-EVERYONE = set(Role)
-OFFICE = {Role.OWNER, Role.MANAGER, Role.SALES_OPS}
+ALL_ROLES = set(Role)
+BACK_OFFICE = {Role.OWNER, Role.MANAGER, Role.SALES_OPS}
 LEADERS = {Role.OWNER, Role.MANAGER}
-NOBODY: set[Role] = set()
+NO_ROLES: set[Role] = set()
 
-# Model: who sees its list, who adds, who changes.
-RIGHTS = {
-    Appointment: (EVERYONE, EVERYONE, EVERYONE),
-    Lead: (EVERYONE, EVERYONE, EVERYONE),
-    CallAnalysis: (EVERYONE, EVERYONE, EVERYONE),
-    Note: (EVERYONE, NOBODY, NOBODY),
-    OptIn: (EVERYONE, NOBODY, NOBODY),
-    Source: (EVERYONE, NOBODY, NOBODY),
-    Event: (EVERYONE, NOBODY, NOBODY),
-    Notification: (EVERYONE, NOBODY, NOBODY),
-    Status: (OFFICE, OFFICE, OFFICE),
-    EventType: (OFFICE, OFFICE, OFFICE),
-    CustomField: (OFFICE, OFFICE, OFFICE),
-    ApiKey: (OFFICE, OFFICE, OFFICE),
-    Endpoint: (OFFICE, OFFICE, OFFICE),
-    Delivery: (OFFICE, NOBODY, OFFICE),
-    Membership: (EVERYONE, LEADERS, LEADERS),
-    Organization: (LEADERS, NOBODY, {Role.OWNER}),
+# Model: the roles that may view its list, add rows and change rows.
+PERMISSIONS = {
+    Appointment: (ALL_ROLES, ALL_ROLES, ALL_ROLES),
+    Lead: (ALL_ROLES, ALL_ROLES, ALL_ROLES),
+    CallAnalysis: (ALL_ROLES, ALL_ROLES, ALL_ROLES),
+    Note: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    OptIn: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Source: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Event: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Notification: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Status: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    EventType: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    CustomField: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    ApiKey: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    Endpoint: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    Delivery: (BACK_OFFICE, NO_ROLES, BACK_OFFICE),
+    Membership: (ALL_ROLES, LEADERS, LEADERS),
+    Organization: (LEADERS, NO_ROLES, {Role.OWNER}),
 }
 
 
-def test_the_table_names_every_page():
-    assert {page.model for page in MODEL_ADMINS} - set(RIGHTS) == {Membership._meta.get_field("user").related_model}
+def test_the_table_contains_every_page():
+    assert {page.model for page in MODEL_ADMINS} - set(PERMISSIONS) == {
+        Membership._meta.get_field("user").related_model
+    }
 
 
 @pytest.mark.parametrize("role", list(Role))
-@pytest.mark.parametrize("model", RIGHTS, ids=lambda model: model.__name__)
-def test_a_role_sees_adds_and_changes_what_the_table_says(model: type, role: Role, ours: Appointment):
-    organization = ours.organization
+@pytest.mark.parametrize("model", PERMISSIONS, ids=lambda model: model.__name__)
+def test_a_role_may_view_add_and_change_what_the_table_says(model: type, role: Role, appointment: Appointment):
+    organization = appointment.organization
     row = organization if model is Organization else model.objects.of(organization).order_by("pk").last()
     client = logged_in_client(make_member(organization, "someone@acme.example", role=role))
-    sees, adds, changes = RIGHTS[model]
+    may_view, may_add, may_change = PERMISSIONS[model]
 
-    seen, added, changed = (
+    viewed, added, changed = (
         client.get(admin_url(model, "changelist")),
         client.get(admin_url(model, "add")),
         client.post(admin_url(model, "change", row.pk)),
     )
 
-    assert seen.status_code == (200 if role in sees else 403)
-    assert added.status_code == (200 if role in adds else 403)
-    # Who does not see the row is led to the first page, as for a row that is not there.
+    assert viewed.status_code == (200 if role in may_view else 403)
+    assert added.status_code == (200 if role in may_add else 403)
+    # A row that the user may not view redirects to the dashboard, like one that does not exist.
     is_refused = changed.status_code == 403 or getattr(changed, "url", "") == "/admin/"
-    assert is_refused == (role not in changes)
+    assert is_refused == (role not in may_change)
 
 
-def test_the_menu_has_what_the_role_sees(closer: Client, owner: Client, ours: Appointment):
+def test_the_menu_shows_only_pages_that_the_role_may_view(closer: Client, owner: Client, appointment: Appointment):
     menus = [client.get("/admin/").content.decode() for client in (closer, owner)]
 
     assert ["API keys" in menu for menu in menus] == [False, True]
     assert ["Leads" in menu for menu in menus] == [True, True]
 
 
-def test_a_member_who_leaves_loses_access_at_once(closer: Client, host: Membership):
+def test_a_deactivated_member_loses_access_immediately(closer: Client, host: Membership):
     before = closer.get("/admin/").status_code
 
     Membership.objects.of(host.organization).filter(pk=host.pk).update(is_active=False)
@@ -87,67 +89,74 @@ def test_a_member_who_leaves_loses_access_at_once(closer: Client, host: Membersh
     )
 
 
-def test_members_of_an_inactive_organization_lose_access_at_once(owner: Client, organization: Organization):
+def test_members_of_an_inactive_organization_lose_access_immediately(owner: Client, organization: Organization):
     Organization.objects.filter(pk=organization.pk).update(is_active=False)
 
     assert owner.get(admin_url(Lead, "changelist")).status_code == 302
 
 
-def test_a_superuser_sees_every_organization(operator: Client, ours: Appointment, theirs: Appointment):
+def test_a_superuser_sees_every_organization(
+    operator: Client, appointment: Appointment, other_appointment: Appointment
+):
     rows = operator.get(admin_url(Lead, "changelist")).context["cl"].result_list
 
-    assert {row.organization_id for row in rows} == {ours.organization_id, theirs.organization_id}
+    assert {row.organization_id for row in rows} == {appointment.organization_id, other_appointment.organization_id}
 
 
-def test_who_is_in_two_organizations_has_each_ones_role_there(ours: Appointment, theirs: Appointment):
-    member = make_member(ours.organization, "two@example.com", role=Role.OWNER)
-    add_member(organization=theirs.organization, user=member.user, role=Role.SETTER)
+def test_a_member_of_two_organizations_has_a_role_in_each(appointment: Appointment, other_appointment: Appointment):
+    member = make_member(appointment.organization, "two@example.com", role=Role.OWNER)
+    add_member(organization=other_appointment.organization, user=member.user, role=Role.SETTER)
     client = logged_in_client(member)
 
     keys, leads = client.get(admin_url(ApiKey, "changelist")), client.get(admin_url(Lead, "changelist"))
-    foreign = client.get(admin_url(ApiKey, "change", ApiKey.objects.of(theirs.organization).first().pk))
+    other_key = client.get(admin_url(ApiKey, "change", ApiKey.objects.of(other_appointment.organization).first().pk))
 
-    assert {key.organization for key in keys.context["cl"].result_list} == {ours.organization}
-    assert {lead.organization for lead in leads.context["cl"].result_list} == {ours.organization, theirs.organization}
-    assert foreign.status_code == 302
-
-
-def test_who_is_in_two_organizations_chooses_one_before_adding(ours: Appointment, theirs: Appointment):
-    member = make_member(ours.organization, "two@example.com", role=Role.OWNER)
-    add_member(organization=theirs.organization, user=member.user, role=Role.OWNER)
-    client, address = logged_in_client(member), f"{admin_url(Lead, 'add')}?organization={theirs.organization_id}"
-
-    asked = client.get(admin_url(Lead, "add")).content.decode()
-    mixed = client.post(address, form_data(client, address, email="new@example.com", setter=ours.host_id))
-    made = client.post(address, form_data(client, address, email="new@example.com"))
-
-    assert "For which organization?" in asked
-    assert any("Select a valid choice" in sentence for sentence in form_errors(mixed))
-    assert made.status_code == 302
-    assert Lead.objects.of(theirs.organization).filter(email="new@example.com").exists()
+    assert {key.organization for key in keys.context["cl"].result_list} == {appointment.organization}
+    assert {lead.organization for lead in leads.context["cl"].result_list} == {
+        appointment.organization,
+        other_appointment.organization,
+    }
+    assert other_key.status_code == 302
 
 
-def test_a_foreign_organization_cannot_be_chosen(owner: Client, ours: Appointment, theirs: Appointment):
-    address, before = (
-        f"{admin_url(Lead, 'add')}?organization={theirs.organization_id}",
-        snapshot_of(theirs.organization),
+def test_a_member_of_two_organizations_chooses_one_before_adding_a_row(
+    appointment: Appointment, other_appointment: Appointment
+):
+    member = make_member(appointment.organization, "two@example.com", role=Role.OWNER)
+    add_member(organization=other_appointment.organization, user=member.user, role=Role.OWNER)
+    client, url = logged_in_client(member), f"{admin_url(Lead, 'add')}?organization={other_appointment.organization_id}"
+
+    choice = client.get(admin_url(Lead, "add")).content.decode()
+    rejected = client.post(url, form_data(client, url, email="new@example.com", setter=appointment.host_id))
+    created = client.post(url, form_data(client, url, email="new@example.com"))
+
+    assert "For which organization?" in choice
+    assert any("Select a valid choice" in message for message in form_errors(rejected))
+    assert created.status_code == 302
+    assert Lead.objects.of(other_appointment.organization).filter(email="new@example.com").exists()
+
+
+def test_another_organization_cannot_be_chosen(owner: Client, appointment: Appointment, other_appointment: Appointment):
+    url, before = (
+        f"{admin_url(Lead, 'add')}?organization={other_appointment.organization_id}",
+        snapshot_of(other_appointment.organization),
     )
 
-    owner.post(address, form_data(owner, address, email="new@example.com", organization=str(theirs.organization_id)))
+    owner.post(url, form_data(owner, url, email="new@example.com", organization=str(other_appointment.organization_id)))
 
-    assert snapshot_of(theirs.organization) == before
-    assert Lead.objects.of(ours.organization).filter(email="new@example.com").exists()
+    assert snapshot_of(other_appointment.organization) == before
+    assert Lead.objects.of(appointment.organization).filter(email="new@example.com").exists()
 
 
-def test_what_is_done_is_in_the_log_of_the_row(owner: Client, organization: Organization):
-    call = create_sample_data(organization, "ours")
+def test_an_action_is_in_the_history_of_the_row(owner: Client, organization: Organization):
+    appointment = create_sample_data(organization, "ours")
 
-    owner.post(admin_url(Appointment, "cancel", call.pk), {"notes": "a private reason"})
+    owner.post(admin_url(Appointment, "cancel", appointment.pk), {"notes": "a private reason"})
 
     entry = LogEntry.objects.get()
     assert (entry.object_id, entry.user, entry.get_change_message()) == (
-        str(call.pk),
+        str(appointment.pk),
         owner_of(organization).user,
         "Cancel the appointment.",
     )
-    assert b"Cancel the appointment." in owner.get(admin_url(Appointment, "history", call.pk)).content
+    assert b"Cancel the appointment." in owner.get(admin_url(Appointment, "history", appointment.pk)).content

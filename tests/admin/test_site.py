@@ -1,7 +1,7 @@
-"""The site as a whole: signing in, reading that changes nothing, and lists that cost the same however long they are."""
+"""The admin site as a whole: login, query counts of lists, writes through services, external hosts and time zones."""
 
 import pytest
-from django.contrib import admin
+from django.contrib.admin import ModelAdmin
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,96 +16,102 @@ from tests.factories import make_member
 PASSWORD = "secret-of-tests"
 
 
-def sign_in(email: str, password: str = PASSWORD):
+def log_in(email: str, password: str = PASSWORD):
+    """Send the login form; return the client and the response."""
     client = Client()
     return client, client.post(reverse("admin:login"), {"username": email, "password": password})
 
 
-def test_a_member_signs_in_by_e_mail_in_any_letter_case(host: Membership):
-    client, answer = sign_in("HANA@acme.example")
+def test_a_member_can_log_in_with_the_e_mail_in_any_letter_case(host: Membership):
+    client, response = log_in("HANA@acme.example")
 
-    assert (answer.status_code, answer.url) == (302, "/admin/")
+    assert (response.status_code, response.url) == (302, "/admin/")
     assert client.get("/admin/").status_code == 200
 
 
-def test_who_is_no_staff_cannot_sign_in(host: Membership):
+def test_a_user_who_is_not_staff_cannot_log_in(host: Membership):
     User.objects.filter(pk=host.user_id).update(is_staff=False)
 
-    client, answer = sign_in("hana@acme.example")
+    client, response = log_in("hana@acme.example")
 
-    assert answer.status_code == 200
+    assert response.status_code == 200
     assert client.get("/admin/").status_code == 302
 
 
-def test_who_is_a_member_of_nothing_sees_nothing(db: None):
+def test_a_user_without_a_membership_cannot_log_in(db: None):
     User.objects.create_user("alone@example.com", "secret-of-tests", is_staff=True)
 
-    client, answer = sign_in("alone@example.com")
+    client, response = log_in("alone@example.com")
 
-    assert "You are not a member of any active organization." in answer.content.decode()
+    assert "You are not a member of any active organization." in response.content.decode()
     assert client.get("/admin/").status_code == 302
 
 
-def test_guessing_passwords_is_slow(host: Membership):
-    answers = [sign_in("hana@acme.example", "wrong")[1].content.decode() for _ in range(11)]
-    right = sign_in("hana@acme.example")[1]
+def test_guessing_passwords_is_rate_limited(host: Membership):
+    responses = [log_in("hana@acme.example", "wrong")[1].content.decode() for _ in range(11)]
+    right = log_in("hana@acme.example")[1]
 
-    assert ["Too many attempts" in answer for answer in answers] == [False] * 10 + [True]
+    assert ["Too many attempts" in response for response in responses] == [False] * 10 + [True]
     assert right.status_code == 200
 
 
-def test_a_next_page_elsewhere_is_not_followed(host: Membership):
-    answer = Client().post(
+def test_login_does_not_redirect_to_another_site(host: Membership):
+    response = Client().post(
         f"{reverse('admin:login')}?next=https://evil.example/",
         {"username": "hana@acme.example", "password": "secret-of-tests"},
     )
 
-    assert answer.url == "/admin/"
+    assert response.url == "/admin/"
 
 
-@pytest.mark.parametrize("page", TENANT_MODEL_ADMINS, ids=lambda page: page.opts.label)
-def test_a_list_costs_the_same_with_one_row_and_with_many(page, owner: Client, organization: Organization):
+@pytest.mark.parametrize("model_admin", TENANT_MODEL_ADMINS, ids=lambda model_admin: model_admin.opts.label)
+def test_a_list_needs_the_same_number_of_queries_for_any_number_of_rows(
+    model_admin: ModelAdmin, owner: Client, organization: Organization
+):
     counts = []
     for word in ("one", "two", "three"):
         create_sample_data(organization, word)
-        owner.get(admin_url(page.model, "changelist"))
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
-            owner.get(admin_url(page.model, "changelist"))
+        owner.get(admin_url(model_admin.model, "changelist"))
+        with CaptureQueriesContext(connection) as queries:
+            owner.get(admin_url(model_admin.model, "changelist"))
         counts.append(len(queries))
 
     assert counts == [counts[0]] * 3
 
 
-@pytest.mark.parametrize("page", TENANT_MODEL_ADMINS, ids=lambda page: page.opts.label)
-def test_only_services_write(page):
-    own = type(page).__dict__
-    base = [
-        name for name in ("save_model", "delete_model") if getattr(type(page), name) is getattr(admin.ModelAdmin, name)
+@pytest.mark.parametrize("model_admin", TENANT_MODEL_ADMINS, ids=lambda model_admin: model_admin.opts.label)
+def test_only_services_write(model_admin: ModelAdmin):
+    own_attributes = type(model_admin).__dict__
+    unchanged = [
+        name for name in ("save_model", "delete_model") if getattr(type(model_admin), name) is getattr(ModelAdmin, name)
     ]
 
-    assert base == []
-    assert "delete_selected" not in [name for name, *_ in page._get_base_actions()] or "get_actions" not in own
+    assert unchanged == []
+    assert (
+        "delete_selected" not in [name for name, *_ in model_admin._get_base_actions()]
+        or "get_actions" not in own_attributes
+    )
 
 
-def test_the_first_page_shows_the_next_calls(owner: Client, ours: Appointment, theirs: Appointment):
+def test_the_dashboard_shows_upcoming_appointments_of_the_own_organization(
+    owner: Client, appointment: Appointment, other_appointment: Appointment
+):
     page = owner.get("/admin/").content.decode()
 
     assert "ours call" in page
     assert "zyxwv" not in page
 
 
-def test_no_page_names_another_host(owner: Client, ours: Appointment):
+def test_no_page_loads_anything_from_another_host(owner: Client, appointment: Appointment):
     pages = [
-        owner.get(address).content.decode()
-        for address in ("/admin/", admin_url(Appointment, "changelist"), admin_url(Appointment, "change", ours.pk))
+        owner.get(url).content.decode()
+        for url in ("/admin/", admin_url(Appointment, "changelist"), admin_url(Appointment, "change", appointment.pk))
     ]
 
     assert [page for page in pages if 'src="http' in page or 'href="http' in page or "//fonts." in page] == []
 
 
-def test_a_time_zone_that_nobody_knows_is_utc(organization: Organization):
+def test_an_unknown_time_zone_is_shown_as_utc(organization: Organization):
     member = make_member(organization, "lost@acme.example", time_zone="../Nowhere")
     client = Client()
     client.force_login(member.user)
@@ -113,7 +119,7 @@ def test_a_time_zone_that_nobody_knows_is_utc(organization: Organization):
     assert "Acme · UTC" in client.get("/admin/").content.decode()
 
 
-def test_times_elsewhere_than_in_the_admin_stay_utc(organization: Organization):
+def test_only_the_admin_uses_the_time_zone_of_the_user(organization: Organization):
     member = make_member(organization, "tokyo@acme.example", time_zone="Asia/Tokyo")
     client = Client()
     client.force_login(member.user)
