@@ -14,7 +14,8 @@ from organizations.models import Membership, Organization
 from tests.admin.pages import MODEL_ADMINS
 from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import owner_of
-from tests.hostile.site_map import ADMIN_ROUTES, OTHER_ROUTES, Stranger, enter
+from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES
+from tests.hostile.tenants import TenantData, make_admin_client
 
 OPEN = {
     "search",
@@ -25,16 +26,16 @@ OPEN = {
 
 
 @pytest.fixture
-def own(organization: Organization) -> Stranger:
+def own(organization: Organization) -> TenantData:
     """Acme with one of everything, as something to fill addresses with."""
     create_sample_data(organization, "ours")
     create_replays(organization)
-    return Stranger(organization)
+    return TenantData(organization)
 
 
-def addresses(own: Stranger) -> list[str]:
+def addresses(own: TenantData) -> list[str]:
     """Every address of the admin, about own rows."""
-    return [route.with_ids(values) for route in ADMIN_ROUTES for values in own.fillings(route)]
+    return [route.build_url(values) for route in ADMIN_ROUTES for values in own.url_arguments(route)]
 
 
 def tables() -> dict[str, str]:
@@ -49,7 +50,7 @@ def tables() -> dict[str, str]:
         return dict(cursor.fetchall())
 
 
-def test_no_post_is_taken_without_its_token(own: Stranger):
+def test_no_post_is_taken_without_its_token(own: TenantData):
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
     client.force_login(owner_of(own.organization).user)
     before = tables()
@@ -77,8 +78,8 @@ class ScriptReader(HTMLParser):
         ]
 
 
-def test_reading_changes_nothing_and_every_page_keeps_the_browsers_rules(own: Stranger):
-    client = enter(owner_of(own.organization))
+def test_reading_changes_nothing_and_every_page_keeps_the_browsers_rules(own: TenantData):
+    client = make_admin_client(owner_of(own.organization))
     before, findings = tables(), []
 
     for address in addresses(own):
@@ -113,14 +114,14 @@ def broken_rules(answer: Any) -> list[str]:
     )
 
 
-def test_pages_are_for_the_signed_in(own: Stranger):
+def test_pages_are_for_the_signed_in(own: TenantData):
     visitor = Client(raise_request_exception=False)
     closed = [route for route in ADMIN_ROUTES if route.name not in OPEN and route.name != "jsi18n"]
 
     for route in closed:
-        for values in own.fillings(route):
-            answer = visitor.get(route.with_ids(values))
-            assert (answer.status_code, own.seen_in(answer, values.values())) == (302, []), route.pattern
+        for values in own.url_arguments(route):
+            answer = visitor.get(route.build_url(values))
+            assert (answer.status_code, own.words_in(answer, values.values())) == (302, []), route.pattern
 
 
 @pytest.mark.parametrize("path", ["/api/external/statuses", "/api/schema", "/healthz", "/nothing", "/api/nothing"])
@@ -155,8 +156,8 @@ def test_other_addresses_lead_somewhere(db: None):
     }
 
 
-def test_a_page_for_every_model_or_a_place_on_one(own: Stranger):
-    request = enter(owner_of(own.organization)).get("/admin/").wsgi_request
+def test_a_page_for_every_model_or_a_place_on_one(own: TenantData):
+    request = make_admin_client(owner_of(own.organization)).get("/admin/").wsgi_request
     call = Appointment.objects.of(own.organization).first()
     shown = {page.model for page in MODEL_ADMINS} | {
         inline.model for page in MODEL_ADMINS for inline in [*page.inlines, *page.get_inlines(request, call)]
@@ -179,7 +180,7 @@ def test_signing_in_gives_a_new_session_and_a_new_password_ends_all(host: Member
     fixed = person.session.session_key
     answer = person.post(reverse("admin:login"), {"username": host.user.email, "password": "correct horse battery"})
     cookie = answer.cookies["sessionid"]
-    elsewhere = enter(host)
+    elsewhere = make_admin_client(host)
 
     host.user.set_password("another horse battery")
     host.user.save()

@@ -15,7 +15,7 @@ from organizations.models import ApiKey, Membership, Organization, Role, User
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
 from tests.factories import make_member, owner_of
-from tests.hostile.site_map import enter
+from tests.hostile.tenants import make_admin_client
 
 RANKS = [Role.SETTER, Role.CLOSER, Role.SALES_OPS, Role.MANAGER, Role.OWNER]
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ def test_nobody_raises_themselves_or_changes_their_organization(
     role: Role, organization: Organization, other_organization: Organization
 ):
     member = make_member(organization, "climber@acme.example", role=role)
-    client = enter(member)
+    client = make_admin_client(member)
 
     for wanted in RANKS[RANKS.index(role) + 1 :]:
         sent(
@@ -66,7 +66,10 @@ def test_nobody_raises_themselves_or_changes_their_organization(
 
 @pytest.mark.parametrize("role", RANKS)
 def test_nobody_gives_a_role_above_their_own(role: Role, organization: Organization):
-    first, client = owner_of(organization), enter(make_member(organization, "giver@acme.example", role=role))
+    first, client = (
+        owner_of(organization),
+        make_admin_client(make_member(organization, "giver@acme.example", role=role)),
+    )
     other = make_member(organization, "friend@acme.example", role=Role.SETTER)
 
     for wanted in RANKS[RANKS.index(role) + 1 :]:
@@ -83,7 +86,7 @@ def test_nobody_gives_a_role_above_their_own(role: Role, organization: Organizat
 
 def test_who_is_made_inactive_is_out_with_the_next_request(organization: Organization):
     member = make_member(organization, "leaver@acme.example", role=Role.MANAGER)
-    client, owner = enter(member), enter(owner_of(organization))
+    client, owner = make_admin_client(member), make_admin_client(owner_of(organization))
     address = admin_url(Membership, "change", member.pk)
     before = client.get("/admin/").status_code
 
@@ -97,7 +100,7 @@ def test_who_is_made_inactive_is_out_with_the_next_request(organization: Organiz
 
 
 def test_each_privileged_act_leaves_a_line_that_says_who(organization: Organization):
-    owner, member = enter(owner_of(organization)), make_member(organization, "mia@acme.example")
+    owner, member = make_admin_client(owner_of(organization)), make_member(organization, "mia@acme.example")
     owner.post(admin_url(ApiKey, "add"), form_data(owner, admin_url(ApiKey, "add"), name="Zapier"))
     key = ApiKey.objects.of(organization).get()
     owner.post(admin_url(ApiKey, "rotate", key.pk), {"overlap": "1h"})

@@ -20,7 +20,7 @@ by_name: Any = {"ids": lambda page: page.opts.label}
 
 
 @pytest.fixture
-def owner(worlds: Any, monkeypatch: Any) -> Client:
+def owner(both_organizations: Any, monkeypatch: Any) -> Client:
     """Acme's owner, at an admin that asks for everybody's rows and lets everybody do everything."""
     forgetful: Any = staticmethod(lambda request, roles, rows: rows)
     monkeypatch.setattr(tenant, "filter_by_role", forgetful)
@@ -36,7 +36,7 @@ def owner(worlds: Any, monkeypatch: Any) -> Client:
         monkeypatch.setattr(page, "get_queryset", lambda self, request, model=model: model.objects.all())
         for right in ("view", "change"):
             monkeypatch.setattr(page, f"has_{right}_permission", lambda *_, **__: True)
-    return logged_in_client(owner_of(worlds[0]))
+    return logged_in_client(owner_of(both_organizations[0]))
 
 
 def related_fields() -> list[tuple[str, str, str]]:
@@ -58,22 +58,22 @@ def shows_nothing_of_theirs(answer: Any) -> bool:
 
 
 @pytest.mark.parametrize("page", MODEL_ADMINS, **by_name)
-def test_lists_and_searches(page: Any, owner: Client, worlds: Any):
+def test_lists_and_searches(page: Any, owner: Client, both_organizations: Any):
     answer = owner.get(admin_url(page.model, "changelist"))
 
     assert answer.status_code == 200
     assert shows_nothing_of_theirs(answer)
     if page in TENANT_MODEL_ADMINS:
-        assert {row.organization_id for row in answer.context["cl"].result_list} == {worlds[0].pk}
+        assert {row.organization_id for row in answer.context["cl"].result_list} == {both_organizations[0].pk}
     if page.search_fields:
         assert len(owner.get(admin_url(page.model, "changelist"), {"q": "zyxwv"}).context["cl"].result_list) == 0
 
 
 @pytest.mark.parametrize("page", TENANT_MODEL_ADMINS, **by_name)
-def test_forms_and_what_they_offer(page: Any, owner: Client, worlds: Any):
+def test_forms_and_what_they_offer(page: Any, owner: Client, both_organizations: Any):
     model: type[TenantModel] = page.model
-    own, theirs = (model.objects.of(whose).first() for whose in worlds)
-    before = snapshot_of(worlds[1])
+    own, theirs = (model.objects.of(whose).first() for whose in both_organizations)
+    before = snapshot_of(both_organizations[1])
 
     answers = [
         owner.get(admin_url(model, view, *args))
@@ -82,7 +82,7 @@ def test_forms_and_what_they_offer(page: Any, owner: Client, worlds: Any):
     answers.append(owner.post(admin_url(model, "change", theirs.pk), {"name": "Taken over"}))
 
     assert all(shows_nothing_of_theirs(answer) for answer in answers)
-    assert snapshot_of(worlds[1]) == before
+    assert snapshot_of(both_organizations[1]) == before
 
 
 @pytest.mark.parametrize(("app", "model", "field"), related_fields())
@@ -99,11 +99,11 @@ def test_the_first_page(owner: Client):
     assert shows_nothing_of_theirs(owner.get(reverse("admin:index")))
 
 
-def test_a_row_of_another_organization_is_not_done_away_with(owner: Client, worlds: Any):
+def test_a_row_of_another_organization_is_not_done_away_with(owner: Client, both_organizations: Any):
     page = next(page for page in TENANT_MODEL_ADMINS if page.opts.model_name == "status")
-    theirs = page.model.objects.of(worlds[1]).get(name="zyxwv status")
+    theirs = page.model.objects.of(both_organizations[1]).get(name="zyxwv status")
 
     answer = owner.post(reverse("admin:statuses_status_delete", args=[quote(theirs.pk)]), {"post": "yes"})
 
     assert answer.status_code == 302
-    assert page.model.objects.of(worlds[1]).filter(pk=theirs.pk).exists()
+    assert page.model.objects.of(both_organizations[1]).filter(pk=theirs.pk).exists()

@@ -27,7 +27,7 @@ from tests.client import SCHEDULE_TIME
 from tests.factories import make_organization, owner_of
 from tests.faults import stack as parts
 from tests.faults.stack import Stack, wait_for
-from tests.hostile.site_map import enter
+from tests.hostile.tenants import make_admin_client
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Endpoint
 
@@ -60,7 +60,7 @@ class Planted:
 
     def __init__(self, organization: Organization, stack: Stack, receiver: Receiver) -> None:
         self.organization, self.stack, self.receiver = organization, stack, receiver
-        self.owner = enter(owner_of(organization))
+        self.owner = make_admin_client(owner_of(organization))
         self.secrets = {"typed password": TYPED, "SMTP password": SMTP_PASSWORD, "Slack address": SLACK}
         self.pages: list[str] = []
 

@@ -17,7 +17,8 @@ from tests.admin.forms import FormParser
 from tests.admin.pages import MODEL_ADMINS, admin_url
 from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import make_member, owner_of, snapshot_of
-from tests.hostile.site_map import ADMIN_ROUTES, TENANT_MODELS, Route, Stranger, crossings, enter, undone
+from tests.hostile.routes import ADMIN_ROUTES, Route
+from tests.hostile.tenants import TENANT_MODELS, TenantData, cross_tenant_references, make_admin_client, rolled_back
 
 SURE = {"post": "yes", "confirmed": "yes"}
 
@@ -25,9 +26,9 @@ SURE = {"post": "yes", "confirmed": "yes"}
 class Walk:
     """One role's way through the admin; what it should not have seen or done is in `findings`."""
 
-    def __init__(self, role: str, ours: Organization, stranger: Stranger) -> None:
+    def __init__(self, role: str, ours: Organization, stranger: TenantData) -> None:
         self.member = make_member(ours, f"walking-{role.lower()}@acme.example", role=role)
-        self.client = enter(self.member)
+        self.client = make_admin_client(self.member)
         self.ours, self.stranger = ours, stranger
         self.before = snapshot_of(stranger.organization)
         self.findings: list[str] = []
@@ -40,7 +41,7 @@ class Walk:
 
     def post(self, address: str, data: dict[str, Any], *sent: str) -> Any:
         """Try to change, note what should not have happened, and undo it."""
-        with undone() as writes:
+        with rolled_back() as writes:
             answer = self.client.post(address, data)
             name = f"POST {address}"
             self.check(name, answer, [address, *sent])
@@ -48,7 +49,7 @@ class Walk:
                 return answer
             if snapshot_of(self.stranger.organization) != self.before:
                 self.findings.append(f"{name} changed the stranger's rows")
-            self.findings += [f"{name} made {crossing} point at the stranger" for crossing in crossings()]
+            self.findings += [f"{name} made {crossing} point at the stranger" for crossing in cross_tenant_references()]
         return answer
 
     def check(self, name: str, answer: Any, sent: list[str]) -> None:
@@ -56,7 +57,7 @@ class Walk:
         self.client.cookies.pop("messages", None)
         if answer.status_code >= 500:
             self.findings.append(f"{name} failed with {answer.status_code}")
-        self.findings += [f"{name} shows {word}" for word in self.stranger.seen_in(answer, sent)]
+        self.findings += [f"{name} shows {word}" for word in self.stranger.words_in(answer, sent)]
 
     def own_row(self, page: Any) -> Any:
         """A row of the person's own organization, for this page."""
@@ -73,16 +74,18 @@ def ours(organization: Organization) -> Appointment:
 
 
 @pytest.fixture
-def theirs(other_organization: Organization) -> Stranger:
+def theirs(other_organization: Organization) -> TenantData:
     """Globex, which has one of everything, and a log of what its owner did."""
     call = create_sample_data(other_organization, "zyxwv")
     create_replays(other_organization)
-    enter(owner_of(other_organization)).post(admin_url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"})
-    return Stranger(other_organization)
+    make_admin_client(owner_of(other_organization)).post(
+        admin_url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"}
+    )
+    return TenantData(other_organization)
 
 
 @pytest.fixture(params=list(Role))
-def walk(request: pytest.FixtureRequest, ours: Appointment, theirs: Stranger) -> Iterator[Walk]:
+def walk(request: pytest.FixtureRequest, ours: Appointment, theirs: TenantData) -> Iterator[Walk]:
     """A role's walk, which must have found nothing in the end."""
     walk = Walk(request.param, ours.organization, theirs)
     yield walk
@@ -110,10 +113,10 @@ def fields_of(answer: Any) -> dict[str, Any]:
 
 def asks_for_row(route: Route) -> bool:
     """Whether it is about one row of a page."""
-    return route.page is not None and "object_id" in route.arguments
+    return route.model_admin is not None and "object_id" in route.arguments
 
 
-def test_the_stranger_has_a_row_of_everything(theirs: Stranger):
+def test_the_stranger_has_a_row_of_everything(theirs: TenantData):
     assert [model.__name__ for model, rows in theirs.rows.items() if not rows] == []
     assert [page.opts.label for page in MODEL_ADMINS if page.model not in theirs.rows] == []
 
@@ -121,11 +124,13 @@ def test_the_stranger_has_a_row_of_everything(theirs: Stranger):
 def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
     for route in ADMIN_ROUTES:
         opened = (
-            walk.get(route.with_ids({"object_id": str(walk.own_row(route.page).pk)})) if asks_for_row(route) else None
+            walk.get(route.build_url({"object_id": str(walk.own_row(route.model_admin).pk)}))
+            if asks_for_row(route)
+            else None
         )
         own = form_of(opened) if opened else {}
-        for values in walk.stranger.fillings(route):
-            address = route.with_ids(values)
+        for values in walk.stranger.url_arguments(route):
+            address = route.build_url(values)
             seen, tried = (
                 walk.get(address, None, *values.values()),
                 walk.post(address, {**own, **SURE, "_save": "Save"}, *values.values()),
@@ -133,7 +138,7 @@ def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
             if asks_for_row(route) and {seen.status_code, tried.status_code} - {301, 302, 403, 404}:
                 walk.findings.append(f"{address} was answered with {seen.status_code}, {tried.status_code}")
         if opened and opened.status_code == 200:
-            send_by_hand(walk, route.page, opened.wsgi_request.path, opened)
+            send_by_hand(walk, route.model_admin, opened.wsgi_request.path, opened)
         walk.client.force_login(walk.member.user)  # one of the addresses signs out
     for page in MODEL_ADMINS:
         opened = walk.get(admin_url(page.model, "add"))
@@ -203,10 +208,10 @@ def refused_fields(answer: Any) -> set[str]:
     return set(form.errors) if form else set()
 
 
-def test_ids_are_escaped_as_the_admin_does(theirs: Stranger):
+def test_ids_are_escaped_as_the_admin_does(theirs: TenantData):
     id = theirs.id_of(User)
 
     assert [
-        route.with_ids({"object_id": id}) for route in ADMIN_ROUTES if route.name == "organizations_user_change"
+        route.build_url({"object_id": id}) for route in ADMIN_ROUTES if route.name == "organizations_user_change"
     ] == [admin_url(User, "change", id)]
     assert quote(id) in admin_url(User, "change", id)

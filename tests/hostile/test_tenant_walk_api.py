@@ -15,7 +15,8 @@ from pipeline_backend.web.openapi_views import rendered_schema
 from tests.admin.sample_data import create_replays, create_sample_data
 from tests.client import SCHEDULE_TIME, ApiClient
 from tests.factories import make_api, make_member, snapshot_of
-from tests.hostile.site_map import API_ROUTES, Route, Stranger, crossings, undone
+from tests.hostile.routes import API_ROUTES, Route
+from tests.hostile.tenants import TenantData, cross_tenant_references, rolled_back
 
 METHODS = ("get", "post", "patch", "put", "delete")
 KEYLESS = {"schema", "docs"}
@@ -35,12 +36,12 @@ OWN = {
 
 
 @pytest.fixture
-def theirs(other_organization: Organization) -> Stranger:
+def theirs(other_organization: Organization) -> TenantData:
     """Globex, which has one of everything."""
     create_sample_data(other_organization, "zyxwv")
     create_replays(other_organization)
     make_member(other_organization, "sol@zyxwv.example")
-    return Stranger(other_organization)
+    return TenantData(other_organization)
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield from ((path, method, item[method]) for method in METHODS if method in item)
 
 
-def values_of(theirs: Stranger) -> list[str]:
+def values_of(theirs: TenantData) -> list[str]:
     """An id of each kind of row, and what else names something of the stranger."""
     ids = [theirs.id_of(model) for model, rows in theirs.rows.items() if rows]
     return [
@@ -92,7 +93,7 @@ def test_every_address_is_in_the_document():
     assert [route.pattern for route in API_ROUTES if not route.name] == ["api/"]  # whatever else there is not
 
 
-def test_an_id_in_a_path_is_one_that_nobody_has(ours: ApiClient, theirs: Stranger):
+def test_an_id_in_a_path_is_one_that_nobody_has(ours: ApiClient, theirs: TenantData):
     findings = []
     for route, method in [(route, method) for route in API_ROUTES if route.arguments for method in METHODS]:
         for value in values_of(theirs):
@@ -106,7 +107,7 @@ def test_an_id_in_a_path_is_one_that_nobody_has(ours: ApiClient, theirs: Strange
 
 def filled(route: Route, id: str) -> str:
     """The address with the id in each of its places."""
-    return route.with_ids(dict.fromkeys(route.arguments, id))
+    return route.build_url(dict.fromkeys(route.arguments, id))
 
 
 def ask(api: ApiClient, method: str, path: str) -> Any:
@@ -116,21 +117,21 @@ def ask(api: ApiClient, method: str, path: str) -> Any:
     )
 
 
-def test_a_parameter_finds_nothing_of_the_stranger(ours: ApiClient, theirs: Stranger):
+def test_a_parameter_finds_nothing_of_the_stranger(ours: ApiClient, theirs: TenantData):
     findings = []
     for path, method, operation in operations():
         names = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
         for name in names:
             for value in values_of(theirs):
                 answer = ours.get(path, {name: value})
-                seen = theirs.seen_in(answer, [value])
+                seen = theirs.words_in(answer, [value])
                 findings += [f"{method} {path}?{name}={value} shows {word}" for word in seen]
                 if answer.status_code not in (200, 400):
                     findings.append(f"{method} {path}?{name}={value}: {answer.status_code}")
     assert findings == []
 
 
-def test_a_body_reaches_nothing_of_the_stranger(ours: ApiClient, theirs: Stranger):
+def test_a_body_reaches_nothing_of_the_stranger(ours: ApiClient, theirs: TenantData):
     findings: list[str] = []
     before = snapshot_of(theirs.organization)
     for path, method, operation in operations():
@@ -152,7 +153,7 @@ def test_a_body_reaches_nothing_of_the_stranger(ours: ApiClient, theirs: Strange
     assert findings == []
 
 
-def fitting(schema: dict[str, Any], theirs: Stranger) -> list[str]:
+def fitting(schema: dict[str, Any], theirs: TenantData) -> list[str]:
     """For an id every id; for a text what names something; for an object both."""
     values = values_of(theirs)
     is_id = schema.get("format") == "uuid"
@@ -170,16 +171,16 @@ def nested(schema: dict[str, Any], value: str) -> Any:
 
 
 def sent(
-    ours: ApiClient, theirs: Stranger, before: Any, method: str, path: str, body: dict[str, Any], value: str
+    ours: ApiClient, theirs: TenantData, before: Any, method: str, path: str, body: dict[str, Any], value: str
 ) -> list[str]:
     """What is wrong with the answer, or with what it did."""
-    with undone() as writes:
+    with rolled_back() as writes:
         answer = getattr(ours, method)(path, body)
         name = f"{method} {path} {body}"
-        findings = [f"{name} shows {word}" for word in theirs.seen_in(answer, [value])]
+        findings = [f"{name} shows {word}" for word in theirs.words_in(answer, [value])]
         findings += [f"{name}: {answer.status_code}"] if answer.status_code >= 500 else []
         if writes:
-            findings += [f"{name} made {crossing} point at the stranger" for crossing in crossings()]
+            findings += [f"{name} made {crossing} point at the stranger" for crossing in cross_tenant_references()]
             findings += [f"{name} changed the stranger"] if snapshot_of(theirs.organization) != before else []
     return findings
 
@@ -191,7 +192,7 @@ def test_the_walk_sends_bodies_that_are_taken(ours: ApiClient):
         if method == "post"
     }
 
-    with undone():
+    with rolled_back():
         codes = {path: ours.post(path, body).status_code for path, body in own.items()}
 
     # One after the other: the cancel has the booking's reference, the opt-in its lead.
