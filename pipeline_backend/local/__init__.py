@@ -3,6 +3,7 @@
 __main__     the words: run, test, with-servers, clean
 run          `make run` from the first check to the last process stopped
 throwaway    `make test`: a command with servers that are gone afterwards
+template     a PostgreSQL cluster with the migrated database, kept for the next `make test`
 welcome      what is printed when it runs
 environment  the environment variables of both
 parts        web, worker and beat as child processes with one log

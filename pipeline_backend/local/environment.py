@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import secrets
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -19,7 +20,11 @@ TESTS = {
     "EMAIL_URL": "memorymail://",
     "SECRET_KEY": "only-for-tests-" + "x" * 50,
 }
-NOT_IN_TESTS = {"LOCAL_RUN", "WEBHOOKS_ALLOW_PRIVATE"}
+NOT_IN_TESTS = {
+    "LOCAL_RUN",
+    "WEBHOOKS_ALLOW_PRIVATE",
+    "PYTHONDONTWRITEBYTECODE",  # the tests start some hundred processes, which would all compile the same modules
+}
 
 
 def for_run(data: Path, port: int) -> dict[str, str]:
@@ -59,13 +64,26 @@ def encryption_key() -> str:
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
-def start_servers(folder: Path, *, throwaway: bool, stack: ExitStack) -> tuple[dict[str, str], list[Server]]:
-    """Their addresses, and the servers that had to be started because no address was given; `stack` ends them."""
-    addresses, started = {}, []
+def start_servers(
+    folder: Path,
+    *,
+    throwaway: bool,
+    stack: ExitStack,
+    template: Postgres | None = None,
+    given: Mapping[str, str] = os.environ,
+) -> tuple[dict[str, str], list[Server]]:
+    """Their addresses, and the servers that had to be started because no address was given; `stack` ends them.
+
+    A PostgreSQL that is started copies the data of `template`, if there is one.
+    """
+    addresses: dict[str, str] = {}
+    started: list[Server] = []
     for variable, (name, kind) in SERVERS.items():
-        url = os.environ.get(variable)
+        url = given.get(variable)
         if not url:
             server = kind(folder / name, throwaway=throwaway)
+            if isinstance(server, Postgres):
+                server.template = template
             started.append(server)
             stack.callback(server.remove if throwaway else server.stop)
             url = server.start()

@@ -5,17 +5,24 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from pipeline_backend.local import environment, files, processes
+from pipeline_backend.local.template import DATABASE, template
 
 PREFIX = "pipeline-backend-test-"
+# What `make test` tells pytest: where its servers are kept, which of the two were started and not given, and the
+# migrated database of which the tests' database is a copy.
+FOLDER, STARTED, TEMPLATE = "TEST_SERVERS_FOLDER", "TEST_SERVERS_STARTED", "TEST_DATABASE_TEMPLATE"
 
 
-def run(command: Sequence[str]) -> int:
-    """Run the command with the servers' addresses in its environment; its exit code is ours."""
+def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
+    """Run the command with the servers' addresses in its environment; its exit code is ours.
+
+    With `migrated`, a checkout, PostgreSQL starts with a database to which its migrations have been applied.
+    """
     child = Child()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, child.pass_on)
@@ -23,8 +30,28 @@ def run(command: Sequence[str]) -> int:
         environment.check_given_servers()
         sweep()
         folder = make_folder(stack)
-        addresses, _servers = environment.start_servers(folder, throwaway=True, stack=stack)
-        return child.run(command, {**environment.for_tests(), **addresses})
+        stack.callback(remove_servers, folder)  # also those that the command has started for its own processes
+        variables = environment.for_tests()
+        variables |= start_servers(folder, stack, migrated, os.environ)
+        if migrated is not None:
+            started = [name for name in environment.SERVERS if not os.environ.get(name)]
+            variables |= {FOLDER: str(folder), STARTED: " ".join(started)}
+            variables |= {TEMPLATE: DATABASE} if "DATABASE_URL" in started else {}
+        return child.run(command, variables)
+
+
+def start_servers(folder: Path, stack: ExitStack, migrated: Path | None, given: Mapping[str, str]) -> dict[str, str]:
+    """The addresses of the servers, of which those that aren't given are started."""
+    with ExitStack() as copying:
+        cluster = copying.enter_context(template(migrated)) if migrated and not given.get("DATABASE_URL") else None
+        return environment.start_servers(folder, throwaway=True, stack=stack, template=cluster, given=given)[0]
+
+
+def start_more(name: str, migrated: Path, stack: ExitStack) -> dict[str, str]:
+    """In pytest under `make test`: the addresses of further servers, of the kinds that were started and not given."""
+    started = os.environ[STARTED].split()
+    given = {variable: os.environ[variable] for variable in environment.SERVERS if variable not in started}
+    return start_servers(Path(os.environ[FOLDER]) / name, stack, migrated, given)
 
 
 class Child:
@@ -80,7 +107,13 @@ def sweep() -> None:
         held = files.lock(lock)
         if held is None:
             continue
-        for name, kind in environment.SERVERS.values():
-            kind(folder / name, throwaway=True).remove()
+        remove_servers(folder)
         shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
+
+
+def remove_servers(folder: Path) -> None:
+    """Stop and remove whatever runs in this folder, or in one inside of it."""
+    for name, kind in environment.SERVERS.values():
+        for place in (folder / name, *folder.glob(f"*/{name}")):
+            kind(place, throwaway=True).remove()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from pipeline_backend.local import StartupError, banner, environment, files
+from pipeline_backend.local import StartupError, banner, environment, files, template
 from pipeline_backend.local.embedded import Server
 from pipeline_backend.local.process_group import ProcessGroup, stop_leftovers
 
@@ -260,5 +260,6 @@ def clean(root: Path) -> int:
         stop_leftovers(data / "run.json")
         for name, kind in environment.SERVERS.values():
             kind(data / name).remove()
+        template.remove_all(root)
         shutil.rmtree(data)
     return 0
