@@ -16,7 +16,7 @@ from tests.factories import snapshot_of
 from tests.hostile.interface import UNKNOWN, operations
 from tests.hostile.tally import tried
 
-BESIDE_THE_INTERFACE = {"GET /api/schema", "GET /api/docs"}
+BESIDE_THE_INTERFACE = ["GET /api/schema", "GET /api/docs"]
 NO_IDS = [
     "5",
     "0",
