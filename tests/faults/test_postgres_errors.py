@@ -53,6 +53,8 @@ def test_bookings_are_accepted_or_answered_with_503_while_postgresql_refuses_and
                 role.restore()
                 bookings.wait_for_more(20)
         wait_for(all_events_received(inbox), seconds=60)
+        # A result is stored after the request has arrived: a worker killed in between would repeat the delivery.
+        wait_for(lambda: not Delivery.unscoped.exclude(state=State.DONE).exists(), seconds=10)
         stack.kill("web")
         stack.kill("worker")
 
