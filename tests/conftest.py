@@ -10,7 +10,9 @@ from organizations.models import Membership, Organization, Role
 from pipeline_backend.outbox import wakeup
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
+from tests.hostile import tally
 
+pytest_plugins = ["tests.parallel"]
 MEASUREMENTS: dict[str, str] = {}
 
 
@@ -67,6 +69,22 @@ SUMMARY_LINES = {
     "bad inputs tried": "hostile inputs tried",
     "writes lost": "soak, writes lost",
 }
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send what this process has measured to the one that shows it."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput |= {"measurements": MEASUREMENTS, "tried": dict(tally.TRIED)}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a process has measured; one that has crashed sends nothing."""
+    sent = getattr(node, "workeroutput", None) or {}
+    MEASUREMENTS.update(sent.get("measurements", {}))
+    tally.TRIED.update(sent.get("tried", {}))
+    if tally.TRIED:
+        MEASUREMENTS[tally.NAME] = tally.total()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -3,15 +3,19 @@
 from collections import Counter
 from typing import Any
 
+NAME = "hostile inputs tried"
 TRIED: Counter[str] = Counter()
 
 
 def tried(measurements: dict[str, str], kind: str, count: int) -> None:
     """Add to a kind of input, and to the sum."""
     TRIED[kind] += count
-    measurements["hostile inputs tried"] = (
-        f"{TRIED.total():,} ({', '.join(f'{name} {number:,}' for name, number in sorted(TRIED.items()))})"
-    )
+    measurements[NAME] = total()
+
+
+def total() -> str:
+    """The sum, and how many of each kind."""
+    return f"{TRIED.total():,} ({', '.join(f'{name} {number:,}' for name, number in sorted(TRIED.items()))})"
 
 
 class Sender:
