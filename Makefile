@@ -1,5 +1,5 @@
 # make run     run the whole application on this computer, with demo data; PORT=8001 for another port
-# make test    run all tests; ARGS="-k booking" for some of them
+# make test    run all tests, in several processes; ARGS="-k booking" for some of them, ARGS="-n 0" for one process
 # make soak    ten minutes of load with kills and restarts, then a report; SECONDS=60 for one minute
 # make lint    check style, types and missing migrations
 # make bench   measure the table of docs/performance.md, in 15 minutes; QUICK=1 for a part of it in three minutes

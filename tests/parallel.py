@@ -1,7 +1,8 @@
 """Tests in several processes (pytest-xdist): how many, with which servers, and what runs when.
 
 `make test` runs one process more than there are cores, because many tests wait. Each has a PostgreSQL and a Redis of
-its own. A file's tests stay together, and in their order. `-n 0` runs everything in one process, for a debugger.
+its own. A file's tests stay together, and in their order. Files that are named, and what `-k` selects, run in a single
+process, where a debugger works; `-n 0` runs everything in one, and `-n 3` in three.
 """
 
 import fcntl
@@ -15,6 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.db import connection
+from django.test.utils import setup_databases, teardown_databases
+from pytest_django import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
 from pipeline_backend.local import throwaway
@@ -44,10 +48,12 @@ ALONE = [
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Decide for `-n auto`: no process beside this one for a single file, or if somebody wants to look into a test."""
+    """Decide for `-n auto`: no process beside this one for few tests, or if somebody wants to look into one."""
+    option = config.option
     files = {argument.split("::")[0] for argument in config.args}
-    looks = config.option.capture == "no" or config.option.trace or config.option.collectonly
-    if looks or (len(files) == 1 and Path(*files).is_file()):
+    few = option.keyword or option.markexpr or option.lf or all(Path(file).is_file() for file in files)
+    looks = option.capture == "no" or option.trace or option.collectonly
+    if few or looks or "DATABASE_URL" not in started():
         return 0
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # xdist reads it
@@ -61,9 +67,15 @@ RUNNING = pytest.StashKey[ExitStack]()
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
-    """Give each process servers of its own; pytest-django names the databases apart if they have to share PostgreSQL."""
+    """Give each process servers of its own.
+
+    A database of its own on one PostgreSQL would not do: the feed of events waits for the open transactions of the
+    whole server, roles belong to all of it, and one test makes it crash.
+    """
+    if "DATABASE_URL" not in started():
+        raise pytest.UsageError("With a DATABASE_URL that is given, the tests run in one process: -n 0")
     config.stash[RUNNING] = running = ExitStack()
-    folder = running.enter_context(tempfile.TemporaryDirectory(prefix="pipeline-backend-locks-"))
+    folder = running.enter_context(tempfile.TemporaryDirectory(prefix="locks-", dir=os.environ.get(throwaway.FOLDER)))
     for number, spec in enumerate(specs):
         spec.env[LOCKS] = folder
         if number:
@@ -72,12 +84,16 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
 
 def further_servers(number: int, running: ExitStack) -> dict[str, str]:
     """The addresses for another process; of a Redis that was given, another of its numbered databases."""
-    started = os.environ.get(throwaway.STARTED, "").split()
-    addresses = throwaway.start_more(f"process-{number}", ROOT, running) if started else {}
-    if "REDIS_URL" not in started:
+    addresses = throwaway.start_more(f"process-{number}", ROOT, running)
+    if "REDIS_URL" not in started():
         given = urlsplit(os.environ["REDIS_URL"])
         addresses["REDIS_URL"] = given._replace(path=f"/{int(given.path.strip('/') or 0) + number}").geturl()
     return addresses
+
+
+def started() -> list[str]:
+    """The variables of the servers that `make test` has started; the others were given."""
+    return os.environ.get(throwaway.STARTED, "").split()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -87,11 +103,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
-    """Create the tests' database as a copy of the migrated one, if there is one; its migrations are checked all the same."""
-    from django.db import connection  # noqa: PLC0415 - the settings are read only after this module
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """Create the tests' database as a copy of the migrated one, if there is one; its migrations are checked all the same.
 
+    pytest-django's own fixture creates none if all tests of a run reach the database by fixtures of other names.
+    """
     connection.settings_dict["TEST"]["TEMPLATE"] = os.environ.get(throwaway.TEMPLATE)
+    with django_db_blocker.unblock():
+        created = setup_databases(verbosity=0, interactive=False, serialized_aliases=[])
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(created, verbosity=0)
 
 
 # --- what runs when ---------------------------------------------------------------------------------------------------
