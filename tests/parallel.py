@@ -1,8 +1,8 @@
-"""Tests in several processes (pytest-xdist): how many, with which servers, and what runs when.
+"""Running tests in several processes (pytest-xdist): how many, with which servers, and in which order.
 
-`make test` runs one process more than there are cores, because many tests wait. Each has a PostgreSQL and a Redis of
-its own. A file's tests stay together, and in their order. Files that are named, and what `-k` selects, run in a single
-process, where a debugger works; `-n 0` runs everything in one, and `-n 3` in three.
+`make test` starts one process more than there are cores, because many tests wait. Each process has its own PostgreSQL
+and Redis. The tests of one file stay in one process and in their order. Named files and what `-k` selects run in a
+single process, where a debugger works; `-n 0` runs everything in one process, `-n 3` in three.
 """
 
 import fcntl
@@ -21,85 +21,87 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
-from pipeline_backend.local import throwaway
+from pipeline_backend.local import ephemeral
 
 ROOT = Path(__file__).resolve().parents[1]
-MOST = 6
-LOCKS = "TEST_LOCKS"  # the folder of the files by which processes agree on who runs alone
+MAX_PROCESSES = 6
+LOCK_FOLDER = "TEST_LOCKS"  # environment variable: where the lock files for tests that run alone are
 
-# Folders whose files stay in one process. Tests that kill and stop the service's processes run one after another; they
-# mostly wait, so the other tests run beside them. The demo's tests share what is loaded once.
-TOGETHER = ["tests/faults", "tests/local", "tests/commands/demo"]
-# What takes longest is begun first.
-FIRST = ["tests/faults", "tests/hostile/test_tenant_walk.py", "tests/hostile/test_second_wall.py"]
-# These measure throughput, delays or memory, or put the whole service under load: they run at the end, and no other
-# test runs meanwhile.
-ALONE = [
+# Folders whose files stay in one process. Tests that kill and stop service processes run one after another; they
+# mostly wait, so other tests run beside them. The demo's tests share data that is loaded once.
+KEEP_TOGETHER = ["tests/faults", "tests/local", "tests/commands/demo"]
+# The longest tests start first.
+RUN_FIRST = ["tests/faults", "tests/hostile/test_tenant_walk.py", "tests/hostile/test_row_level_security.py"]
+# These measure throughput, delays or memory, or put the whole service under load. They run at the end, and no other
+# test runs at the same time.
+RUN_ALONE = [
+    "tests/faults/test_concurrent_workers.py",
     "tests/faults/test_fairness.py",
-    "tests/faults/test_many_at_once.py",
-    "tests/faults/test_memory.py",
     "tests/faults/test_soak.py",
     "tests/faults/test_throughput.py",
+    "tests/faults/test_unbounded_responses.py",
 ]
 
 
-# --- how many ---------------------------------------------------------------------------------------------------------
+# --- number of processes ----------------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Decide for `-n auto`: no process beside this one for few tests, or if somebody wants to look into one."""
+    """Return the number of processes for `-n auto`: none for few tests, or when someone wants to debug."""
     option = config.option
     files = {argument.split("::")[0] for argument in config.args}
-    few = option.keyword or option.markexpr or option.lf or all(Path(file).is_file() for file in files)
-    looks = option.capture == "no" or option.trace or option.collectonly
-    if few or looks or "DATABASE_URL" not in started():
+    few_tests = option.keyword or option.markexpr or option.lf or all(Path(file).is_file() for file in files)
+    debugging = option.capture == "no" or option.trace or option.collectonly
+    if few_tests or debugging or "DATABASE_URL" not in started_servers():
         return 0
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # xdist reads it
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, MOST - 1) + 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores + 1, MAX_PROCESSES)
 
 
-# --- with which servers -----------------------------------------------------------------------------------------------
+# --- servers of each process ------------------------------------------------------------------------------------------
 
-RUNNING = pytest.StashKey[ExitStack]()
+SERVER_STACK = pytest.StashKey[ExitStack]()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
-    """Give each process servers of its own.
+    """Start servers for each process.
 
-    A database of its own on one PostgreSQL would not do: the feed of events waits for the open transactions of the
-    whole server, roles belong to all of it, and one test makes it crash.
+    One PostgreSQL with a database for each process is not enough: the events feed waits for open transactions of the
+    whole server, roles belong to the whole server, and one test crashes it.
     """
-    if "DATABASE_URL" not in started():
-        raise pytest.UsageError("With a DATABASE_URL that is given, the tests run in one process: -n 0")
-    config.stash[RUNNING] = running = ExitStack()
-    folder = running.enter_context(tempfile.TemporaryDirectory(prefix="locks-", dir=os.environ.get(throwaway.FOLDER)))
+    if "DATABASE_URL" not in started_servers():
+        raise pytest.UsageError("With a given DATABASE_URL, the tests run in one process: -n 0")
+    config.stash[SERVER_STACK] = stack = ExitStack()
+    parent = os.environ.get(ephemeral.FOLDER)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="locks-", dir=parent))
     for number, spec in enumerate(specs):
-        spec.env[LOCKS] = folder
-        if number:
-            spec.env |= further_servers(number, running)
+        spec.env[LOCK_FOLDER] = folder
+        if number:  # the first process uses the servers that `make test` has started
+            spec.env |= start_servers(number, stack)
 
 
-def further_servers(number: int, running: ExitStack) -> dict[str, str]:
-    """The addresses for another process; of a Redis that was given, another of its numbered databases."""
-    addresses = throwaway.start_more(f"process-{number}", ROOT, running)
-    if "REDIS_URL" not in started():
+def start_servers(number: int, stack: ExitStack) -> dict[str, str]:
+    """Start servers for another process and return their URLs; for a given Redis, use another numbered database."""
+    urls = ephemeral.start_more(f"process-{number}", ROOT, stack)
+    if "REDIS_URL" not in started_servers():
         given = urlsplit(os.environ["REDIS_URL"])
-        addresses["REDIS_URL"] = given._replace(path=f"/{int(given.path.strip('/') or 0) + number}").geturl()
-    return addresses
+        urls["REDIS_URL"] = given._replace(path=f"/{int(given.path.strip('/') or 0) + number}").geturl()
+    return urls
 
 
-def started() -> list[str]:
-    """The variables of the servers that `make test` has started; the others were given."""
-    return os.environ.get(throwaway.STARTED, "").split()
+def started_servers() -> list[str]:
+    """Return the variables of the servers that `make test` started itself; the others were given."""
+    return os.environ.get(ephemeral.STARTED, "").split()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the further servers."""
-    if RUNNING in config.stash:
-        config.stash[RUNNING].close()
+    """Stop the servers of the other processes."""
+    if SERVER_STACK in config.stash:
+        config.stash[SERVER_STACK].close()
 
 
 @pytest.fixture(scope="session")
@@ -108,11 +110,11 @@ def django_db_setup(
     django_db_modify_db_settings: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
-    """Create the tests' database as a copy of the migrated one, if there is one; its migrations are checked all the same.
+    """Create the test database as a copy of the migrated one, if there is one; its migrations are still checked.
 
-    pytest-django's own fixture creates none if all tests of a run reach the database by fixtures of other names.
+    pytest-django's own fixture creates none if all tests of a run use the database through fixtures of other names.
     """
-    connection.settings_dict["TEST"]["TEMPLATE"] = os.environ.get(throwaway.TEMPLATE)
+    connection.settings_dict["TEST"]["TEMPLATE"] = os.environ.get(ephemeral.TEMPLATE)
     with django_db_blocker.unblock():
         created = setup_databases(verbosity=0, interactive=False, serialized_aliases=[])
     yield
@@ -120,55 +122,58 @@ def django_db_setup(
         teardown_databases(created, verbosity=0)
 
 
-# --- what runs when ---------------------------------------------------------------------------------------------------
+# --- order ------------------------------------------------------------------------------------------------------------
 
 
-class Files(LoadFileScheduling):
-    """Hands out a file's tests together, or those of a folder that stays together."""
+class FileScheduling(LoadFileScheduling):
+    """Assigns all tests of a file, or of a folder that stays together, to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
 
 
 def scope_of(nodeid: str) -> str:
-    """The tests that one process runs in a row: those of a file or a folder."""
+    """Return the file or folder whose tests run in one process."""
     file = nodeid.split("::")[0]
-    return next((folder for folder in TOGETHER if file.startswith(f"{folder}/") and file not in ALONE), file)
+    return next((folder for folder in KEEP_TOGETHER if file.startswith(f"{folder}/") and file not in RUN_ALONE), file)
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
-    """Hand them out in the order in which the processes have put them."""
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling | None:
+    """Schedule tests in the order of `pytest_collection_modifyitems`."""
     if config.option.dist != "loadfile":
         return None
     config.option.loadscopereorder = False
-    return Files(config, log)
+    return FileScheduling(config, log)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what takes long first and what runs alone last; of the others, files with many tests first."""
+    """Sort long tests to the start and tests that run alone to the end; in between, files with many tests first."""
     if not hasattr(config, "workerinput"):
         return
     sizes = Counter(scope_of(item.nodeid) for item in items)
-    ranks = {scope: number for number, scope in enumerate(FIRST)} | dict.fromkeys(ALONE, len(FIRST) + 1)
-    scopes = sorted(sizes, key=lambda scope: (ranks.get(scope, len(FIRST)), -sizes[scope], scope))
-    places = {scope: place for place, scope in enumerate(scopes)}
-    items.sort(key=lambda item: places[scope_of(item.nodeid)])
+    ranks = {scope: number for number, scope in enumerate(RUN_FIRST)} | dict.fromkeys(RUN_ALONE, len(RUN_FIRST) + 1)
+    scopes = sorted(sizes, key=lambda scope: (ranks.get(scope, len(RUN_FIRST)), -sizes[scope], scope))
+    positions = {scope: position for position, scope in enumerate(scopes)}
+    items.sort(key=lambda item: positions[scope_of(item.nodeid)])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Run a test beside those of the other processes, or alone."""
-    if LOCKS not in os.environ:
+    """Run the test beside those of other processes, or alone."""
+    if LOCK_FOLDER not in os.environ:
         return (yield)
-    with turn(Path(os.environ[LOCKS]), alone=item.nodeid.split("::")[0] in ALONE):
+    with run_lock(Path(os.environ[LOCK_FOLDER]), alone=item.nodeid.split("::")[0] in RUN_ALONE):
         return (yield)
 
 
 @contextmanager
-def turn(locks: Path, *, alone: bool) -> Iterator[None]:
-    """Wait until the others allow it. Whoever wants to be alone holds the queue, so that those who come later wait behind."""
+def run_lock(locks: Path, *, alone: bool) -> Iterator[None]:
+    """Hold a shared lock while a test runs, or an exclusive one for a test that runs alone.
+
+    A process that waits for the exclusive lock holds the queue, so that later ones wait behind it.
+    """
     with (locks / "running").open("a") as running, (locks / "queue").open("a") as queue:
         fcntl.flock(queue, fcntl.LOCK_EX)
         fcntl.flock(running, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)

@@ -15,13 +15,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline_backend.local import Refusal, environment
+from pipeline_backend.local import StartupError, environment
 from pipeline_backend.local.embedded import Postgres
 
 DATABASE = "migrated"
 KEPT = 3  # for those who change between branches
 # What decides what is in the database, beside all that these files import.
-SOURCES = ["migrations/*.py", "models.py", "models/*.py", "apps.py", "settings.py", "local/embedded.py", "local/template.py"]
+SOURCES = [
+    "migrations/*.py",
+    "models.py",
+    "models/*.py",
+    "apps.py",
+    "settings.py",
+    "local/embedded.py",
+    "local/template.py",
+]
 PINS = ["requirements.txt", "requirements-embedded.txt"]
 
 
@@ -69,7 +77,7 @@ def create(cluster: Postgres, root: Path) -> None:
         command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
         done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Refusal(f"The migrations could not be applied:\n{done.stdout}{done.stderr}")
+            raise StartupError(f"The migrations could not be applied:\n{done.stdout}{done.stderr}")
     except BaseException:
         cluster.remove()
         raise
