@@ -1,4 +1,4 @@
-"""How things happen in the demo: through the services, at the moment that the clock shows."""
+"""The actions of the scenario: each calls services, as of the time that the clock shows."""
 
 import random
 from dataclasses import dataclass
@@ -44,11 +44,12 @@ from organizations.models import Membership
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
 from pipeline_backend.demo.campaigns import FORMS, Channel, random_answers, random_traffic
-from pipeline_backend.demo.organization_setup import CUSTOM_FIELDS, DemoOrganization
+from pipeline_backend.demo.organization_setup import CUSTOM_FIELDS, OrganizationData
 from pipeline_backend.demo.people import Person
 from statuses.models import PAID_ROLES, Role
 from webhooks.services import record_event
 
+# Outcomes of a meeting that took place, so that there can be a recording of it.
 OUTCOMES_AFTER_MEETING = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
 OUTCOME_NOTES = {
     Role.WON: "Signed for the Growth program, first invoice is out.",
@@ -67,6 +68,7 @@ RATIONALES = {
     Role.PARTIAL_PAYMENT: "The lead agreed to start with a deposit.",
     Role.UNQUALIFIED: "The lead's revenue is below the program's minimum.",
 }
+# Touch points that staff set; APPOINTMENT is set by the services.
 MANUAL_TOUCH_POINTS = [
     TouchPointType.CALL,
     TouchPointType.EMAIL,
@@ -78,110 +80,117 @@ MANUAL_TOUCH_POINTS = [
 
 @dataclass
 class PlannedAppointment:
-    """A call in a story; `id` is known once it is booked."""
+    """An appointment of the scenario. `id` is set when it is booked."""
 
     reference: str
     source: AppointmentSource
     event_type: EventType
     booked_at: datetime
-    first_time: datetime
+    first_schedule_time: datetime
     schedule_time: datetime
     host: Membership
     setter: Membership | None
     triager: Membership | None
-    fate: Role | None
+    outcome: Role | None
     id: UUID | None = None
 
+    @property
+    def meeting_url(self) -> str:
+        """The URL of the video meeting."""
+        return f"https://meet.northwind.example/{self.reference}"
 
-def integration_actor(world: DemoOrganization) -> Actor:
-    """Who books and submits from outside: the demo's API key, where there is one."""
-    return api_key_actor(world.key) if world.key else SYSTEM
+
+def integration_actor(data: OrganizationData) -> Actor:
+    """Return the actor of API requests: the demo's API key, or the system if there is none."""
+    return api_key_actor(data.api_key) if data.api_key else SYSTEM
 
 
 def person_phone(person: Person) -> Phone | None:
-    """The number as the services take it."""
+    """Return the person's phone number as the services take it."""
     return parse_phone(person.phone, person.country) if person.phone else None
 
 
 def submit_opt_in(
-    world: DemoOrganization,
-    chance: random.Random,
+    data: OrganizationData,
+    rng: random.Random,
     person: Person,
     source: OptInSource,
     channel: Channel,
     reference: str,
 ) -> None:
-    """The person sends a form in; some of them came by a setter's link."""
+    """Submit a form. A quarter of the people come by a setter's link."""
     form_id, form_name = FORMS.get(source, ("", ""))
     form = {"provider_form_id": form_id, "provider_form_name": form_name} if form_id else {}
-    setter = chance.choice(world.team("SETTER")).user_id if chance.random() < 0.25 else ""
+    setter_user_id = rng.choice(data.members_with_role("SETTER")).user_id if rng.random() < 0.25 else ""
     submit(
-        organization=world.organization,
-        actor=integration_actor(world),
+        organization=data.organization,
+        actor=integration_actor(data),
         email=person.email,
         first_name=person.first_name,
         last_name=person.last_name,
         source=source.value,
         phone=person_phone(person),
         external_reference=reference,
-        traffic=random_traffic(chance, channel, setter),
-        questions_answers=random_answers(chance, chance.randint(2, 4)),
+        traffic=random_traffic(rng, channel, setter_user_id),
+        questions_answers=random_answers(rng, rng.randint(2, 4)),
         **form,
     )
 
 
-def get_lead(world: DemoOrganization, person: Person) -> Lead:
-    """The person's lead."""
-    lead: Lead = Lead.objects.of(world.organization).with_email(world.organization.pk, person.email).get()
-    lead.organization = world.organization
+def get_lead(data: OrganizationData, person: Person) -> Lead:
+    """Return the person's lead."""
+    lead: Lead = Lead.objects.of(data.organization).with_email(data.organization.pk, person.email).get()
+    lead.organization = data.organization
     return lead
 
 
-def fill_in_lead(world: DemoOrganization, chance: random.Random, person: Person) -> None:
-    """Staff note what they know of the lead."""
-    values = random_custom_values(world, chance, CustomField.Entity.LEAD)
-    lead = get_lead(world, person)
-    setter = lead.setter or chance.choice([None, *world.team("SETTER")])
-    by = staff_actor(chance.choice(world.team("SALES_OPS")).user)
-    edit_lead(organization=world.organization, actor=by, lead=lead, custom_values=values, setter=setter)
+def fill_in_lead(data: OrganizationData, rng: random.Random, person: Person) -> None:
+    """Set the lead's custom values and, if it has none, a setter."""
+    values = random_custom_values(data, rng, CustomField.Entity.LEAD)
+    lead = get_lead(data, person)
+    setter = lead.setter or rng.choice([None, *data.members_with_role("SETTER")])
+    actor = staff_actor(rng.choice(data.members_with_role("SALES_OPS")).user)
+    edit_lead(organization=data.organization, actor=actor, lead=lead, custom_values=values, setter=setter)
 
 
-def random_custom_values(world: DemoOrganization, chance: random.Random, entity: CustomField.Entity) -> dict[str, Any]:
-    """Values of custom fields by their ids; now and then one is unknown."""
-    choices = {key: values for key, _, _, values in CUSTOM_FIELDS[entity]}
-    known = [field for field in world.fields_of(entity) if field.key in choices and chance.random() < 0.85]
-    return {str(field.pk): chance.choice(choices[field.key]) for field in known}
+def random_custom_values(data: OrganizationData, rng: random.Random, entity: CustomField.Entity) -> dict[str, Any]:
+    """Return random values by custom field id. Some fields have no value."""
+    samples = {key: values for key, _, _, values in CUSTOM_FIELDS[entity]}
+    fields = [field for field in data.custom_fields_of(entity) if field.key in samples and rng.random() < 0.85]
+    return {str(field.pk): rng.choice(samples[field.key]) for field in fields}
 
 
-def book_appointment(world: DemoOrganization, person: Person, call: PlannedAppointment, notes: str) -> None:
-    """The call is booked: through the interface, or at a provider."""
-    if call.source != AppointmentSource.MANUAL:
-        call.id = book_at_provider(world, person, call)
+def book_appointment(data: OrganizationData, person: Person, planned: PlannedAppointment, notes: str) -> None:
+    """Book the appointment through the API's service, or as a scheduler's integration would do it."""
+    if planned.source != AppointmentSource.MANUAL:
+        planned.id = book_at_provider(data, person, planned)
         return
-    people = {
-        f"{role}_email": member.user.email for role in ("host", "setter", "triager") if (member := getattr(call, role))
-    }
     booking = book(
-        organization=world.organization,
-        actor=integration_actor(world),
-        external_reference=call.reference,
-        schedule_time=call.first_time,
+        organization=data.organization,
+        actor=integration_actor(data),
+        external_reference=planned.reference,
+        schedule_time=planned.first_schedule_time,
         lead_email=person.email,
         lead_first_name=person.first_name,
         lead_last_name=person.last_name,
         lead_phone=person.phone,
-        event_type_id=call.event_type.pk,
-        meeting_url=f"https://meet.northwind.example/{call.reference}",
+        event_type_id=planned.event_type.pk,
+        meeting_url=planned.meeting_url,
         notes=notes,
-        **people,
+        host_email=planned.host.user.email,
+        setter_email=planned.setter.user.email if planned.setter else "",
+        triager_email=planned.triager.user.email if planned.triager else "",
     )
-    call.id = booking.id
+    planned.id = booking.id
 
 
-def book_at_provider(world: DemoOrganization, person: Person, call: PlannedAppointment) -> UUID:
-    """What a scheduler's integration does, which is no part of this service: the steps of `appointments.services.book`."""
-    organization, booked = world.organization, world.statuses[Role.APPOINTMENT_BOOKED]
-    source = get_or_create_source(organization=organization, name=call.source.value)
+def book_at_provider(data: OrganizationData, person: Person, planned: PlannedAppointment) -> UUID:
+    """Store an appointment of a scheduler, and return its id.
+
+    The application has no integration with schedulers, so this repeats the steps of `appointments.services.book`.
+    """
+    organization, booked = data.organization, data.statuses[Role.APPOINTMENT_BOOKED]
+    source = get_or_create_source(organization=organization, name=planned.source.value)
     lead, is_new = get_or_create_lead(
         build_lead(
             organization=organization, email=person.email, status=booked, source=source, first_name=person.first_name
@@ -191,18 +200,18 @@ def book_at_provider(world: DemoOrganization, person: Person, call: PlannedAppoi
     appointment: Appointment = Appointment.objects.create(
         organization=organization,
         lead=lead,
-        event_type=call.event_type,
-        call_category=call.event_type.call_category,
-        schedule_time=call.first_time,
-        source=call.source,
-        external_reference=call.reference,
-        meeting_url=f"https://meet.northwind.example/{call.reference}",
+        event_type=planned.event_type,
+        call_category=planned.event_type.call_category,
+        schedule_time=planned.first_schedule_time,
+        source=planned.source,
+        external_reference=planned.reference,
+        meeting_url=planned.meeting_url,
         outcome=booked,
         first_source=lead.first_source,
         last_source=source,
-        host=call.host,
-        setter=call.setter,
-        triager=call.triager,
+        host=planned.host,
+        setter=planned.setter,
+        triager=planned.triager,
         **last_touch_utm(lead),
     )
     insert_all(
@@ -218,90 +227,91 @@ def book_at_provider(world: DemoOrganization, person: Person, call: PlannedAppoi
     return appointment.pk
 
 
-def get_appointment(world: DemoOrganization, call: PlannedAppointment) -> Appointment:
-    """The booked call as it is now."""
-    stored: Appointment = Appointment.objects.of(world.organization).select_related("lead", "outcome").get(pk=call.id)
-    return stored
+def get_appointment(data: OrganizationData, planned: PlannedAppointment) -> Appointment:
+    """Return the booked appointment as it is stored now."""
+    appointments = Appointment.objects.of(data.organization).select_related("lead", "outcome")
+    appointment: Appointment = appointments.get(pk=planned.id)
+    return appointment
 
 
-def reschedule_appointment(world: DemoOrganization, call: PlannedAppointment) -> None:
-    """The host moves the call to another time."""
+def reschedule_appointment(data: OrganizationData, planned: PlannedAppointment) -> None:
+    """Move the appointment to its final time, as its host."""
     reschedule(
-        organization=world.organization,
-        actor=staff_actor(call.host.user),
-        appointment=get_appointment(world, call),
-        to=call.schedule_time,
+        organization=data.organization,
+        actor=staff_actor(planned.host.user),
+        appointment=get_appointment(data, planned),
+        to=planned.schedule_time,
     )
 
 
-def cancel_planned_appointment(world: DemoOrganization, call: PlannedAppointment) -> None:
-    """The call is canceled where it was booked."""
-    if call.source == AppointmentSource.MANUAL:
+def cancel_planned_appointment(data: OrganizationData, planned: PlannedAppointment) -> None:
+    """Cancel the appointment through the API's service, or as a scheduler's integration would do it."""
+    if planned.source == AppointmentSource.MANUAL:
         cancel(
-            organization=world.organization,
-            actor=integration_actor(world),
-            external_reference=call.reference,
+            organization=data.organization,
+            actor=integration_actor(data),
+            external_reference=planned.reference,
             notes="Lead asked to cancel by e-mail.",
         )
         return
     cancel_appointment(
-        organization=world.organization,
+        organization=data.organization,
         actor=SYSTEM,
-        appointment=get_appointment(world, call),
-        notes=f"Canceled in {call.source.label}.",
+        appointment=get_appointment(data, planned),
+        notes=f"Canceled in {planned.source.label}.",
     )
 
 
-def fill_in_appointment(world: DemoOrganization, chance: random.Random, call: PlannedAppointment) -> None:
-    """The closer writes down what the call is about."""
-    values = random_custom_values(world, chance, CustomField.Entity.APPOINTMENT)
+def fill_in_appointment(data: OrganizationData, rng: random.Random, planned: PlannedAppointment) -> None:
+    """Set the appointment's custom values, as its host."""
+    values = random_custom_values(data, rng, CustomField.Entity.APPOINTMENT)
     edit_appointment(
-        organization=world.organization,
-        actor=staff_actor(call.host.user),
-        appointment=get_appointment(world, call),
+        organization=data.organization,
+        actor=staff_actor(planned.host.user),
+        appointment=get_appointment(data, planned),
         custom_values=values,
     )
 
 
-def record_outcome(world: DemoOrganization, chance: random.Random, call: PlannedAppointment, role: Role) -> None:
-    """After the call: its outcome, a note, the lead's status, and what the analysis makes of it."""
-    organization, by, status = world.organization, staff_actor(call.host.user), world.statuses[role]
+def record_outcome(data: OrganizationData, rng: random.Random, planned: PlannedAppointment, role: Role) -> None:
+    """Record how the appointment went: outcome, note, recording, and the lead's status and touch point."""
+    organization, actor, status = data.organization, staff_actor(planned.host.user), data.statuses[role]
     appointment = change_outcome(
-        organization=organization, actor=by, appointment=get_appointment(world, call), status_id=status.pk
+        organization=organization, actor=actor, appointment=get_appointment(data, planned), status_id=status.pk
     )
-    mentions = [chance.choice(world.team("MANAGER"))] if chance.random() < 0.3 else []
+    mentions = [rng.choice(data.members_with_role("MANAGER"))] if rng.random() < 0.3 else []
     create_note(
-        organization=organization, actor=by, appointment=appointment, text=OUTCOME_NOTES[role], mentions=mentions
+        organization=organization, actor=actor, appointment=appointment, text=OUTCOME_NOTES[role], mentions=mentions
     )
     if role in OUTCOMES_AFTER_MEETING:
-        add_recording(world, chance, appointment, role)
+        add_recording(data, rng, appointment, role)
     lead = appointment.lead
+    # Later appointments of a paying customer are coaching, whose outcome says nothing about the sale.
     if lead.status.role in PAID_ROLES:
         return
-    change_status(organization=organization, actor=by, lead_id=lead.pk, status_id=status.pk)
+    change_status(organization=organization, actor=actor, lead_id=lead.pk, status_id=status.pk)
     if role == Role.FOLLOW_UP:
-        later = now() + timedelta(days=chance.randint(5, 40))
         edit_lead(
             organization=organization,
-            actor=by,
+            actor=actor,
             lead=lead,
-            next_touch_point_at=later,
-            next_touch_point_type=chance.choice(MANUAL_TOUCH_POINTS).value,
+            next_touch_point_at=now() + timedelta(days=rng.randint(5, 40)),
+            next_touch_point_type=rng.choice(MANUAL_TOUCH_POINTS).value,
         )
 
 
-def add_recording(world: DemoOrganization, chance: random.Random, appointment: Appointment, role: Role) -> None:
-    """A recording, and for most of them an analysis."""
+def add_recording(data: OrganizationData, rng: random.Random, appointment: Appointment, role: Role) -> None:
+    """Add a recording and, for four of five, a call analysis."""
     url = f"https://recordings.northwind.example/{appointment.pk}"
-    edit_appointment(organization=world.organization, actor=SYSTEM, appointment=appointment, recording_url=url)
-    if chance.random() < 0.2:
+    edit_appointment(organization=data.organization, actor=SYSTEM, appointment=appointment, recording_url=url)
+    if rng.random() < 0.2:
         return
     analysis = CallAnalysis(
         appointment=appointment,
         call_analysis_call_id=f"call_{uuid7().hex[-12:]}",
         ai_generated_title=f"{appointment.event_type} with {appointment.lead.first_name}",
         ai_rationale=RATIONALES[role],
-        ai_suggested_outcome=world.statuses[role].name,
-        ai_confidence_score=round(chance.uniform(0.55, 0.99), 2),
+        ai_suggested_outcome=data.statuses[role].name,
+        ai_confidence_score=round(rng.uniform(0.55, 0.99), 2),
     )
-    save_analysis(organization=world.organization, analysis=analysis)
+    save_analysis(organization=data.organization, analysis=analysis)

@@ -1,4 +1,4 @@
-"""Rows by the thousand on their way into the database: PostgreSQL's COPY, a table at a time."""
+"""Writes simulated rows into the database with PostgreSQL's COPY, one table at a time."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,7 +11,8 @@ from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
 from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn, QuestionAnswer
 
-# The names below are the columns'. COPY knows no defaults of models, so every column that must not be null is here.
+# The fields below are the tables' columns. COPY does not apply the defaults of Django's models, so every column that
+# must not be null is listed.
 
 
 class LeadRow(NamedTuple):
@@ -36,7 +37,7 @@ class LeadRow(NamedTuple):
 
 
 class LeadStatusChangeRow(NamedTuple):
-    """A move of a lead."""
+    """A row of a lead's status history."""
 
     id: str
     organization_id: str
@@ -50,7 +51,7 @@ class LeadStatusChangeRow(NamedTuple):
 
 
 class OptInRow(NamedTuple):
-    """A submission."""
+    """An opt-in."""
 
     id: str
     organization_id: str
@@ -70,7 +71,7 @@ class OptInRow(NamedTuple):
 
 
 class AnswerRow(NamedTuple):
-    """An answer."""
+    """A question of an opt-in with its answer."""
 
     id: str
     organization_id: str
@@ -82,7 +83,7 @@ class AnswerRow(NamedTuple):
 
 
 class AppointmentRow(NamedTuple):
-    """A call."""
+    """An appointment."""
 
     id: str
     organization_id: str
@@ -113,7 +114,7 @@ class AppointmentRow(NamedTuple):
 
 
 class OutcomeChangeRow(NamedTuple):
-    """A move of a call."""
+    """A row of an appointment's outcome history."""
 
     id: str
     organization_id: str
@@ -127,7 +128,7 @@ class OutcomeChangeRow(NamedTuple):
 
 
 class NoteRow(NamedTuple):
-    """A note."""
+    """A note about an appointment."""
 
     id: str
     organization_id: str
@@ -154,7 +155,7 @@ class AnalysisRow(NamedTuple):
 
 
 class LeadUpdateRow(NamedTuple):
-    """What changes of a lead that was there already."""
+    """The columns that change in a lead that existed before."""
 
     id: str
     status_id: str
@@ -174,55 +175,56 @@ TABLES: dict[type[Any], type[models.Model]] = {
     NoteRow: Note,
     AnalysisRow: CallAnalysis,
 }
-CREATE_TEMPORARY_TABLE = sql.SQL("CREATE TEMPORARY TABLE grown AS SELECT {columns} FROM {leads} WITH NO DATA")
-UPDATE_LEADS = sql.SQL("UPDATE {leads} AS lead SET {changes} FROM grown WHERE lead.id = grown.id")
+CREATE_LEAD_UPDATES = sql.SQL("create temporary table lead_updates as select {columns} from {leads} with no data")
+UPDATE_LEADS = sql.SQL("update {leads} as lead set {changes} from lead_updates where lead.id = lead_updates.id")
 
 
 class Batch:
-    """Rows that are written together."""
+    """Rows to write in one transaction."""
 
     def __init__(self) -> None:
-        self.rows: dict[type[Any], list[Any]] = {kind: [] for kind in [*TABLES, LeadUpdateRow]}
+        self.rows: dict[type[Any], list[Any]] = {row_type: [] for row_type in [*TABLES, LeadUpdateRow]}
 
     def add(self, row: Any) -> None:
-        """One more."""
+        """Add a row of any of the types above."""
         self.rows[type(row)].append(row)
 
     def write(self) -> None:
-        """All of them, in the caller's transaction."""
-        for kind, model in TABLES.items():
-            copy_rows(model._meta.db_table, kind, self.rows[kind])
+        """Write all rows in the caller's transaction."""
+        # TABLES lists a table after those that it refers to, as foreign keys require.
+        for row_type, model in TABLES.items():
+            copy_rows(model._meta.db_table, row_type, self.rows[row_type])
         if self.rows[LeadUpdateRow]:
-            self.change_leads(self.rows[LeadUpdateRow])
+            self.update_leads(self.rows[LeadUpdateRow])
 
-    def change_leads(self, rows: list[LeadUpdateRow]) -> None:
-        """Leads that were there already."""
+    def update_leads(self, rows: list[LeadUpdateRow]) -> None:
+        """Change existing leads: copy the new values into a temporary table, and update the leads from it."""
         leads = sql.Identifier(Lead._meta.db_table)
         changes = sql.SQL(", ").join(
-            sql.SQL("{0} = grown.{0}").format(sql.Identifier(name)) for name in LeadUpdateRow._fields[1:]
+            sql.SQL("{0} = lead_updates.{0}").format(sql.Identifier(name)) for name in LeadUpdateRow._fields[1:]
         )
         with connection.cursor() as cursor:
-            cursor.execute(CREATE_TEMPORARY_TABLE.format(columns=column_list(LeadUpdateRow), leads=leads))
-            copy_rows("grown", LeadUpdateRow, rows)
+            cursor.execute(CREATE_LEAD_UPDATES.format(columns=column_list(LeadUpdateRow), leads=leads))
+            copy_rows("lead_updates", LeadUpdateRow, rows)
             cursor.execute(UPDATE_LEADS.format(leads=leads, changes=changes))
-            cursor.execute("DROP TABLE grown")
+            cursor.execute("drop table lead_updates")
 
 
-def column_list(kind: Any) -> sql.Composed:
-    """The names, comma-separated."""
-    return sql.SQL(", ").join(map(sql.Identifier, kind._fields))
+def column_list(row_type: Any) -> sql.Composed:
+    """Return the names of the columns, comma-separated."""
+    return sql.SQL(", ").join(map(sql.Identifier, row_type._fields))
 
 
-def copy_rows(table: str, kind: type[Any], rows: Iterable[Any]) -> None:
+def copy_rows(table: str, row_type: type[Any], rows: Iterable[Any]) -> None:
     """Append the rows to the table."""
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), column_list(kind))
-    with connection.cursor() as cursor, cursor.copy(statement) as line:
+    statement = sql.SQL("copy {} ({}) from stdin").format(sql.Identifier(table), column_list(row_type))
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
         for row in rows:
-            line.write_row(row)
+            copy.write_row(row)
 
 
 def analyze_tables() -> None:
-    """Let the planner know what has come in."""
+    """Update the planner's statistics, which autovacuum would do only later."""
     with connection.cursor() as cursor:
         for model in TABLES.values():
-            cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(model._meta.db_table)))
+            cursor.execute(sql.SQL("analyze {}").format(sql.Identifier(model._meta.db_table)))

@@ -1,12 +1,12 @@
-"""Where the leads come from, and what forms ask them."""
+"""Marketing data of the demo: traffic sources, campaigns, forms and their questions."""
 
 import random
 from typing import Any
 
 from optins.models import OptInSource
 
-LANDING = "https://northwind.example"
-# Source, medium, referrer.
+WEBSITE = "https://northwind.example"
+# UTM source, UTM medium, referrer.
 Channel = tuple[str, str, str | None]
 CHANNELS: list[Channel] = [
     ("facebook", "paid_social", "https://www.facebook.com/"),
@@ -21,6 +21,7 @@ CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-cha
 CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
 TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
 PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
+# Id and name of the form that each source uses.
 FORMS = {
     OptInSource.FORMBUILDER_A: ("frm_apply", "Application form"),
     OptInSource.LANDING_PAGE: ("page_guide", "Pricing guide"),
@@ -30,6 +31,7 @@ FORMS = {
     OptInSource.SCHEDULER_B: ("sch_b_intake", "Triage intake"),
     OptInSource.SCHEDULER_C: ("sch_c_intake", "Session intake"),
 }
+# Each question with its possible answers; None means that it was skipped.
 QUESTIONS: list[tuple[str, list[str | None]]] = [
     (
         "What is your biggest challenge right now?",
@@ -44,24 +46,25 @@ QUESTIONS: list[tuple[str, list[str | None]]] = [
 ]
 
 
-def random_traffic(chance: random.Random, channel: Channel, setter_id: str = "") -> dict[str, str]:
-    """The traffic of one submission; a setter's link carries the setter's user id."""
+def random_traffic(rng: random.Random, channel: Channel, setter_user_id: str = "") -> dict[str, str]:
+    """Return the traffic fields of one submission."""
     source, medium, referrer = channel
-    seen = {
+    traffic = {
         "utm_source": source,
         "utm_medium": medium,
-        "utm_campaign": chance.choice(CAMPAIGNS),
-        "utm_content": setter_id or chance.choice(CONTENTS),
-        "utm_term": chance.choice(TERMS),
+        "utm_campaign": rng.choice(CAMPAIGNS),
+        # A link that a setter shares carries the setter's user id here, and the lead becomes the setter's.
+        "utm_content": setter_user_id or rng.choice(CONTENTS),
+        "utm_term": rng.choice(TERMS),
         "referrer": referrer,
-        "landing_page": LANDING + chance.choice(PAGES),
+        "landing_page": WEBSITE + rng.choice(PAGES),
     }
-    return {name: value for name, value in seen.items() if value}
+    return {name: value for name, value in traffic.items() if value}
 
 
-def random_answers(chance: random.Random, count: int) -> list[dict[str, Any]]:
-    """The first questions of a form, and what somebody answered."""
+def random_answers(rng: random.Random, count: int) -> list[dict[str, Any]]:
+    """Return the first questions of a form with random answers."""
     return [
-        {"question": question, "answer": chance.choice(replies), "position": index}
-        for index, (question, replies) in enumerate(QUESTIONS[:count], 1)
+        {"question": question, "answer": rng.choice(answers), "position": position}
+        for position, (question, answers) in enumerate(QUESTIONS[:count], 1)
     ]

@@ -1,4 +1,4 @@
-"""Lets the services act in the past."""
+"""The clock of the demo: lets services write rows as of another time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,10 @@ from unittest import mock
 
 
 @contextmanager
-def fake_now(moment: datetime) -> Iterator[None]:
-    """While it lasts, `moments.now` is this moment, for this process: only a command with one thread may do that."""
-    with mock.patch("django.utils.timezone.now", return_value=moment):
+def fake_now(value: datetime) -> Iterator[None]:
+    """Make `django.utils.timezone.now` return this time.
+
+    The patch affects the whole process, so only a command with a single thread may use it.
+    """
+    with mock.patch("django.utils.timezone.now", return_value=value):
         yield

@@ -1,4 +1,4 @@
-"""The demo's key and the owner's password: kept while they work, replaced when they don't."""
+"""The demo's API key and the password of its owner. Working ones are kept, others are replaced."""
 
 import hmac
 import secrets
@@ -11,34 +11,36 @@ from pipeline_backend.demo.organization_setup import NORTHWIND
 
 
 def get_owner() -> User:
-    """Who signs in to the admin."""
+    """Return the user who owns the demo organization."""
     return User.objects.get(email=NORTHWIND.owner_email)
 
 
-def working_key(demo: Demo, kept: object) -> str:
-    """The key that was kept, if requests with it are served; else the one just made, or a new one."""
-    if isinstance(kept, str) and is_live(demo.organization, kept):
-        return kept
+def working_key(demo: Demo, stored_key: object) -> str:
+    """Return the stored key if it still works, else the key of this run, else a new one."""
+    if isinstance(stored_key, str) and is_live(demo.organization, stored_key):
+        return stored_key
     return demo.key_text or issue_key(organization=demo.organization, name=KEY_NAME)[1]
 
 
 def is_live(organization: Organization, text: str) -> bool:
-    """True for a key of the organization that is neither revoked nor expired."""
-    given = parse_key(text)
-    key: ApiKey | None = ApiKey.objects.of(organization).filter(key_id=given.key_id).first() if given else None
-    return bool(given and key and key.is_live and hmac.compare_digest(bytes(key.secret_hash), given.secret_hash))
+    """Return whether the text is a key of the organization that is neither revoked nor expired."""
+    parsed = parse_key(text)
+    if parsed is None:
+        return False
+    key: ApiKey | None = ApiKey.objects.of(organization).filter(key_id=parsed.key_id).first()
+    return bool(key and key.is_live and hmac.compare_digest(bytes(key.secret_hash), parsed.secret_hash))
 
 
-def working_password(kept: object) -> str:
-    """The password that was kept, if the owner can sign in with it; else a new one."""
+def working_password(stored_password: object) -> str:
+    """Return the stored password if the owner can sign in with it, else a new one."""
     user = get_owner()
-    if isinstance(kept, str) and user.check_password(kept):
-        return kept
+    if isinstance(stored_password, str) and user.check_password(stored_password):
+        return stored_password
     return set_new_password(user)
 
 
 def set_new_password(user: User) -> str:
-    """A random password, set."""
+    """Set a random password and return it."""
     password = secrets.token_urlsafe(12)
     user.set_password(password)
     user.save(update_fields=["password"])

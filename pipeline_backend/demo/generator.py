@@ -1,8 +1,12 @@
-"""Leads and calls by the hundred thousand: each lead lives its life in memory, by the rules of the services, and only its rows are written.
+"""Simulates leads in memory and writes only the resulting rows, so that hundreds of thousands of them take minutes.
 
-The rules are those of `leads.services` and `appointments.services`: the histories tell every move, a paid lead is never moved by a
-step that nobody chose, a canceled call has no meeting URL, sources and campaign are as they were at the booking, and the lead's next
-touch point is its earliest call to come.
+The rows follow the rules of `leads.services` and `appointments.services`:
+
+- Histories contain every change of a status.
+- A lead with a paid status is never moved automatically.
+- A canceled appointment has no meeting URL.
+- An appointment has the lead's sources and UTM fields as they were at its booking.
+- The lead's next touch point is its earliest upcoming appointment.
 """
 
 from collections.abc import Callable
@@ -36,15 +40,15 @@ from statuses.models import PAID_ROLES, Role
 
 LONG_RANGE = timedelta(days=730)
 SHORT_RANGE = timedelta(days=14)
-LONG_RANGE_SHARE = 0.15
+LONG_RANGE_SHARE = 0.15  # so many appointments are booked up to LONG_RANGE ahead, the others up to SHORT_RANGE
 CANCELED_SHARE = 0.12
-# A call that was just held has no outcome yet; there are none of these.
+# No appointment started less than this long ago: it would not have an outcome yet.
 OUTCOME_DELAY = timedelta(hours=2)
 
 
 @dataclass
 class SimulatedAppointment:
-    """A call on its way through a life."""
+    """An appointment of a simulated lead, in its state at the current point of the simulation."""
 
     id: str
     source: str
@@ -56,233 +60,242 @@ class SimulatedAppointment:
     updated_at: datetime
     role: Role = Role.APPOINTMENT_BOOKED
     status_id: str | None = None
-    sources: tuple[str, str] = ("", "")
+    source_ids: tuple[str, str] = ("", "")
     utm: list[str | None] = field(default_factory=list)
 
 
+# The time, the method to call with it, and the method's second argument.
 SimulationStep = tuple[datetime, Callable[[datetime, Any], None], SimulatedAppointment | None]
 
 
 @dataclass
 class LeadSimulation:
-    """A lead: a new one, or one that has a status already and goes on from `since`."""
+    """A lead in its state at the time `since`. An existing lead starts with its stored values."""
 
-    stage: OrganizationSnapshot
+    snapshot: OrganizationSnapshot
     batch: Batch
     id: str
     since: datetime
     role: str = Role.NEW_LEAD
-    status_id: str | None = None
+    status_id: str | None = None  # None for a new lead
     first_source: str = ""
     last_source: str = ""
-    touch: tuple[datetime | None, str | None] = (None, None)
+    stored_touch_point: tuple[datetime | None, str | None] = (None, None)
     utm: list[str | None] = field(default_factory=lambda: [None] * len(UTM_FIELDS))
-    coming: dict[str, datetime] = field(default_factory=dict)
+    upcoming: dict[str, datetime] = field(default_factory=dict)  # schedule times by appointment id
 
-    def live(self, opt_ins: int, calls: int) -> None:
-        """Everything in its order, up to now."""
-        planned = [self.plan() for _ in range(calls)]
-        deeds: list[SimulationStep] = [
-            (self.stage.between(self.since, self.stage.now), self.opt_in, None) for _ in range(opt_ins)
+    def run(self, opt_ins: int, appointments: int) -> None:
+        """Simulate this many opt-ins and appointments from `since` until now, and add their rows to the batch."""
+        snapshot = self.snapshot
+        planned = [self.plan_appointment() for _ in range(appointments)]
+        steps: list[SimulationStep] = [
+            (snapshot.random_time(self.since, snapshot.now), self.submit_opt_in, None) for _ in range(opt_ins)
         ]
         if self.status_id is None:
-            deeds = self.begin(deeds, planned)
-        for call in planned:
-            deeds += self.deeds_of(call)
-        for moment, deed, about in sorted(deeds, key=itemgetter(0)):
-            self.since = moment
-            deed(moment, about)
-        for call in planned:
-            self.write_call(call)
+            # A new lead is created by its first opt-in or, without any, by its first booking.
+            self.change_status(self.since, Role.NEW_LEAD, snapshot.integration)
+            if steps:
+                steps[0] = (self.since, self.submit_opt_in, None)
+            else:
+                planned[0].booked_at = self.since
+        for appointment in planned:
+            steps += self.appointment_steps(appointment)
+        for time, action, appointment_or_none in sorted(steps, key=itemgetter(0)):
+            self.since = time
+            action(time, appointment_or_none)
+        for appointment in planned:
+            self.add_appointment_row(appointment)
 
-    def begin(self, deeds: list[SimulationStep], planned: list[SimulatedAppointment]) -> list[SimulationStep]:
-        """A new lead comes into being with its first form or, without any, with its first call."""
-        self.move(self.since, Role.NEW_LEAD, self.stage.integration)
-        if deeds:
-            return [(self.since, self.opt_in, None), *deeds[1:]]
-        planned[0].booked_at = self.since
-        return []
-
-    def plan(self) -> SimulatedAppointment:
-        """A call that will be booked: mostly for the next days, sometimes far ahead."""
-        stage, chance = self.stage, self.stage.chance
-        source = chance.choice(AppointmentSource.values)
-        booked_at = stage.between(self.since, stage.now)
-        ahead = stage.between(
-            booked_at, booked_at + (LONG_RANGE if chance.random() < LONG_RANGE_SHARE else SHORT_RANGE)
+    def plan_appointment(self) -> SimulatedAppointment:
+        """Return an appointment that is not booked yet, with random values."""
+        snapshot, rng = self.snapshot, self.snapshot.rng
+        source = rng.choice(AppointmentSource.values)
+        booked_at = snapshot.random_time(self.since, snapshot.now)
+        latest = booked_at + (LONG_RANGE if rng.random() < LONG_RANGE_SHARE else SHORT_RANGE)
+        schedule_time = snapshot.random_time(booked_at, latest).replace(
+            hour=rng.randint(8, 20), minute=rng.choice((0, 30)), second=0, microsecond=0
         )
-        schedule_time = ahead.replace(
-            hour=chance.randint(8, 20), minute=chance.choice((0, 30)), second=0, microsecond=0
-        )
-        while schedule_time <= booked_at or stage.now - OUTCOME_DELAY < schedule_time <= stage.now:
+        while schedule_time <= booked_at or snapshot.now - OUTCOME_DELAY < schedule_time <= snapshot.now:
             schedule_time += timedelta(days=1)
-        setter = chance.choice(stage.setters) if chance.random() < 0.7 else None
-        event_type, host = chance.choice(stage.types[source]), chance.choice(stage.hosts)
+        setter = rng.choice(snapshot.setters) if rng.random() < 0.7 else None
+        event_type, host = rng.choice(snapshot.event_types[source]), rng.choice(snapshot.hosts)
         return SimulatedAppointment(str(uuid7()), source, event_type, host, setter, booked_at, schedule_time, booked_at)
 
-    def deeds_of(self, call: SimulatedAppointment) -> list[SimulationStep]:
-        """What happens with a call, and when."""
-        stage, booked = self.stage, (call.booked_at, self.book, call)
-        if stage.chance.random() < CANCELED_SHARE:
-            return [booked, (stage.between(call.booked_at, min(call.schedule_time, stage.now)), self.cancel, call)]
-        if call.schedule_time < stage.now:
-            return [booked, (call.schedule_time + timedelta(minutes=50), self.finish, call)]
-        return [booked]
+    def appointment_steps(self, appointment: SimulatedAppointment) -> list[SimulationStep]:
+        """Return what happens to an appointment until now: booking, and cancellation or outcome."""
+        snapshot = self.snapshot
+        booking = (appointment.booked_at, self.book, appointment)
+        if snapshot.rng.random() < CANCELED_SHARE:
+            canceled_at = snapshot.random_time(appointment.booked_at, min(appointment.schedule_time, snapshot.now))
+            return [booking, (canceled_at, self.cancel, appointment)]
+        if appointment.schedule_time < snapshot.now:
+            return [booking, (appointment.schedule_time + timedelta(minutes=50), self.record_outcome, appointment)]
+        return [booking]
 
-    def opt_in(self, moment: datetime, _: None) -> None:
-        """A form is sent in."""
-        stage, id = self.stage, str(uuid7())
-        seen, source = (
-            random_traffic(stage.chance, stage.chance.choice(CHANNELS)),
-            stage.chance.choice(list(OptInSource)),
-        )
-        traffic: list[Any] = [seen.get(name) for name in TRAFFIC_FIELDS]
+    # Steps
+
+    def submit_opt_in(self, time: datetime, _: None) -> None:
+        """Submit a form with two answers."""
+        snapshot, id = self.snapshot, str(uuid7())
+        traffic = random_traffic(snapshot.rng, snapshot.rng.choice(CHANNELS))
+        source = snapshot.rng.choice(list(OptInSource))
+        columns: list[Any] = [traffic.get(name) for name in TRAFFIC_FIELDS]
         form_id, form_name = FORMS.get(source, (None, None))
+        reference = f"sub-{id[19:]}"
         self.batch.add(
-            OptInRow(
-                id, stage.organization_id, moment, self.id, source.value, form_id, form_name, f"sub-{id[19:]}", *traffic
-            )
+            OptInRow(id, snapshot.organization_id, time, self.id, source.value, form_id, form_name, reference, *columns)
         )
-        for answer in random_answers(stage.chance, 2):
-            self.batch.add(AnswerRow(str(uuid7()), stage.organization_id, moment, id, **answer))
-        self.come_from(stage.sources[seen["utm_source"]])
-        self.utm = traffic[: len(UTM_FIELDS)]
+        for answer in random_answers(snapshot.rng, 2):
+            self.batch.add(AnswerRow(str(uuid7()), snapshot.organization_id, time, id, **answer))
+        self.set_source(snapshot.sources[traffic["utm_source"]])
+        self.utm = columns[: len(UTM_FIELDS)]
 
-    def book(self, moment: datetime, call: SimulatedAppointment) -> None:
-        """A call is booked, and the lead with it."""
-        self.come_from(self.stage.sources[call.source])
-        call.sources, call.utm = (self.first_source, self.last_source), self.utm
-        self.coming[call.id] = call.schedule_time
-        self.decide(moment, call, Role.APPOINTMENT_BOOKED, self.booker(call))
-        self.move(moment, Role.APPOINTMENT_BOOKED, self.booker(call))
+    def book(self, time: datetime, appointment: SimulatedAppointment) -> None:
+        """Book the appointment; the lead's source and status follow."""
+        self.set_source(self.snapshot.sources[appointment.source])
+        appointment.source_ids, appointment.utm = (self.first_source, self.last_source), self.utm
+        self.upcoming[appointment.id] = appointment.schedule_time
+        self.change_outcome(time, appointment, Role.APPOINTMENT_BOOKED, self.booking_actor(appointment))
+        self.change_status(time, Role.APPOINTMENT_BOOKED, self.booking_actor(appointment))
 
-    def cancel(self, moment: datetime, call: SimulatedAppointment) -> None:
-        """A call is called off; a lead with another one to come stays booked."""
-        del self.coming[call.id]
-        self.decide(moment, call, Role.CANCELED, self.booker(call))
-        if not self.coming:
-            self.move(moment, Role.CANCELED, self.booker(call))
+    def cancel(self, time: datetime, appointment: SimulatedAppointment) -> None:
+        """Cancel the appointment. The lead keeps its status if it has another upcoming one."""
+        del self.upcoming[appointment.id]
+        self.change_outcome(time, appointment, Role.CANCELED, self.booking_actor(appointment))
+        if not self.upcoming:
+            self.change_status(time, Role.CANCELED, self.booking_actor(appointment))
 
-    def finish(self, moment: datetime, call: SimulatedAppointment) -> None:
-        """After a call: its outcome, the lead's status, sometimes a note."""
-        del self.coming[call.id]
-        role, by = self.stage.fate(), call.host.by
-        self.decide(moment, call, role, by)
-        self.move(moment, role, by)
-        if self.stage.chance.random() < 0.4 and role in OUTCOME_NOTES:
-            self.batch.add(NoteRow(str(uuid7()), self.stage.organization_id, moment, *by, call.id, OUTCOME_NOTES[role]))
+    def record_outcome(self, time: datetime, appointment: SimulatedAppointment) -> None:
+        """Record how the appointment went: its outcome, the lead's status and, for some, a note."""
+        del self.upcoming[appointment.id]
+        role, actor = self.snapshot.random_outcome(), appointment.host.actor
+        self.change_outcome(time, appointment, role, actor)
+        self.change_status(time, role, actor)
+        if self.snapshot.rng.random() < 0.4 and role in OUTCOME_NOTES:
+            note = OUTCOME_NOTES[role]
+            self.batch.add(NoteRow(str(uuid7()), self.snapshot.organization_id, time, *actor, appointment.id, note))
 
-    def booker(self, call: SimulatedAppointment) -> ActorColumns:
-        """Who books and cancels it."""
-        return self.stage.integration if call.source == AppointmentSource.MANUAL else self.stage.system
+    def booking_actor(self, appointment: SimulatedAppointment) -> ActorColumns:
+        """Return who books and cancels the appointment: the API key or, for a scheduler's, the system."""
+        is_manual = appointment.source == AppointmentSource.MANUAL
+        return self.snapshot.integration if is_manual else self.snapshot.system
 
-    def come_from(self, source_id: str) -> None:
-        """The first source stays, the last one follows."""
+    def set_source(self, source_id: str) -> None:
+        """Set the last source and, if there is none, the first source."""
         self.first_source = self.first_source or source_id
         self.last_source = source_id
 
-    def decide(self, moment: datetime, call: SimulatedAppointment, role: Role, by: ActorColumns) -> None:
-        """A step on the appointments' board."""
-        to = self.stage.call_statuses[role]
+    def change_outcome(
+        self, time: datetime, appointment: SimulatedAppointment, role: Role, actor: ActorColumns
+    ) -> None:
+        """Set the appointment's outcome, with a row of its history."""
+        status_id, organization_id = self.snapshot.appointment_statuses[role], self.snapshot.organization_id
         self.batch.add(
-            OutcomeChangeRow(str(uuid7()), self.stage.organization_id, moment, *by, call.status_id, to, call.id)
-        )
-        call.role, call.status_id, call.updated_at = role, to, moment
-
-    def move(self, moment: datetime, role: Role, by: ActorColumns) -> None:
-        """A step on the leads' board, if it has this status; not out of a paid one."""
-        to = self.stage.lead_statuses.get(role)
-        if to is None or self.status_id == to or self.role in PAID_ROLES:
-            return
-        self.batch.add(
-            LeadStatusChangeRow(str(uuid7()), self.stage.organization_id, moment, *by, self.status_id, to, self.id)
-        )
-        self.role, self.status_id = role, to
-
-    def write_call(self, call: SimulatedAppointment) -> None:
-        """The appointment's row as its life has left it, and what the analysis platform made of it."""
-        stage, chance = self.stage, self.stage.chance
-        meeting, is_recorded = (
-            f"https://meet.northwind.example/{call.id[19:]}",
-            call.role in OUTCOMES_AFTER_MEETING and chance.random() < 0.5,
-        )
-        self.batch.add(
-            AppointmentRow(
-                id=call.id,
-                organization_id=stage.organization_id,
-                created_at=call.booked_at,
-                lead_id=self.id,
-                event_type_id=str(call.event_type.pk),
-                schedule_time=call.schedule_time,
-                call_category=call.event_type.call_category,
-                host_id=call.host.id,
-                setter_id=call.setter_id,
-                triager_id=chance.choice(stage.setters) if chance.random() < 0.2 else None,
-                meeting_url=None if call.role == Role.CANCELED else meeting,
-                recording_url=f"https://recordings.northwind.example/{call.id}" if is_recorded else None,
-                outcome_id=str(call.status_id),
-                no_show=call.role == Role.NO_SHOW,
-                source=call.source,
-                external_reference=f"call-{call.id[19:]}",
-                first_source_id=call.sources[0],
-                last_source_id=call.sources[1],
-                custom_values=chance.choice(stage.call_values),
-                invitation_sequence=int(call.role == Role.CANCELED),
-                updated_at=call.updated_at,
-                **dict(zip(UTM_FIELDS, call.utm, strict=True)),
+            OutcomeChangeRow(
+                str(uuid7()), organization_id, time, *actor, appointment.status_id, status_id, appointment.id
             )
         )
-        if is_recorded and chance.random() < 0.5:
-            self.write_analysis(call)
+        appointment.role, appointment.status_id, appointment.updated_at = role, status_id, time
 
-    def write_analysis(self, call: SimulatedAppointment) -> None:
-        """What the analysis platform made of the call."""
-        stage, title = self.stage, f"{call.event_type.name} on {call.schedule_time:%d %b %Y}"
-        confidence = round(stage.chance.uniform(0.55, 0.99), 2)
-        about = (
-            call.updated_at,
-            call.id,
-            f"call_{call.id[19:]}",
-            title,
-            RATIONALES[call.role],
-            stage.status_names[call.role],
-            confidence,
+    def change_status(self, time: datetime, role: Role, actor: ActorColumns) -> None:
+        """Set the lead's status, with a row of its history, if the services would do so."""
+        status_id, organization_id = self.snapshot.lead_statuses.get(role), self.snapshot.organization_id
+        if status_id is None or self.status_id == status_id or self.role in PAID_ROLES:
+            return
+        self.batch.add(
+            LeadStatusChangeRow(str(uuid7()), organization_id, time, *actor, self.status_id, status_id, self.id)
         )
-        self.batch.add(AnalysisRow(str(uuid7()), stage.organization_id, *about))
+        self.role, self.status_id = role, status_id
+
+    # Rows of the final state
+
+    def add_appointment_row(self, appointment: SimulatedAppointment) -> None:
+        """Add the appointment's row, with a recording and an analysis for some."""
+        snapshot, rng = self.snapshot, self.snapshot.rng
+        is_recorded = appointment.role in OUTCOMES_AFTER_MEETING and rng.random() < 0.5
+        meeting_url = f"https://meet.northwind.example/{appointment.id[19:]}"
+        recording_url = f"https://recordings.northwind.example/{appointment.id}"
+        self.batch.add(
+            AppointmentRow(
+                id=appointment.id,
+                organization_id=snapshot.organization_id,
+                created_at=appointment.booked_at,
+                lead_id=self.id,
+                event_type_id=str(appointment.event_type.pk),
+                schedule_time=appointment.schedule_time,
+                call_category=appointment.event_type.call_category,
+                host_id=appointment.host.id,
+                setter_id=appointment.setter_id,
+                triager_id=rng.choice(snapshot.setters) if rng.random() < 0.2 else None,
+                meeting_url=None if appointment.role == Role.CANCELED else meeting_url,
+                recording_url=recording_url if is_recorded else None,
+                outcome_id=str(appointment.status_id),
+                no_show=appointment.role == Role.NO_SHOW,
+                source=appointment.source,
+                external_reference=f"call-{appointment.id[19:]}",
+                first_source_id=appointment.source_ids[0],
+                last_source_id=appointment.source_ids[1],
+                custom_values=rng.choice(snapshot.appointment_custom_values),
+                invitation_sequence=int(appointment.role == Role.CANCELED),
+                updated_at=appointment.updated_at,
+                **dict(zip(UTM_FIELDS, appointment.utm, strict=True)),
+            )
+        )
+        if is_recorded and rng.random() < 0.5:
+            self.add_analysis_row(appointment)
+
+    def add_analysis_row(self, appointment: SimulatedAppointment) -> None:
+        """Add a call analysis of the appointment."""
+        snapshot = self.snapshot
+        self.batch.add(
+            AnalysisRow(
+                id=str(uuid7()),
+                organization_id=snapshot.organization_id,
+                created_at=appointment.updated_at,
+                appointment_id=appointment.id,
+                call_analysis_call_id=f"call_{appointment.id[19:]}",
+                ai_generated_title=f"{appointment.event_type.name} on {appointment.schedule_time:%d %b %Y}",
+                ai_rationale=RATIONALES[appointment.role],
+                ai_suggested_outcome=snapshot.status_names[appointment.role],
+                ai_confidence_score=round(snapshot.rng.uniform(0.55, 0.99), 2),
+            )
+        )
 
     def touch_point(self) -> tuple[datetime | None, str | None]:
-        """The earliest call to come, unless staff set something earlier (decision 16)."""
-        first, (by_hand_at, kind) = min(self.coming.values(), default=None), self.touch
-        is_by_hand = by_hand_at is not None and kind != TouchPointType.APPOINTMENT
-        if is_by_hand and by_hand_at and (first is None or self.stage.now < by_hand_at < first):
-            return self.touch
-        return first, TouchPointType.APPOINTMENT.value if first else None
+        """Return the lead's next touch point, as `leads.services.set_next_touch_point` would set it."""
+        next_appointment_at = min(self.upcoming.values(), default=None)
+        stored_at, stored_type = self.stored_touch_point
+        set_by_staff = stored_at if stored_type != TouchPointType.APPOINTMENT else None
+        if set_by_staff and (next_appointment_at is None or self.snapshot.now < set_by_staff < next_appointment_at):
+            return self.stored_touch_point
+        return next_appointment_at, TouchPointType.APPOINTMENT.value if next_appointment_at else None
 
-    def write_new(self, created_at: datetime) -> None:
-        """The row of a lead that was not there."""
-        stage, who = self.stage, random_person(self.stage.chance, mark=self.id[24:])
+    def add_new_lead_row(self, created_at: datetime) -> None:
+        """Add the row of a new lead."""
+        snapshot, rng = self.snapshot, self.snapshot.rng
+        person = random_person(rng, suffix=self.id[24:])
         touch_point_at, touch_point_type = self.touch_point()
         self.batch.add(
             LeadRow(
                 id=self.id,
-                organization_id=stage.organization_id,
+                organization_id=snapshot.organization_id,
                 created_at=created_at,
-                email=who.email,
-                first_name=who.first_name,
-                last_name=who.last_name,
-                phone_e164=who.phone or None,
-                phone_country=who.country or None,
+                email=person.email,
+                first_name=person.first_name,
+                last_name=person.last_name,
+                phone_e164=person.phone or None,
+                phone_country=person.country or None,
                 status_id=str(self.status_id),
-                setter_id=stage.chance.choice(stage.setters) if stage.chance.random() < 0.6 else None,
+                setter_id=rng.choice(snapshot.setters) if rng.random() < 0.6 else None,
                 first_source_id=self.first_source,
                 last_source_id=self.last_source,
                 next_touch_point_at=touch_point_at,
                 next_touch_point_type=touch_point_type,
-                custom_values=stage.chance.choice(stage.lead_values),
+                custom_values=rng.choice(snapshot.lead_custom_values),
                 updated_at=self.since,
             )
         )
 
-    def write_grown(self) -> None:
-        """What has changed of a lead that was there."""
+    def add_lead_update_row(self) -> None:
+        """Add the changed values of an existing lead."""
         self.batch.add(LeadUpdateRow(self.id, str(self.status_id), self.last_source, *self.touch_point(), self.since))

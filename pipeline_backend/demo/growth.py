@@ -1,9 +1,10 @@
-"""How many more leads and appointments are wanted, and who gets them."""
+"""Adds leads and appointments in bulk, up to the totals that were asked for."""
 
 import random
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -22,143 +23,150 @@ from statuses.models import Status
 
 LEADS_PER_BATCH = 2_000
 APPOINTMENTS_PER_BATCH = 5_000
-PROGRESS_BAR_FROM = 10_000
-OPT_INS_PER_LEAD = [0, 1, 2, 3], [10, 45, 30, 15]
+PROGRESS_BAR_FROM = 10_000  # rows
+OPT_INS_PER_LEAD = [0, 1, 2, 3], [10, 45, 30, 15]  # numbers and their weights
 
 
 @dataclass(frozen=True)
 class GrowthPlan:
-    """So many more; the calls are shared out so that, in the end, new leads and those that are there have equally many."""
+    """How many leads and appointments exist, and how many to add."""
 
     organization: Organization
-    known_leads: int
+    existing_leads: int
     new_leads: int
-    known_calls: int
-    new_calls: int
+    existing_appointments: int
+    new_appointments: int
 
     @property
     def is_needed(self) -> bool:
-        """False if the organization is as large as wanted."""
-        return bool(self.new_leads or self.new_calls)
+        """Whether there is anything to add."""
+        return bool(self.new_leads or self.new_appointments)
 
     def carry_out(self) -> None:
-        """Add them, a batch at a time, each in its transaction: after an interruption, the same command goes on."""
-        stage, size = (
-            take_snapshot(self.organization, seed=f"{self.known_leads} {self.known_calls}"),
-            self.new_leads + self.new_calls,
-        )
-        leads = self.known_leads + self.new_leads
-        fair = min(self.new_calls, round((self.known_calls + self.new_calls) * self.new_leads / leads))
-        # None: shown only to people.
-        with tqdm(
-            total=size,
-            unit=" rows",
-            unit_scale=True,
-            file=sys.stderr,
-            disable=None if size >= PROGRESS_BAR_FROM else True,
-        ) as bar:
-            if self.new_calls > fair:
-                distribute(
-                    stage, self.known_leads, self.new_calls - fair, ExistingLeads(self.organization).go_on, bar.update
-                )
-            distribute(stage, self.new_leads, fair, add_leads, bar.update)
-        if size >= PROGRESS_BAR_FROM:
+        """Add the rows in batches, each in its own transaction, so that an interrupted run can be continued."""
+        snapshot = take_snapshot(self.organization, seed=f"{self.existing_leads} {self.existing_appointments}")
+        rows = self.new_leads + self.new_appointments
+        # New and existing leads end up with equally many appointments on average.
+        all_leads = self.existing_leads + self.new_leads
+        all_appointments = self.existing_appointments + self.new_appointments
+        for_new_leads = min(self.new_appointments, round(all_appointments * self.new_leads / all_leads))
+        for_existing_leads = self.new_appointments - for_new_leads
+        # With None, tqdm shows the bar only on a terminal.
+        disable = None if rows >= PROGRESS_BAR_FROM else True
+        with tqdm(total=rows, unit=" rows", unit_scale=True, file=sys.stderr, disable=disable) as bar:
+            if for_existing_leads:
+                extend = ExistingLeads(self.organization).extend
+                distribute(snapshot, self.existing_leads, for_existing_leads, extend, bar.update)
+            distribute(snapshot, self.new_leads, for_new_leads, add_leads, bar.update)
+        if rows >= PROGRESS_BAR_FROM:
             analyze_tables()
 
 
-def plan_growth(organization: Organization, leads: int | None, calls: int | None) -> GrowthPlan:
-    """What is missing to these totals; more leads than half the calls only if asked for."""
-    known_leads, known_calls = Lead.objects.of(organization).count(), Appointment.objects.of(organization).count()
-    wanted = (calls or 0) // 2 if leads is None else leads
+def plan_growth(organization: Organization, leads: int | None, appointments: int | None) -> GrowthPlan:
+    """Return what is missing to these totals. By default there are half as many leads as appointments."""
+    existing_leads = Lead.objects.of(organization).count()
+    existing_appointments = Appointment.objects.of(organization).count()
+    target_appointments = appointments or 0
+    target_leads = target_appointments // 2 if leads is None else leads
     return GrowthPlan(
-        organization, known_leads, max(0, wanted - known_leads), known_calls, max(0, (calls or 0) - known_calls)
+        organization,
+        existing_leads,
+        max(0, target_leads - existing_leads),
+        existing_appointments,
+        max(0, target_appointments - existing_appointments),
     )
 
 
 def distribute(
-    stage: OrganizationSnapshot,
+    snapshot: OrganizationSnapshot,
     leads: int,
-    calls: int,
-    act: Callable[[OrganizationSnapshot, Batch, list[int]], None],
-    done: Callable[[int], Any],
+    appointments: int,
+    add_batch: Callable[[OrganizationSnapshot, Batch, list[int]], None],
+    on_progress: Callable[[int], Any],
 ) -> None:
-    """So many calls over so many leads, by chance but exactly: `act` gets the numbers of calls of the next leads."""
-    at_once = max(1, min(LEADS_PER_BATCH, leads * APPOINTMENTS_PER_BATCH // max(1, calls)))
-    for start in range(0, leads, at_once):
-        end = min(leads, start + at_once)
-        counts = random_counts(stage.chance, calls * end // leads - calls * start // leads, end - start)
+    """Distribute this many appointments randomly over this many leads, and write them batch by batch.
+
+    `add_batch` gets the numbers of appointments of the next leads and adds their rows to the batch.
+    """
+    batch_size = max(1, min(LEADS_PER_BATCH, leads * APPOINTMENTS_PER_BATCH // max(1, appointments)))
+    for start in range(0, leads, batch_size):
+        end = min(leads, start + batch_size)
+        # The difference of two rounded-down shares, so that the batches add up to exactly `appointments`.
+        in_batch = appointments * end // leads - appointments * start // leads
+        counts = random_counts(snapshot.rng, in_batch, end - start)
         batch = Batch()
         with transaction.atomic():
-            act(stage, batch, counts)
+            add_batch(snapshot, batch, counts)
             batch.write()
-        done(len(counts) + sum(counts))
+        on_progress(len(counts) + sum(counts))
 
 
-def random_counts(chance: random.Random, calls: int, leads: int) -> list[int]:
-    """The calls, each to some lead."""
+def random_counts(rng: random.Random, appointments: int, leads: int) -> list[int]:
+    """Return each lead's number of appointments."""
     counts = [0] * leads
-    for _ in range(calls):
-        counts[chance.randrange(leads)] += 1
+    for _ in range(appointments):
+        counts[rng.randrange(leads)] += 1
     return counts
 
 
-def add_leads(stage: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
-    """New leads, with so many calls each."""
-    for calls in counts:
-        created_at = stage.between(stage.now - LONG_RANGE, stage.now)
-        life = LeadSimulation(stage, batch, str(uuid7()), created_at)
-        forms = stage.chance.choices(*OPT_INS_PER_LEAD)[0]
-        life.live(forms or int(not calls), calls)
-        life.write_new(created_at)
+def add_leads(snapshot: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
+    """Simulate one new lead for each of these numbers of appointments."""
+    for count in counts:
+        created_at = snapshot.random_time(snapshot.now - LONG_RANGE, snapshot.now)
+        simulation = LeadSimulation(snapshot, batch, str(uuid7()), created_at)
+        opt_ins = snapshot.rng.choices(*OPT_INS_PER_LEAD)[0]
+        # A lead without appointments has at least one opt-in: something must have created it.
+        simulation.run(opt_ins or int(not count), count)
+        simulation.add_new_lead_row(created_at)
 
 
 class ExistingLeads:
-    """The leads that are there, oldest ids first, each once."""
+    """Adds appointments to the existing leads, in the order of their ids, each lead once."""
 
     def __init__(self, organization: Organization) -> None:
         self.organization = organization
-        self.last = UUID(int=0)
+        self.last_id = UUID(int=0)
         self.roles = dict(Status.objects.of(organization).values_list("pk", "role"))
 
-    def go_on(self, stage: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
-        """The next ones' lives go on from where they are, with so many calls more."""
-        rows = Lead.objects.of(self.organization).for_update().filter(pk__gt=self.last).order_by("pk")
+    def extend(self, snapshot: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
+        """Lock the next leads, and simulate for each one its number of further appointments."""
+        rows = Lead.objects.of(self.organization).for_update().filter(pk__gt=self.last_id).order_by("pk")
         leads = list(rows[: len(counts)])
-        self.last = leads[-1].pk if leads else self.last
-        chosen = [(lead, calls) for lead, calls in zip(leads, counts, strict=False) if calls]
-        lives = self.lives(stage, batch, [lead for lead, _ in chosen])
-        for life, (_, calls) in zip(lives, chosen, strict=True):
-            life.live(0, calls)
-            life.write_grown()
+        self.last_id = leads[-1].pk if leads else self.last_id
+        selected = [(lead, count) for lead, count in zip(leads, counts, strict=False) if count]
+        simulations = self.simulations(snapshot, batch, [lead for lead, _ in selected])
+        for simulation, (_, count) in zip(simulations, selected, strict=True):
+            simulation.run(0, count)
+            simulation.add_lead_update_row()
 
-    def lives(self, stage: OrganizationSnapshot, batch: Batch, leads: list[Lead]) -> Iterator[LeadSimulation]:
-        """Where each lead stands."""
-        coming, touched = self.coming(leads), self.touched(leads)
+    def simulations(self, snapshot: OrganizationSnapshot, batch: Batch, leads: list[Lead]) -> Iterator[LeadSimulation]:
+        """Yield a simulation of each lead that starts with its stored state."""
+        upcoming, latest_utm = self.upcoming_appointments(leads), self.latest_utm(leads)
         for lead in leads:
             yield LeadSimulation(
-                stage,
+                snapshot,
                 batch,
                 str(lead.pk),
-                since=min(lead.updated_at, stage.now),
+                since=min(lead.updated_at, snapshot.now),
                 role=self.roles[lead.status_id],
                 status_id=str(lead.status_id),
                 first_source=str(lead.first_source_id),
                 last_source=str(lead.last_source_id),
-                touch=(lead.next_touch_point_at, lead.next_touch_point_type),
-                utm=touched.get(lead.pk, [None] * len(UTM_FIELDS)),
-                coming=coming.get(lead.pk, {}),
+                stored_touch_point=(lead.next_touch_point_at, lead.next_touch_point_type),
+                utm=latest_utm.get(lead.pk, [None] * len(UTM_FIELDS)),
+                upcoming=upcoming.get(lead.pk, {}),
             )
 
-    def coming(self, leads: list[Lead]) -> dict[UUID, dict[str, Any]]:
-        """Each lead's calls to come."""
-        found: dict[UUID, dict[str, Any]] = {}
+    def upcoming_appointments(self, leads: list[Lead]) -> dict[UUID, dict[str, datetime]]:
+        """Return the times of each lead's upcoming appointments, by appointment id."""
+        times: dict[UUID, dict[str, datetime]] = {}
         rows = Appointment.objects.of(self.organization).upcoming().filter(lead__in=leads)
         for lead_id, id, schedule_time in rows.values_list("lead_id", "pk", "schedule_time"):
-            found.setdefault(lead_id, {})[str(id)] = schedule_time
-        return found
+            times.setdefault(lead_id, {})[str(id)] = schedule_time
+        return times
 
-    def touched(self, leads: list[Lead]) -> dict[UUID, list[str | None]]:
-        """The campaign of each lead's latest opt-in."""
+    def latest_utm(self, leads: list[Lead]) -> dict[UUID, list[str | None]]:
+        """Return the UTM fields of each lead's latest opt-in."""
         rows = (
             OptIn.objects.of(self.organization)
             .filter(lead__in=leads)

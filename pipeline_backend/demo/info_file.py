@@ -1,4 +1,4 @@
-"""The facts file: tells `make run` and others the demo's address, key and password; only its owner may read it."""
+"""The JSON file that tells `make run` and other tools the demo's URL, API key and password."""
 
 import json
 import os
@@ -8,21 +8,22 @@ from typing import Any
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What the file says; nothing, if there is none or it can't be understood."""
+    """Return the file's content, or an empty dict if there is no file or it is not a JSON object."""
     try:
-        facts = json.loads(path.read_text())
+        content = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return facts if isinstance(facts, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def write(path: Path, facts: dict[str, Any]) -> None:
-    """Put the facts there, whole or not at all, with mode 0600 from the first byte on."""
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Replace the file atomically. Only its owner can read it."""
+    # mkstemp creates the file with mode 0600, so the secrets are never readable for others.
+    descriptor, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(json.dumps(facts, indent=2) + "\n")
-        Path(draft).replace(path)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(json.dumps(content, indent=2) + "\n")
+        Path(temporary_path).replace(path)
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        Path(temporary_path).unlink(missing_ok=True)
         raise

@@ -1,4 +1,4 @@
-"""The demo as a whole: opened and lived through once, found again afterwards."""
+"""Creates the demo's two organizations in the first run, and finds them again in later ones."""
 
 from dataclasses import dataclass
 
@@ -29,52 +29,59 @@ KEY_NAME = "Demo"
 
 @dataclass(frozen=True)
 class Demo:
-    """The demo's organization; the key only from the run that has issued it."""
+    """The demo organization. `key_text` is its API key, known only in the run that created it."""
 
     organization: Organization
     key_text: str | None
 
     @property
     def is_new(self) -> bool:
-        """True if this run has opened it."""
+        """Whether this run created the organization."""
         return self.key_text is not None
 
 
 @transaction.atomic
 def load() -> Demo:
-    """The demo, opened if it isn't there yet, together with a second, small organization; all of it or nothing."""
-    found = find_organization(NORTHWIND)
-    if found:
-        return Demo(found, None)
+    """Return the demo, created if there is none, together with a second, small organization.
+
+    Everything is created in one transaction, so that an interrupted run leaves nothing behind.
+    """
+    existing = find_organization(NORTHWIND)
+    if existing:
+        return Demo(existing, None)
     with fake_now(organization_created_at()):
         organization = set_up_organization(NORTHWIND)
-        key, text = issue_key(organization=organization, name=KEY_NAME)
-    play_scenario(NORTHWIND, organization, key, NORTHWIND_LEADS)
+        api_key, key_text = issue_key(organization=organization, name=KEY_NAME)
+    play_scenario(NORTHWIND, organization, api_key, NORTHWIND_LEADS)
+    # The second organization shows that the first one's users and key can't see its rows.
     if find_organization(HARBOR) is None:
         with fake_now(organization_created_at()):
-            neighbor = set_up_organization(HARBOR)
-        play_scenario(HARBOR, neighbor, None, HARBOR_LEADS)
-    return Demo(organization, text)
+            harbor = set_up_organization(HARBOR)
+        play_scenario(HARBOR, harbor, None, HARBOR_LEADS)
+    return Demo(organization, key_text)
 
 
-def play_scenario(firm: OrganizationSpec, organization: Organization, key: ApiKey | None, leads: int) -> None:
-    """Live through its story; nobody is mailed about it, and no endpoint is there yet to receive it."""
-    set_mail_enabled(organization, wanted=False)
-    run_steps(Scenario(load_organization(organization, key), seed=firm.name).steps(leads))
-    set_mail_enabled(organization, wanted=True)
+def play_scenario(spec: OrganizationSpec, organization: Organization, api_key: ApiKey | None, leads: int) -> None:
+    """Run the scenario for this number of leads without notifying anybody."""
+    # Mail is switched off while it runs. Webhooks need no switch: there are no endpoints yet.
+    set_mail_enabled(organization, enabled=False)
+    data = load_organization(organization, api_key)
+    run_steps(Scenario(data, seed=spec.name).steps(leads))
+    set_mail_enabled(organization, enabled=True)
 
 
 def register_inbox(demo: Demo) -> None:
-    """In a local run, the demo's events go to our own inbox, wherever that is today; who doesn't want it disables the endpoint."""
+    """In a local run, send the demo's webhooks to the local inbox, and follow it if the address has changed.
+
+    Users who don't want that disable the endpoint; it stays disabled.
+    """
     if not (settings.LOCAL_RUN and settings.WEBHOOKS_ALLOW_PRIVATE):
         return
-    url, found = (
-        settings.BASE_URL + INBOX_PATH,
-        list(Endpoint.objects.of(demo.organization).filter(url__endswith=INBOX_PATH)),
-    )
-    if not found:
+    url = settings.BASE_URL + INBOX_PATH
+    endpoints = list(Endpoint.objects.of(demo.organization).filter(url__endswith=INBOX_PATH))
+    if not endpoints:
         add_endpoint(organization=demo.organization, url=url, description="Inbox of the local run")
-    for endpoint in found:
+    for endpoint in endpoints:
         if endpoint.url != url:
             change_endpoint(
                 endpoint=endpoint,

@@ -1,8 +1,8 @@
-"""The demo's organizations: their members, their types of calls, and what else they note."""
+"""The demo's two organizations: members, event types and custom fields."""
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from appointments.models import CallCategory, EventType, Provider
 from appointments.services import save_event_type
@@ -16,45 +16,57 @@ from statuses.models import Role as StatusRole
 from statuses.services import default_statuses
 
 
+class MemberSpec(NamedTuple):
+    """A member to create."""
+
+    first_name: str
+    last_name: str
+    role: Role
+    time_zone: str
+
+
 @dataclass(frozen=True)
 class OrganizationSpec:
-    """An organization to open: its name, the domain of its e-mails, and its team (the owner first)."""
+    """An organization to create: its name, the domain of its e-mails, and its members, the owner first."""
 
     name: str
     domain: str
-    team: list[tuple[str, str, Role, str]]
+    members: list[MemberSpec]
 
     @property
     def owner_email(self) -> str:
-        """By this the demo knows its organization again, whatever it is called by then."""
-        return self.email(*self.team[0][:2])
+        """The e-mail that identifies the organization in later runs, even after it was renamed."""
+        return self.email(self.members[0])
 
-    def email(self, first_name: str, last_name: str) -> str:
-        """A member's address."""
-        return f"{first_name}.{last_name}@{self.domain}".lower()
+    def email(self, member: MemberSpec) -> str:
+        """Return a member's e-mail."""
+        return f"{member.first_name}.{member.last_name}@{self.domain}".lower()
 
 
 NORTHWIND = OrganizationSpec(
     "Northwind Coaching",
     "northwind.example",
     [
-        ("Olivia", "Hart", Role.OWNER, "America/New_York"),
-        ("Marcus", "Lee", Role.MANAGER, "America/Chicago"),
-        ("Sofia", "Ramirez", Role.SALES_OPS, "Europe/Madrid"),
-        ("Daniel", "Okoro", Role.CLOSER, "Europe/London"),
-        ("Hannah", "Weiss", Role.CLOSER, "Europe/Berlin"),
-        ("Priya", "Nair", Role.CLOSER, "Asia/Kolkata"),
-        ("Tom", "Becker", Role.SETTER, "America/Los_Angeles"),
-        ("Grace", "Kim", Role.SETTER, "Asia/Seoul"),
+        MemberSpec("Olivia", "Hart", Role.OWNER, "America/New_York"),
+        MemberSpec("Marcus", "Lee", Role.MANAGER, "America/Chicago"),
+        MemberSpec("Sofia", "Ramirez", Role.SALES_OPS, "Europe/Madrid"),
+        MemberSpec("Daniel", "Okoro", Role.CLOSER, "Europe/London"),
+        MemberSpec("Hannah", "Weiss", Role.CLOSER, "Europe/Berlin"),
+        MemberSpec("Priya", "Nair", Role.CLOSER, "Asia/Kolkata"),
+        MemberSpec("Tom", "Becker", Role.SETTER, "America/Los_Angeles"),
+        MemberSpec("Grace", "Kim", Role.SETTER, "Asia/Seoul"),
     ],
 )
 HARBOR = OrganizationSpec(
     "Harbor Fitness",
     "harbor.example",
-    [("Nina", "Castle", Role.OWNER, "Australia/Sydney"), ("Ben", "Ford", Role.CLOSER, "Australia/Perth")],
+    [
+        MemberSpec("Nina", "Castle", Role.OWNER, "Australia/Sydney"),
+        MemberSpec("Ben", "Ford", Role.CLOSER, "Australia/Perth"),
+    ],
 )
 
-# Name, category, provider, owner at the provider. Without a provider: made by this interface.
+# Name, category, provider, owner at the provider. Those without a provider are for bookings through the API.
 EVENT_TYPES = [
     ("Strategy call", CallCategory.SALES_CALL, None, None),
     ("Onboarding call", CallCategory.COACHING_CALL, None, None),
@@ -63,7 +75,7 @@ EVENT_TYPES = [
     ("Coaching session", CallCategory.COACHING_CALL, Provider.SCHEDULER_C, "Priya Nair"),
     ("Second sales call", CallCategory.SALES_CALL, Provider.SCHEDULER_C, "Hannah Weiss"),
 ]
-# Key, label, type, and some values; a choice's values are its options.
+# Key, label, type and sample values. The values of a choice field are its options.
 CUSTOM_FIELDS: dict[CustomField.Entity, list[tuple[str, str, CustomField.Type, list[Any]]]] = {
     CustomField.Entity.LEAD: [
         (
@@ -103,43 +115,45 @@ CUSTOM_FIELDS: dict[CustomField.Entity, list[tuple[str, str, CustomField.Type, l
 
 
 @dataclass(frozen=True)
-class DemoOrganization:
-    """An organization, with everything that its stories need at hand."""
+class OrganizationData:
+    """An organization with the rows that a scenario refers to."""
 
     organization: Organization
     members: list[Membership]
     event_types: list[EventType]
-    fields: list[CustomField]
-    statuses: dict[str, Status]
-    key: ApiKey | None
+    custom_fields: list[CustomField]
+    statuses: dict[str, Status]  # the default statuses for appointments, by role
+    api_key: ApiKey | None
 
-    def team(self, role: str) -> list[Membership]:
-        """The active members of this role; anyone who is active, if none has it."""
+    def members_with_role(self, role: str) -> list[Membership]:
+        """Return the active members with this role, or all active members if none has it."""
         active = [member for member in self.members if member.is_active]
         return [member for member in active if member.role == role] or active
 
-    def types_of(self, provider: str | None) -> list[EventType]:
-        """What can be booked there; anything, if nothing is meant for it."""
-        return [one for one in self.event_types if one.provider == provider] or self.event_types
+    def event_types_of(self, provider: str | None) -> list[EventType]:
+        """Return the provider's event types (None: those of the API), or all if it has none."""
+        return [event_type for event_type in self.event_types if event_type.provider == provider] or self.event_types
 
-    def fields_of(self, entity: CustomField.Entity) -> list[CustomField]:
-        """The custom fields of leads or of appointments."""
-        return [field for field in self.fields if field.entity == entity]
+    def custom_fields_of(self, entity: CustomField.Entity) -> list[CustomField]:
+        """Return the custom fields of leads or of appointments."""
+        return [field for field in self.custom_fields if field.entity == entity]
 
 
-def find_organization(firm: OrganizationSpec) -> Organization | None:
-    """The organization that an earlier run has opened."""
-    owner = User.objects.filter(email=firm.owner_email).first()
-    first = owner.memberships.select_related("organization").order_by("created_at", "id").first() if owner else None
+def find_organization(spec: OrganizationSpec) -> Organization | None:
+    """Return the organization that an earlier run created, or None."""
+    owner = User.objects.filter(email=spec.owner_email).first()
+    if owner is None:
+        return None
+    first = owner.memberships.select_related("organization").order_by("created_at", "id").first()
     return first.organization if first else None
 
 
-def set_up_organization(firm: OrganizationSpec) -> Organization:
-    """Open it with its team, types of calls and custom fields."""
-    people = [(get_or_create_user(firm, first, last, zone), role) for first, last, role, zone in firm.team]
-    organization = create_organization(name=firm.name, owner_email=firm.owner_email).organization
-    for user, role in people[1:]:
-        add_member(organization=organization, user=user, role=role)
+def set_up_organization(spec: OrganizationSpec) -> Organization:
+    """Create the organization with its members, event types and custom fields."""
+    users = [get_or_create_user(spec, member) for member in spec.members]
+    organization = create_organization(name=spec.name, owner_email=spec.owner_email).organization
+    for user, member in list(zip(users, spec.members, strict=True))[1:]:  # the owner has been added already
+        add_member(organization=organization, user=user, role=member.role)
     for name, category, provider, owner in EVENT_TYPES:
         save_event_type(
             organization=organization,
@@ -150,43 +164,44 @@ def set_up_organization(firm: OrganizationSpec) -> Organization:
     return organization
 
 
-def get_or_create_user(firm: OrganizationSpec, first_name: str, last_name: str, time_zone: str) -> User:
-    """A member's account, without a password."""
-    email = firm.email(first_name, last_name)
-    known = User.objects.filter(email__iexact=email).first()
-    return known or User.objects.create_user(email, first_name=first_name, last_name=last_name, time_zone=time_zone)
+def get_or_create_user(spec: OrganizationSpec, member: MemberSpec) -> User:
+    """Return the member's user account, created without a password if there is none."""
+    email = spec.email(member)
+    return User.objects.filter(email__iexact=email).first() or User.objects.create_user(
+        email, first_name=member.first_name, last_name=member.last_name, time_zone=member.time_zone
+    )
 
 
 def build_custom_fields() -> list[CustomField]:
-    """One custom field of each type, for leads and for appointments."""
+    """Return one custom field of each type for leads and for appointments, unsaved."""
     return [
         CustomField(
             entity=entity,
             key=key,
             label=label,
-            type=kind,
-            options=values if kind == CustomField.Type.SELECT else [],
+            type=type,
+            options=values if type == CustomField.Type.SELECT else [],
             position=position,
         )
-        for entity, columns in CUSTOM_FIELDS.items()
-        for position, (key, label, kind, values) in enumerate(columns)
+        for entity, fields in CUSTOM_FIELDS.items()
+        for position, (key, label, type, values) in enumerate(fields)
     ]
 
 
-def load_organization(organization: Organization, key: ApiKey | None = None) -> DemoOrganization:
-    """The organization as it is now."""
-    found = default_statuses(organization, *((Board.APPOINTMENT, role) for role in StatusRole))
-    return DemoOrganization(
+def load_organization(organization: Organization, api_key: ApiKey | None = None) -> OrganizationData:
+    """Return the organization's rows as they are stored now."""
+    statuses = default_statuses(organization, *((Board.APPOINTMENT, role) for role in StatusRole))
+    return OrganizationData(
         organization=organization,
         members=list(Membership.objects.of(organization).select_related("user").order_by("user__email")),
         event_types=list(EventType.objects.of(organization).order_by("name")),
-        fields=list(CustomField.objects.of(organization).order_by("entity", "position")),
-        statuses={role.value: status for (_, role), status in found.items()},
-        key=key,
+        custom_fields=list(CustomField.objects.of(organization).order_by("entity", "position")),
+        statuses={role.value: status for (_, role), status in statuses.items()},
+        api_key=api_key,
     )
 
 
-def set_mail_enabled(organization: Organization, *, wanted: bool) -> None:
-    """Switch all members' notifications on or off: the past is not told to them again."""
+def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
+    """Switch the e-mail notifications of all members on or off."""
     for member in Membership.objects.of(organization):
-        change_member(member=member, role=member.role, is_active=member.is_active, wants_mail=wanted)
+        change_member(member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)

@@ -1,4 +1,8 @@
-"""What happens to each lead, and when. A plan is made first, all of it, and then lived through from its first moment to its last."""
+"""The scenario: the plan of what happens to each lead, and when.
+
+The whole plan is made first. Then `run_steps` runs its steps in the order of time, since the steps of different leads
+alternate.
+"""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -15,30 +19,32 @@ from pipeline_backend.demo import actions
 from pipeline_backend.demo.actions import PlannedAppointment
 from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.clock import fake_now
-from pipeline_backend.demo.organization_setup import DemoOrganization
+from pipeline_backend.demo.organization_setup import OrganizationData
 from pipeline_backend.demo.people import Person, random_person
 from statuses.models import PAID_ROLES
-from statuses.models import Role as Fate
+from statuses.models import Role as Outcome
 
 WEEKS = 8
-# For every ten leads: 15 opt-ins and 20 calls, of which 7 are still to come. The tenth lead never sent a form in.
+# The pattern of ten leads, repeated: 15 opt-ins and 20 appointments, of which 7 are upcoming. The tenth has no opt-in.
 OPT_INS = [1, 2, 1, 2, 1, 2, 1, 3, 2, 0]
 APPOINTMENTS = [3, 2, 0, 2, 1, 4, 2, 3, 1, 2]
 UPCOMING = [1, 0, 0, 1, 1, 1, 0, 1, 0, 2]
-# What becomes of a lead's calls: of the last one, if nothing is to come; of the last past one before those to come; of earlier ones;
-# and of those to come (None: it stays booked).
+
+# The outcomes of a lead's appointments: of the last one if none is upcoming, ...
 FINAL_OUTCOMES = [
-    Fate.WON,
-    Fate.NO_SHOW,
-    Fate.UNQUALIFIED,
-    Fate.LOST,
-    Fate.RESCHEDULED,
-    Fate.PARTIAL_PAYMENT,
-    Fate.FOLLOW_UP,
+    Outcome.WON,
+    Outcome.NO_SHOW,
+    Outcome.UNQUALIFIED,
+    Outcome.LOST,
+    Outcome.RESCHEDULED,
+    Outcome.PARTIAL_PAYMENT,
+    Outcome.FOLLOW_UP,
 ]
-LAST_PAST_OUTCOMES = [Fate.WON, Fate.FOLLOW_UP, Fate.PARTIAL_PAYMENT, Fate.LOST]
-EARLIER_OUTCOMES = [Fate.NO_SHOW, Fate.FOLLOW_UP, Fate.RESCHEDULED, Fate.CANCELED, Fate.NEW_LEAD]
-UPCOMING_OUTCOMES = [None, None, None, Fate.CANCELED, None, None]
+# ... of the last past one before upcoming ones, of the earlier ones, ...
+LAST_PAST_OUTCOMES = [Outcome.WON, Outcome.FOLLOW_UP, Outcome.PARTIAL_PAYMENT, Outcome.LOST]
+EARLIER_OUTCOMES = [Outcome.NO_SHOW, Outcome.FOLLOW_UP, Outcome.RESCHEDULED, Outcome.CANCELED, Outcome.NEW_LEAD]
+# ... and of upcoming ones, where None means that the appointment stays booked.
+UPCOMING_OUTCOMES = [None, None, None, Outcome.CANCELED, None, None]
 BOOKING_NOTES = [
     "Prefers to talk in the morning.",
     "Found us through a friend.",
@@ -50,164 +56,162 @@ BOOKING_NOTES = [
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens."""
+    """One action of the plan, and the time at which it happens."""
 
-    at: datetime
-    act: Callable[[], None]
+    time: datetime
+    run: Callable[[], None]
 
 
 def run_steps(steps: Iterable[Step]) -> None:
-    """Let it all happen, each thing at its moment."""
-    for step in sorted(steps, key=lambda step: step.at):
-        with fake_now(step.at):
-            step.act()
+    """Run the steps in the order of time, each with the clock at its time."""
+    for step in sorted(steps, key=lambda step: step.time):
+        with fake_now(step.time):
+            step.run()
 
 
 def organization_created_at() -> datetime:
-    """When the organization began, a week before its first lead."""
+    """Return when the organization was created: a week before its first lead."""
     return days_from_today(-7 * WEEKS - 7, 8)
 
 
-def days_from_today(day: int, hour: int, minute: int = 0, second: int = 0) -> datetime:
-    """So many days from today, in UTC."""
-    return datetime.combine(now().date() + timedelta(days=day), time(hour, minute, second), UTC)
+def days_from_today(days: int, hour: int, minute: int = 0, second: int = 0) -> datetime:
+    """Return the UTC time on the day that is this number of days from today."""
+    return datetime.combine(now().date() + timedelta(days=days), time(hour, minute, second), UTC)
 
 
-def position_of(index: int, past: int, calls: int) -> str:
-    """Where among a lead's calls this one stands."""
+def position_of(index: int, past: int, total: int) -> str:
+    """Return which list of outcomes applies to a lead's appointment."""
     if index >= past:
-        return "coming"
+        return "upcoming"
     if index < past - 1:
         return "earlier"
-    return "final" if past == calls else "middle"
+    return "final" if past == total else "last_past"
 
 
 class Scenario:
-    """The plan for one organization; the same seed makes the same one."""
+    """The plan for one organization. The same seed makes the same plan."""
 
-    def __init__(self, world: DemoOrganization, seed: str) -> None:
-        self.world = world
-        self.chance = random.Random(seed)  # noqa: S311  # invents people, guards nothing
+    def __init__(self, data: OrganizationData, seed: str) -> None:
+        self.data = data
+        self.rng = random.Random(seed)  # noqa: S311  # sample data, not security
         self.opt_in_sources = cycle(OptInSource)
         self.channels = cycle(CHANNELS)
-        self.call_sources = cycle(AppointmentSource)
-        self.wishes = cycle(BOOKING_NOTES)
-        self.fates: dict[str, Iterator[Fate | None]] = {
+        self.appointment_sources = cycle(AppointmentSource)
+        self.booking_notes = cycle(BOOKING_NOTES)
+        self.outcomes: dict[str, Iterator[Outcome | None]] = {
             "final": cycle(FINAL_OUTCOMES),
-            "middle": cycle(LAST_PAST_OUTCOMES),
+            "last_past": cycle(LAST_PAST_OUTCOMES),
             "earlier": cycle(EARLIER_OUTCOMES),
-            "coming": cycle(UPCOMING_OUTCOMES),
+            "upcoming": cycle(UPCOMING_OUTCOMES),
         }
-        self.references = 0
+        self.reference_count = 0
 
     def steps(self, leads: int) -> Iterator[Step]:
-        """Everything that happens to so many leads."""
+        """Yield the steps of this number of leads."""
         for index in range(leads):
-            yield from self.lead(index, random_person(self.chance))
+            yield from self.lead_steps(index, random_person(self.rng))
 
-    def lead(self, index: int, who: Person) -> Iterator[Step]:
-        """One lead: opt-ins, calls, and what staff note."""
-        kind = index % 10
-        past, coming = APPOINTMENTS[kind] - UPCOMING[kind], UPCOMING[kind]
+    def lead_steps(self, index: int, person: Person) -> Iterator[Step]:
+        """Yield the steps of one lead: opt-ins, appointments, and what staff enter."""
+        pattern = index % len(APPOINTMENTS)
+        past, upcoming = APPOINTMENTS[pattern] - UPCOMING[pattern], UPCOMING[pattern]
+        # The first day of the lead: far enough in the past for its past appointments, spread over the weeks.
         start = -(past + 3) - (index * 11) % (7 * WEEKS - past - 3)
-        days = sorted(self.chance.sample(range(start + 1, -1), past)) + sorted(self.chance.sample(range(1, 28), coming))
-        calls = list(self.calls(start, days))
-        yield from self.opt_ins(who, start, OPT_INS[kind])
-        for call, day in zip(calls, days, strict=True):
-            yield from self.call(who, call, is_past=day < 0)
-        first = days_from_today(start, 12, 50) if OPT_INS[kind] else calls[0].booked_at + timedelta(minutes=40)
+        days = [
+            *sorted(self.rng.sample(range(start + 1, -1), past)),
+            *sorted(self.rng.sample(range(1, 28), upcoming)),
+        ]
+        appointments = list(self.appointments(start, days))
+        yield from self.opt_in_steps(person, start, OPT_INS[pattern])
+        for planned, day in zip(appointments, days, strict=True):
+            yield from self.appointment_steps(person, planned, is_past=day < 0)
         if index % 3:
-            yield Step(first, partial(actions.fill_in_lead, self.world, self.chance, who))
+            first_contact = (
+                days_from_today(start, 12, 50)
+                if OPT_INS[pattern]
+                else appointments[0].booked_at + timedelta(minutes=40)
+            )
+            yield Step(first_contact, partial(actions.fill_in_lead, self.data, self.rng, person))
 
-    def opt_ins(self, who: Person, start: int, count: int) -> Iterator[Step]:
-        """The first on the lead's first day, before anything else; the others later."""
-        days = [start, *self.chance.sample(range(start + 1, 0), count - 1)] if count else []
+    def opt_in_steps(self, person: Person, start: int, count: int) -> Iterator[Step]:
+        """Yield the opt-ins: the first on the lead's first day, before anything else, the others later."""
+        days = [start, *self.rng.sample(range(start + 1, 0), count - 1)] if count else []
         for day in days:
-            sent_at = days_from_today(day, 6, self.chance.randrange(60), self.chance.randrange(60))
+            submitted_at = days_from_today(day, 6, self.rng.randrange(60), self.rng.randrange(60))
+            source, channel = next(self.opt_in_sources), next(self.channels)
+            reference = self.next_reference("sub")
             yield Step(
-                sent_at,
-                partial(
-                    actions.submit_opt_in,
-                    self.world,
-                    self.chance,
-                    who,
-                    next(self.opt_in_sources),
-                    next(self.channels),
-                    self.reference("sub"),
-                ),
+                submitted_at,
+                partial(actions.submit_opt_in, self.data, self.rng, person, source, channel, reference),
             )
 
-    def calls(self, start: int, days: list[int]) -> Iterator[PlannedAppointment]:
-        """A call on each of the days, booked in a morning after the past call before it; once somebody has paid, they are coached."""
-        past, before, has_paid = sum(day < 0 for day in days), start - 1, False
+    def appointments(self, start: int, days: list[int]) -> Iterator[PlannedAppointment]:
+        """Yield an appointment on each of the days, booked after the previous past one. Paying leads get coaching."""
+        past, previous_day, has_paid = sum(day < 0 for day in days), start - 1, False
         for index, day in enumerate(days):
-            fate = next(self.fates[position_of(index, past, len(days))])
-            booked_on = max(before + 1, min(day, 0) - self.chance.randint(1, 5))
-            yield self.planned(booked_on, day, fate, self.customer_type() if has_paid else self.any_type())
-            has_paid = has_paid or fate in PAID_ROLES
-            before = day if day < 0 else before
+            outcome = next(self.outcomes[position_of(index, past, len(days))])
+            booked_on = max(previous_day + 1, min(day, 0) - self.rng.randint(1, 5))
+            source, event_type = self.coaching_event_type() if has_paid else self.any_event_type()
+            yield self.plan_appointment(booked_on, day, outcome, source, event_type)
+            has_paid = has_paid or outcome in PAID_ROLES
+            previous_day = day if day < 0 else previous_day
 
-    def any_type(self) -> tuple[AppointmentSource, EventType]:
-        """The next source, and something that can be booked there."""
-        source = next(self.call_sources)
-        return source, self.chance.choice(
-            self.world.types_of(None if source == AppointmentSource.MANUAL else source.value)
-        )
+    def any_event_type(self) -> tuple[AppointmentSource, EventType]:
+        """Return the next source and a random event type of it."""
+        source = next(self.appointment_sources)
+        provider = None if source == AppointmentSource.MANUAL else source.value
+        return source, self.rng.choice(self.data.event_types_of(provider))
 
-    def customer_type(self) -> tuple[AppointmentSource, EventType]:
-        """Coaching."""
-        coaching = [one for one in self.world.event_types if one.call_category == CallCategory.COACHING_CALL]
-        chosen = self.chance.choice(coaching)
-        return AppointmentSource(chosen.provider or AppointmentSource.MANUAL), chosen
+    def coaching_event_type(self) -> tuple[AppointmentSource, EventType]:
+        """Return a random coaching event type and its source."""
+        coaching = [row for row in self.data.event_types if row.call_category == CallCategory.COACHING_CALL]
+        event_type = self.rng.choice(coaching)
+        return AppointmentSource(event_type.provider or AppointmentSource.MANUAL), event_type
 
-    def planned(
-        self, booked_on: int, day: int, fate: Fate | None, booked: tuple[AppointmentSource, EventType]
+    def plan_appointment(
+        self, booked_on: int, day: int, outcome: Outcome | None, source: AppointmentSource, event_type: EventType
     ) -> PlannedAppointment:
-        """One call; every sixth is first booked for a day later."""
-        schedule_time = days_from_today(day, self.chance.randint(13, 20), self.chance.choice([0, 30]))
-        reference = self.reference("call")
-        is_moved = self.references % 6 == 0 and fate != Fate.CANCELED
+        """Return a new appointment. Every sixth reference is first booked for the day after, unless it is canceled."""
+        schedule_time = days_from_today(day, self.rng.randint(13, 20), self.rng.choice([0, 30]))
+        reference = self.next_reference("call")
+        is_rescheduled = self.reference_count % 6 == 0 and outcome != Outcome.CANCELED
         return PlannedAppointment(
             reference=reference,
-            source=booked[0],
-            event_type=booked[1],
+            source=source,
+            event_type=event_type,
+            # In a morning, while appointments are in an afternoon, so that it is after the previous one.
             booked_at=days_from_today(
-                booked_on, self.chance.randint(7, 11), self.chance.randrange(60), self.chance.randrange(60)
+                booked_on, self.rng.randint(7, 11), self.rng.randrange(60), self.rng.randrange(60)
             ),
-            first_time=schedule_time + timedelta(days=1) if is_moved else schedule_time,
+            first_schedule_time=schedule_time + timedelta(days=1) if is_rescheduled else schedule_time,
             schedule_time=schedule_time,
-            host=self.chance.choice(self.world.team(Role.CLOSER)),
-            setter=self.maybe(Role.SETTER),
-            triager=self.maybe(Role.SALES_OPS),
-            fate=fate,
+            host=self.rng.choice(self.data.members_with_role(Role.CLOSER)),
+            setter=self.maybe_member(Role.SETTER),
+            triager=self.maybe_member(Role.SALES_OPS),
+            outcome=outcome,
         )
 
-    def call(self, who: Person, call: PlannedAppointment, *, is_past: bool) -> Iterator[Step]:
-        """What happens with a call, from its booking on."""
-        yield Step(call.booked_at, partial(actions.book_appointment, self.world, who, call, next(self.wishes)))
-        if call.first_time != call.schedule_time:
-            yield Step(
-                call.booked_at + timedelta(minutes=20), partial(actions.reschedule_appointment, self.world, call)
-            )
-        if call.fate == Fate.CANCELED:
-            yield Step(
-                call.booked_at + timedelta(minutes=30), partial(actions.cancel_planned_appointment, self.world, call)
-            )
+    def appointment_steps(self, person: Person, planned: PlannedAppointment, *, is_past: bool) -> Iterator[Step]:
+        """Yield the steps of one appointment, from its booking to its outcome."""
+        booked_at, notes = planned.booked_at, next(self.booking_notes)
+        yield Step(booked_at, partial(actions.book_appointment, self.data, person, planned, notes))
+        if planned.first_schedule_time != planned.schedule_time:
+            yield Step(booked_at + timedelta(minutes=20), partial(actions.reschedule_appointment, self.data, planned))
+        if planned.outcome == Outcome.CANCELED:
+            cancel = partial(actions.cancel_planned_appointment, self.data, planned)
+            yield Step(booked_at + timedelta(minutes=30), cancel)
             return
-        yield Step(
-            call.booked_at + timedelta(minutes=35), partial(actions.fill_in_appointment, self.world, self.chance, call)
-        )
-        if is_past and call.fate:
-            yield Step(
-                call.schedule_time + timedelta(minutes=50),
-                partial(actions.record_outcome, self.world, self.chance, call, call.fate),
-            )
+        fill_in = partial(actions.fill_in_appointment, self.data, self.rng, planned)
+        yield Step(booked_at + timedelta(minutes=35), fill_in)
+        if is_past and planned.outcome:
+            record_outcome = partial(actions.record_outcome, self.data, self.rng, planned, planned.outcome)
+            yield Step(planned.schedule_time + timedelta(minutes=50), record_outcome)
 
-    def maybe(self, role: Role) -> Membership | None:
-        """Mostly somebody of this role."""
-        return self.chance.choice(self.world.team(role)) if self.chance.random() < 0.7 else None
+    def maybe_member(self, role: Role) -> Membership | None:
+        """Return a random member with this role, or None in three of ten cases."""
+        return self.rng.choice(self.data.members_with_role(role)) if self.rng.random() < 0.7 else None
 
-    def reference(self, kind: str) -> str:
-        """An external reference that nobody has."""
-        self.references += 1
-        return f"demo-{kind}-{self.references:04d}"
+    def next_reference(self, kind: str) -> str:
+        """Return an unused external reference."""
+        self.reference_count += 1
+        return f"demo-{kind}-{self.reference_count:04d}"

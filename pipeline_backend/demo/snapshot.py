@@ -1,4 +1,4 @@
-"""What an organization has, at hand for inventing lives: ids instead of rows, and one source of chance."""
+"""The rows of an organization that simulated leads refer to, as plain ids and names."""
 
 import json
 import random
@@ -10,15 +10,16 @@ from appointments.models import AppointmentSource, EventType
 from leads.models import CustomField
 from leads.services import get_or_create_source
 from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
-from organizations.models import ApiKey, Membership, Organization
+from organizations.models import ApiKey, Organization
 from organizations.models import Role as MemberRole
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.actions import random_custom_values
 from pipeline_backend.demo.campaigns import CHANNELS
-from pipeline_backend.demo.organization_setup import DemoOrganization, load_organization
+from pipeline_backend.demo.organization_setup import load_organization
 from statuses.models import Board, Role
 from statuses.services import default_statuses
 
+# How often each outcome occurs among past appointments that were not canceled, in percent.
 OUTCOME_WEIGHTS = {
     Role.WON: 18,
     Role.LOST: 22,
@@ -28,11 +29,12 @@ OUTCOME_WEIGHTS = {
     Role.PARTIAL_PAYMENT: 6,
     Role.UNQUALIFIED: 12,
 }
-VARIANTS = 50
+# Custom values are drawn from this many prepared sets, because drawing each value anew would be slow.
+CUSTOM_VALUE_SETS = 50
 
 
 class ActorColumns(NamedTuple):
-    """An actor, as the columns of the histories."""
+    """An actor as the columns of the history tables."""
 
     kind: str
     id: str
@@ -40,80 +42,77 @@ class ActorColumns(NamedTuple):
 
 
 class Host(NamedTuple):
-    """A member who holds calls."""
+    """A member who hosts appointments."""
 
     id: str
-    by: ActorColumns
+    actor: ActorColumns
 
 
 @dataclass(frozen=True)
 class OrganizationSnapshot:
-    """Everything that a life can come upon."""
+    """What a simulation refers to. Ids are strings, and the dicts of statuses are keyed by role."""
 
     organization_id: str
     now: datetime
-    chance: random.Random
+    rng: random.Random
     lead_statuses: dict[str, str]
-    call_statuses: dict[str, str]
+    appointment_statuses: dict[str, str]
     status_names: dict[str, str]
     sources: dict[str, str]
-    types: dict[str, list[EventType]]
+    event_types: dict[str, list[EventType]]
     hosts: list[Host]
     setters: list[str]
     integration: ActorColumns
     system: ActorColumns
-    lead_values: list[str]
-    call_values: list[str]
+    lead_custom_values: list[str]
+    appointment_custom_values: list[str]
 
-    def fate(self) -> Role:
-        """What becomes of a call: one of the outcomes that the organization has."""
-        known = [role for role in OUTCOME_WEIGHTS if role in self.call_statuses] or [Role.CANCELED]
-        return self.chance.choices(known, [OUTCOME_WEIGHTS.get(role, 1) for role in known])[0]
+    def random_outcome(self) -> Role:
+        """Return a random outcome for a past appointment, among those that the organization has a status for."""
+        roles = [role for role in OUTCOME_WEIGHTS if role in self.appointment_statuses] or [Role.CANCELED]
+        return self.rng.choices(roles, [OUTCOME_WEIGHTS.get(role, 1) for role in roles])[0]
 
-    def between(self, start: datetime, end: datetime) -> datetime:
-        """Some moment, to the millisecond."""
-        return start + timedelta(milliseconds=int((end - start).total_seconds() * 1000 * self.chance.random()))
+    def random_time(self, start: datetime, end: datetime) -> datetime:
+        """Return a random time between the two, with milliseconds, as all stored times have."""
+        return start + timedelta(milliseconds=int((end - start).total_seconds() * 1000 * self.rng.random()))
 
 
 def take_snapshot(organization: Organization, seed: str) -> OrganizationSnapshot:
-    """The organization as it is now."""
-    world, chance = load_organization(organization), random.Random(seed)  # noqa: S311  # invents people, guards nothing
-    key = ApiKey.objects.of(organization).order_by("created_at", "id").first()
-    names = [*(channel for channel, _, _ in CHANNELS), *AppointmentSource.values]
-    found = default_statuses(organization, *((board, role) for board in Board for role in Role))
+    """Return the organization's rows as they are stored now. Creates missing sources."""
+    data, rng = load_organization(organization), random.Random(seed)  # noqa: S311  # sample data, not security
+    api_key = ApiKey.objects.of(organization).order_by("created_at", "id").first()
+    source_names = [*(channel for channel, _, _ in CHANNELS), *AppointmentSource.values]
+    statuses = default_statuses(organization, *((board, role) for board in Board for role in Role))
+    appointment_statuses = {role: status for (board, role), status in statuses.items() if board == Board.APPOINTMENT}
+    # If nobody is active, former members take part, because each appointment needs a host.
+    hosts = data.members_with_role(MemberRole.CLOSER) or data.members
+    setters = data.members_with_role(MemberRole.SETTER) or data.members
     return OrganizationSnapshot(
         organization_id=str(organization.pk),
         now=now(),
-        chance=chance,
-        lead_statuses={role.value: str(status.pk) for (board, role), status in found.items() if board == Board.LEAD},
-        call_statuses={
-            role.value: str(status.pk) for (board, role), status in found.items() if board == Board.APPOINTMENT
-        },
-        status_names={role.value: status.name for (board, role), status in found.items() if board == Board.APPOINTMENT},
-        sources={name: str(get_or_create_source(organization=organization, name=name).pk) for name in names},
-        types={
-            source.value: world.types_of(None if source == AppointmentSource.MANUAL else source.value)
+        rng=rng,
+        lead_statuses={role.value: str(status.pk) for (board, role), status in statuses.items() if board == Board.LEAD},
+        appointment_statuses={role.value: str(status.pk) for role, status in appointment_statuses.items()},
+        status_names={role.value: status.name for role, status in appointment_statuses.items()},
+        sources={name: str(get_or_create_source(organization=organization, name=name).pk) for name in source_names},
+        event_types={
+            source.value: data.event_types_of(None if source == AppointmentSource.MANUAL else source.value)
             for source in AppointmentSource
         },
-        hosts=[
-            Host(str(member.pk), as_columns(staff_actor(member.user)))
-            for member in members_with_role(world, MemberRole.CLOSER)
-        ],
-        setters=[str(member.pk) for member in members_with_role(world, MemberRole.SETTER)],
-        integration=as_columns(api_key_actor(key) if key else SYSTEM),
+        hosts=[Host(str(member.pk), as_columns(staff_actor(member.user))) for member in hosts],
+        setters=[str(member.pk) for member in setters],
+        integration=as_columns(api_key_actor(api_key) if api_key else SYSTEM),
         system=as_columns(SYSTEM),
-        lead_values=[json.dumps(random_custom_values(world, chance, CustomField.Entity.LEAD)) for _ in range(VARIANTS)],
-        call_values=[
-            json.dumps(random_custom_values(world, chance, CustomField.Entity.APPOINTMENT)) for _ in range(VARIANTS)
+        lead_custom_values=[
+            json.dumps(random_custom_values(data, rng, CustomField.Entity.LEAD)) for _ in range(CUSTOM_VALUE_SETS)
+        ],
+        appointment_custom_values=[
+            json.dumps(random_custom_values(data, rng, CustomField.Entity.APPOINTMENT))
+            for _ in range(CUSTOM_VALUE_SETS)
         ],
     )
 
 
-def members_with_role(world: DemoOrganization, role: str) -> list[Membership]:
-    """Who can be chosen; everybody who ever was a member, if nobody is active."""
-    return world.team(role) or world.members
-
-
 def as_columns(actor: Actor) -> ActorColumns:
-    """The actor as plain text."""
+    """Return the actor as plain text."""
     return ActorColumns(actor.kind.value, actor.id, actor.name)

@@ -1,4 +1,4 @@
-"""manage.py demo: an organization to look at, and to load-test."""
+"""manage.py demo: create an organization with demo data, of any size."""
 
 from argparse import ArgumentTypeError
 from pathlib import Path
@@ -15,88 +15,88 @@ from pipeline_backend.management.commands._command import BaseServiceCommand, fi
 
 
 class Command(BaseServiceCommand):
-    """Opens the demo organization, and lets it grow."""
+    """Creates the demo organization, and adds rows to it."""
 
     help = (
-        "Open a demo organization with a team, leads, opt-ins, appointments and their histories, and a second small one beside it. "
-        "Safe to repeat: what is there stays as it is. Nobody is mailed about demo data, and no webhook is sent."
+        "Create a demo organization with members, leads, opt-ins, appointments and their histories, and a second, "
+        "small organization. Safe to repeat: existing data is kept. Demo data sends no e-mails and no webhooks."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """How large, and where to write the facts."""
+        """Add the options for the info file and for the size."""
         parser.add_argument(
             "--facts",
             type=Path,
             metavar="FILE",
-            help="Write address, API key and password into this JSON file (mode 0600); what works is kept.",
+            help="Write URL, API key and password into this JSON file (mode 0600). A key and password in it that work "
+            "are kept.",
         )
         parser.add_argument(
             "--leads",
             type=whole_number,
             metavar="N",
-            help="Let it grow to this many leads; by default half of --appointments.",
+            help="Add leads up to this total; by default half of --appointments.",
         )
         parser.add_argument(
             "--appointments",
             type=whole_number,
             metavar="N",
-            help="Let it grow to this many appointments. Grown rows have no events.",
+            help="Add appointments up to this total. Added rows have no events.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Load it, let it grow, and hand out the key and the password."""
-        file: Path | None = options["facts"]
-        if file and not file.parent.is_dir():
-            raise CommandError(f"There is no folder {file.parent} for the facts")
+        """Create the demo if there is none, add rows, and hand out the key and the password."""
+        path: Path | None = options["facts"]
+        # Checked first, because creating the demo takes a while.
+        if path and not path.parent.is_dir():
+            raise CommandError(f"The folder {path.parent} does not exist")
         demo = load()
-        self.stdout.write(
-            f"{demo.organization} ({demo.organization.pk}) {'is open' if demo.is_new else 'was there already'}."
-        )
+        self.stdout.write(f"{demo.organization} ({demo.organization.pk}) {'created' if demo.is_new else 'exists'}.")
         self.grow(plan_growth(demo.organization, options["leads"], options["appointments"]))
         register_inbox(demo)
-        if file:
-            self.write_facts(file, demo)
+        if path:
+            self.write_info_file(path, demo)
         else:
-            self.tell_secrets(demo)
+            self.print_credentials(demo)
 
     def grow(self, plan: GrowthPlan) -> None:
-        """Add what is missing, if anything is."""
+        """Add the missing rows, if any."""
         if plan.is_needed:
             plan.carry_out()
-            self.stdout.write(f"Added {plan.new_leads:,} leads and {plan.new_calls:,} appointments.")
+            self.stdout.write(f"Added {plan.new_leads:,} leads and {plan.new_appointments:,} appointments.")
 
-    def write_facts(self, file: Path, demo: Demo) -> None:
-        """Everything that is needed to use the demo."""
-        kept = info_file.read(file)
-        told = {
+    def write_info_file(self, path: Path, demo: Demo) -> None:
+        """Write the file. Credentials that it had and that still work stay the same."""
+        previous = info_file.read(path)
+        info = {
             "base_url": settings.BASE_URL,
-            "api_key": credentials.working_key(demo, kept.get("api_key")),
+            "api_key": credentials.working_key(demo, previous.get("api_key")),
             "admin_url": settings.BASE_URL + reverse("admin:index"),
             "admin_email": credentials.get_owner().email,
-            "admin_password": credentials.working_password(kept.get("admin_password")),
+            "admin_password": credentials.working_password(previous.get("admin_password")),
             "organization": str(demo.organization.pk),
             "organization_name": demo.organization.name,
         }
         try:
-            info_file.write(file, told)
+            info_file.write(path, info)
         except OSError as error:
-            raise CommandError(f"The facts can't be written to {file}: {first_text_line(error)}") from None
-        self.stdout.write(f"Address, API key and password are in {file}.")
+            raise CommandError(f"Can't write {path}: {first_text_line(error)}") from None
+        self.stdout.write(f"URL, API key and password are in {path}.")
 
-    def tell_secrets(self, demo: Demo) -> None:
-        """The key and the password, once: from the run that has made them."""
+    def print_credentials(self, demo: Demo) -> None:
+        """Print the key and a new password in the run that created the demo, else how to get a key."""
+        # Only a hash of the key is stored, so it can't be printed again.
         if demo.key_text is None:
             self.stdout.write(f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>")
             return
         user = credentials.get_owner()
-        self.stdout.write(
-            f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {credentials.set_new_password(user)}"
-        )
+        password = credentials.set_new_password(user)
+        self.stdout.write(f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {password}")
         self.stdout.write(f"API key: {demo.key_text}")
 
 
 def whole_number(text: str) -> int:
-    """Zero or more."""
+    """Return the number. Raises ArgumentTypeError unless it is an integer of at least zero."""
     if not text.isdecimal():
         raise ArgumentTypeError(f"{text} is not a whole number")
     return int(text)

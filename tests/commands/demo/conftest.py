@@ -1,4 +1,4 @@
-"""The demo, loaded once for all tests of this folder."""
+"""The demo, created once for all tests of this package."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,41 +14,43 @@ from tests.commands.runner import REAL_HASHER, CommandOutput, run
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """The demo's two organizations, and what the command said."""
+class LoadedDemo:
+    """The demo's two organizations, and the output of the command that created them."""
 
     organization: Organization
-    neighbor: Organization
-    said: CommandOutput
+    other_organization: Organization
+    output: CommandOutput
 
     @property
     def key(self) -> str:
-        """The API key that was printed."""
-        return self.said.out.split("API key: ")[1].strip()
+        """The API key that the command printed."""
+        return self.output.out.split("API key: ")[1].strip()
 
     @property
     def api(self) -> ApiClient:
-        """The demo's integrator."""
+        """A client with the demo's API key."""
         return ApiClient(self.key)
 
 
 @pytest.fixture(scope="package")
-def first_run(django_db_setup: None, django_db_blocker: Any) -> Iterator[Loaded]:
-    """The demo in a transaction that all tests here share; they may not ask for `db`, which would end it."""
+def first_run(django_db_setup: None, django_db_blocker: Any) -> Iterator[LoadedDemo]:
+    """Create the demo in a transaction that all tests of the package share."""
+    # Tests must not request the fixture `db`: it would end this transaction.
     with django_db_blocker.unblock(), transaction.atomic():
-        said = run("demo")
-        organization, neighbor = find_organization(NORTHWIND), find_organization(HARBOR)
+        output = run("demo")
+        organization, other_organization = find_organization(NORTHWIND), find_organization(HARBOR)
         assert organization is not None
-        assert neighbor is not None
-        yield Loaded(organization, neighbor, said)
+        assert other_organization is not None
+        yield LoadedDemo(organization, other_organization, output)
         transaction.set_rollback(True)
 
 
 @pytest.fixture
-def demo(first_run: Loaded, settings: Any) -> Iterator[Loaded]:
-    """The demo; what a test does to it is checked by the database, and forgotten."""
+def demo(first_run: LoadedDemo, settings: Any) -> Iterator[LoadedDemo]:
+    """Return the demo, and roll back what the test changes."""
     settings.PASSWORD_HASHERS = [*settings.PASSWORD_HASHERS, REAL_HASHER]
     with transaction.atomic():
         yield first_run
+        # Deferred constraints are checked at commit, which never comes.
         connection.check_constraints()
         transaction.set_rollback(True)

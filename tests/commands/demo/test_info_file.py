@@ -1,4 +1,4 @@
-"""manage.py demo: its secrets, the facts file, and the local inbox."""
+"""manage.py demo: printed credentials, the info file, and the endpoint of the local inbox."""
 
 import json
 from pathlib import Path
@@ -10,132 +10,132 @@ from django.test import Client
 from organizations.models import ApiKey, User
 from organizations.services import issue_key, revoke_key
 from tests.client import ApiClient
-from tests.commands.demo.conftest import Loaded
+from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import command_error, file_mode, run
 from webhooks.models import Endpoint
 
-OWNER = "olivia.hart@northwind.example"
+OWNER_EMAIL = "olivia.hart@northwind.example"
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """Where the facts go."""
+def path(tmp_path: Path) -> Path:
+    """Return the path of the info file."""
     return tmp_path / "demo.json"
 
 
-def written(file: Path) -> dict[str, Any]:
-    """The facts after a run."""
-    run("demo", "--facts", file)
-    facts: dict[str, Any] = json.loads(file.read_text())
-    return facts
+def run_and_read(path: Path) -> dict[str, Any]:
+    """Run the command and return the content of the info file."""
+    run("demo", "--facts", path)
+    info: dict[str, Any] = json.loads(path.read_text())
+    return info
 
 
-def works(key: str) -> bool:
+def key_works(key: str) -> bool:
+    """Return whether a request with the key succeeds."""
     return bool(ApiClient(key).get("/api/external/statuses").status_code == 200)
 
 
-def test_without_a_file_key_and_password_are_printed_once(demo: Loaded) -> None:
-    first, admin, key = demo.said.out.splitlines()
+def test_without_a_file_key_and_password_are_printed_once(demo: LoadedDemo) -> None:
+    first_line, admin_line, key_line = demo.output.out.splitlines()
 
-    assert first == f"Northwind Coaching ({demo.organization.pk}) is open."
-    assert admin.startswith(f"Admin: http://testserver/admin/  {OWNER}  ")
-    assert User.objects.get(email=OWNER).check_password(admin.split()[-1])
-    assert works(key.removeprefix("API key: "))
+    assert first_line == f"Northwind Coaching ({demo.organization.pk}) created."
+    assert admin_line.startswith(f"Admin: http://testserver/admin/  {OWNER_EMAIL}  ")
+    assert User.objects.get(email=OWNER_EMAIL).check_password(admin_line.split()[-1])
+    assert key_works(key_line.removeprefix("API key: "))
 
 
-def test_the_file_says_everything_and_only_its_owner_may_read_it(demo: Loaded, file: Path) -> None:
-    facts = written(file)
+def test_the_file_has_everything_and_only_its_owner_can_read_it(demo: LoadedDemo, path: Path) -> None:
+    info = run_and_read(path)
 
-    assert file_mode(file) == 0o600
-    assert {name: facts[name] for name in facts if name not in {"api_key", "admin_password"}} == {
+    assert file_mode(path) == 0o600
+    assert {name: info[name] for name in info if name not in {"api_key", "admin_password"}} == {
         "base_url": "http://testserver",
         "admin_url": "http://testserver/admin/",
-        "admin_email": OWNER,
+        "admin_email": OWNER_EMAIL,
         "organization": str(demo.organization.pk),
         "organization_name": "Northwind Coaching",
     }
-    assert works(facts["api_key"])
-    assert Client().login(username=OWNER, password=facts["admin_password"])
-    assert list(file.parent.iterdir()) == [file]
+    assert key_works(info["api_key"])
+    assert Client().login(username=OWNER_EMAIL, password=info["admin_password"])
+    assert list(path.parent.iterdir()) == [path]
 
 
-def test_what_works_is_kept_and_the_address_follows(demo: Loaded, file: Path, settings: Any) -> None:
-    before, keys = written(file), ApiKey.objects.of(demo.organization).count()
+def test_working_credentials_are_kept_and_the_url_is_updated(demo: LoadedDemo, path: Path, settings: Any) -> None:
+    before, key_count = run_and_read(path), ApiKey.objects.of(demo.organization).count()
     settings.BASE_URL = "http://127.0.0.1:8001"
 
-    after = written(file)
+    after = run_and_read(path)
 
     assert after == {**before, "base_url": "http://127.0.0.1:8001", "admin_url": "http://127.0.0.1:8001/admin/"}
-    assert ApiKey.objects.of(demo.organization).count() == keys
+    assert ApiKey.objects.of(demo.organization).count() == key_count
 
 
-def test_a_revoked_key_is_replaced_and_the_password_stays(demo: Loaded, file: Path) -> None:
-    before = written(file)
+def test_a_revoked_key_is_replaced_and_the_password_is_kept(demo: LoadedDemo, path: Path) -> None:
+    before = run_and_read(path)
     for key in ApiKey.objects.of(demo.organization):
         revoke_key(key=key)
 
-    after = written(file)
+    after = run_and_read(path)
 
-    assert (works(before["api_key"]), works(after["api_key"])) == (False, True)
+    assert (key_works(before["api_key"]), key_works(after["api_key"])) == (False, True)
     assert after["admin_password"] == before["admin_password"]
 
 
-def test_another_organizations_key_is_replaced(demo: Loaded, file: Path) -> None:
-    _, theirs = issue_key(organization=demo.neighbor, name="Theirs")
-    file.write_text(json.dumps({**written(file), "api_key": theirs}))
+def test_a_key_of_another_organization_is_replaced(demo: LoadedDemo, path: Path) -> None:
+    _, other_key = issue_key(organization=demo.other_organization, name="Other")
+    path.write_text(json.dumps({**run_and_read(path), "api_key": other_key}))
 
-    facts = written(file)
+    info = run_and_read(path)
 
-    assert facts["api_key"] != theirs
-    assert ApiClient(facts["api_key"]).get("/api/external/leads", {"limit": 1}).json()["pagination"]["total"] == 40
+    assert info["api_key"] != other_key
+    assert ApiClient(info["api_key"]).get("/api/external/leads", {"limit": 1}).json()["pagination"]["total"] == 40
 
 
-def test_a_password_that_was_changed_since_is_replaced(demo: Loaded, file: Path) -> None:
-    before = written(file)
-    user = User.objects.get(email=OWNER)
+def test_a_password_that_was_changed_in_the_meantime_is_replaced(demo: LoadedDemo, path: Path) -> None:
+    before = run_and_read(path)
+    user = User.objects.get(email=OWNER_EMAIL)
     user.set_password("changed in the admin")
     user.save()
 
-    after = written(file)
+    after = run_and_read(path)
 
     assert after["admin_password"] != before["admin_password"]
-    assert User.objects.get(email=OWNER).check_password(after["admin_password"])
+    assert User.objects.get(email=OWNER_EMAIL).check_password(after["admin_password"])
 
 
-@pytest.mark.parametrize("text", ["", "not json", "[]", '{"api_key": 1, "admin_password": null}'])
-def test_a_file_that_says_nothing_is_written_anew_with_the_right_mode(demo: Loaded, file: Path, text: str) -> None:
-    file.write_text(text)
-    file.chmod(0o644)
+@pytest.mark.parametrize("content", ["", "not json", "[]", '{"api_key": 1, "admin_password": null}'])
+def test_an_unusable_file_is_replaced_with_the_right_mode(demo: LoadedDemo, path: Path, content: str) -> None:
+    path.write_text(content)
+    path.chmod(0o644)
 
-    facts = written(file)
+    info = run_and_read(path)
 
-    assert works(facts["api_key"])
-    assert file_mode(file) == 0o600
-
-
-def test_a_folder_that_is_not_there_is_refused_before_anything_else(demo: Loaded, tmp_path: Path) -> None:
-    assert (
-        command_error("demo", "--facts", tmp_path / "no" / "demo.json")
-        == f"There is no folder {tmp_path / 'no'} for the facts"
-    )
+    assert key_works(info["api_key"])
+    assert file_mode(path) == 0o600
 
 
-def test_a_place_that_can_not_be_written_is_refused_in_a_sentence(demo: Loaded, tmp_path: Path) -> None:
-    (tmp_path / "demo.json").mkdir()
+def test_a_missing_folder_is_refused_before_anything_is_created(demo: LoadedDemo, tmp_path: Path) -> None:
+    error = command_error("demo", "--facts", tmp_path / "missing" / "demo.json")
 
-    assert command_error("demo", "--facts", tmp_path / "demo.json").startswith(
-        f"The facts can't be written to {tmp_path / 'demo.json'}: "
-    )
+    assert error == f"The folder {tmp_path / 'missing'} does not exist"
 
 
-def test_the_inbox_of_a_local_run_is_registered_once_and_follows_the_address(demo: Loaded, settings: Any) -> None:
+def test_a_file_that_cannot_be_written_is_refused_in_one_sentence(demo: LoadedDemo, path: Path) -> None:
+    path.mkdir()
+
+    error = command_error("demo", "--facts", path)
+
+    assert error.startswith(f"Can't write {path}: ")
+
+
+def test_the_local_inbox_is_registered_once_and_follows_the_base_url(demo: LoadedDemo, settings: Any) -> None:
     settings.LOCAL_RUN = settings.WEBHOOKS_ALLOW_PRIVATE = True
     endpoints = Endpoint.objects.of(demo.organization)
     run("demo")
-    first = [endpoint.url for endpoint in endpoints]
+    first_urls = [endpoint.url for endpoint in endpoints]
     settings.BASE_URL = "http://127.0.0.1:8001"
 
     run("demo")
 
-    assert first == ["http://testserver/local/inbox"]
+    assert first_urls == ["http://testserver/local/inbox"]
     assert [endpoint.url for endpoint in endpoints.all()] == ["http://127.0.0.1:8001/local/inbox"]

@@ -1,4 +1,4 @@
-"""manage.py demo: what it shows."""
+"""manage.py demo: the data of the first run."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,38 +15,38 @@ from organizations.models import Role as MemberRole
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.campaigns import CHANNELS
 from statuses.models import Role, Status
-from tests.commands.demo.conftest import Loaded
+from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import run
 from tests.factories import snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
-LISTS = {"appointments": Appointment, "opt-ins": OptIn, "leads": Lead}
+RESOURCES = {"appointments": Appointment, "opt-ins": OptIn, "leads": Lead}
 
 
 def values(model: Any, organization: Organization, column: str) -> set[Any]:
-    """What occurs in a column."""
+    """Return the distinct values of a column."""
     return set(model.objects.of(organization).values_list(column, flat=True))
 
 
-def pages(demo: Loaded, what: str) -> Iterator[dict[str, Any]]:
-    """Every item of a list."""
+def all_items(demo: LoadedDemo, resource: str) -> Iterator[dict[str, Any]]:
+    """Yield the items of all pages of a list."""
     page, has_next = 1, True
     while has_next:
-        answer = demo.api.get(f"/api/external/{what}", {"limit": 37, "page": page})
-        assert answer.status_code == 200
-        yield from answer.json()["data"]
-        page, has_next = page + 1, answer.json()["pagination"]["hasNext"]
+        response = demo.api.get(f"/api/external/{resource}", {"limit": 37, "page": page})
+        assert response.status_code == 200
+        yield from response.json()["data"]
+        page, has_next = page + 1, response.json()["pagination"]["hasNext"]
 
 
-def test_it_has_forty_leads_sixty_opt_ins_and_eighty_appointments(demo: Loaded) -> None:
-    assert {name: model.objects.of(demo.organization).count() for name, model in LISTS.items()} == {
+def test_there_are_40_leads_60_opt_ins_and_80_appointments(demo: LoadedDemo) -> None:
+    assert {name: model.objects.of(demo.organization).count() for name, model in RESOURCES.items()} == {
         "appointments": 80,
         "opt-ins": 60,
         "leads": 40,
     }
 
 
-def test_it_shows_members_of_every_role_and_the_ten_statuses(demo: Loaded) -> None:
+def test_there_are_members_with_every_role_and_statuses_with_every_role(demo: LoadedDemo) -> None:
     members = Membership.objects.of(demo.organization)
 
     assert values(Membership, demo.organization, "role") == set(MemberRole)
@@ -56,7 +56,7 @@ def test_it_shows_members_of_every_role_and_the_ten_statuses(demo: Loaded) -> No
     assert values(Status, demo.organization, "role") == set(Role)
 
 
-def test_it_shows_every_outcome_source_and_provider(demo: Loaded) -> None:
+def test_every_outcome_source_and_provider_occurs(demo: LoadedDemo) -> None:
     assert values(Appointment, demo.organization, "outcome__role") == set(Role)
     assert values(Appointment, demo.organization, "source") == set(AppointmentSource)
     assert values(OptIn, demo.organization, "source") == set(OptInSource)
@@ -66,7 +66,7 @@ def test_it_shows_every_outcome_source_and_provider(demo: Loaded) -> None:
     assert values(Source, demo.organization, "name") >= {"facebook", "google", "newsletter", "MANUAL"}
 
 
-def test_it_shows_notes_mentions_analyses_answers_and_custom_values(demo: Loaded) -> None:
+def test_there_are_notes_mentions_analyses_answers_and_custom_values(demo: LoadedDemo) -> None:
     appointments, leads = Appointment.objects.of(demo.organization), Lead.objects.of(demo.organization)
     fields = CustomField.objects.of(demo.organization)
 
@@ -83,45 +83,45 @@ def test_it_shows_notes_mentions_analyses_answers_and_custom_values(demo: Loaded
     assert all(leads.filter(custom_values__has_key=str(field.pk)).exists() for field in fields.filter(entity="LEAD"))
 
 
-def test_past_calls_are_over_and_coming_ones_are_booked_or_canceled(demo: Loaded) -> None:
+def test_past_appointments_have_an_outcome_and_upcoming_ones_are_booked_or_canceled(demo: LoadedDemo) -> None:
     appointments = Appointment.objects.of(demo.organization)
-    coming, past = appointments.filter(schedule_time__gt=now()), appointments.filter(schedule_time__lte=now())
+    upcoming, past = appointments.filter(schedule_time__gt=now()), appointments.filter(schedule_time__lte=now())
 
-    assert set(coming.values_list("outcome__role", flat=True)) == {Role.APPOINTMENT_BOOKED, Role.CANCELED}
+    assert set(upcoming.values_list("outcome__role", flat=True)) == {Role.APPOINTMENT_BOOKED, Role.CANCELED}
     assert set(past.values_list("outcome__role", flat=True)) == set(Role) - {Role.APPOINTMENT_BOOKED}
-    assert coming.count() >= 20
+    assert upcoming.count() >= 20
     assert not appointments.filter(created_at__gt=now()).exists()
 
 
-def test_nobody_is_mailed_and_nothing_is_sent(demo: Loaded) -> None:
+def test_no_notification_and_no_webhook_is_queued(demo: LoadedDemo) -> None:
     assert Event.objects.of(demo.organization).count() > 200
     for model in (Notification, Delivery, Endpoint):
         assert model.objects.of(demo.organization).count() == 0
     assert Membership.objects.of(demo.organization).filter(wants_mail=False).count() == 0
 
 
-@pytest.mark.parametrize("what", LISTS)
-def test_the_lists_and_details_answer_with_all_of_it(demo: Loaded, what: str) -> None:
-    items = list(pages(demo, what))
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_lists_and_details_show_all_rows(demo: LoadedDemo, resource: str) -> None:
+    items = list(all_items(demo, resource))
 
-    assert {item["id"] for item in items} == {str(id) for id in values(LISTS[what], demo.organization, "pk")}
+    assert {item["id"] for item in items} == {str(id) for id in values(RESOURCES[resource], demo.organization, "pk")}
     for item in items[:10]:
-        assert demo.api.get_data(f"/api/external/{what}/{item['id']}")["id"] == item["id"]
+        assert demo.api.get_data(f"/api/external/{resource}/{item['id']}")["id"] == item["id"]
 
 
-def test_the_statuses_list_answers(demo: Loaded) -> None:
+def test_the_statuses_list_shows_every_role(demo: LoadedDemo) -> None:
     assert {status["role"] for status in demo.api.get_data("/api/external/statuses")} == set(Role)
 
 
-def test_the_second_organization_is_there_and_not_seen(demo: Loaded) -> None:
-    for what, model in LISTS.items():
-        theirs = values(model, demo.neighbor, "pk")
-        assert theirs
-        assert not {str(id) for id in theirs} & {item["id"] for item in pages(demo, what)}
-        assert demo.api.get(f"/api/external/{what}/{theirs.pop()}").status_code == 404
+def test_the_second_organization_has_rows_that_the_first_one_cannot_see(demo: LoadedDemo) -> None:
+    for resource, model in RESOURCES.items():
+        other_ids = values(model, demo.other_organization, "pk")
+        assert other_ids
+        assert not {str(id) for id in other_ids} & {item["id"] for item in all_items(demo, resource)}
+        assert demo.api.get(f"/api/external/{resource}/{other_ids.pop()}").status_code == 404
 
 
-def test_histories_end_where_the_rows_are(demo: Loaded) -> None:
+def test_histories_are_unbroken_and_end_with_the_current_status(demo: LoadedDemo) -> None:
     for row in Appointment.objects.of(demo.organization):
         changes = list(
             OutcomeChange.objects.of(demo.organization)
@@ -142,7 +142,7 @@ def test_histories_end_where_the_rows_are(demo: Loaded) -> None:
         assert changes[-1][1] == row.status_id
 
 
-def test_leads_point_at_their_next_call(demo: Loaded) -> None:
+def test_the_touch_point_is_the_next_appointment(demo: LoadedDemo) -> None:
     appointments = (
         Appointment.objects.of(demo.organization).upcoming().values("lead").annotate(first=Min("schedule_time"))
     )
@@ -152,26 +152,26 @@ def test_leads_point_at_their_next_call(demo: Loaded) -> None:
     assert dict(by_appointment.values_list("pk", "next_touch_point_at")) == expected
 
 
-def test_several_calls_of_a_lead_are_common(demo: Loaded) -> None:
-    counts = Lead.objects.of(demo.organization).annotate(calls=Count("appointments")).values_list("calls", flat=True)
+def test_leads_have_up_to_four_appointments(demo: LoadedDemo) -> None:
+    counts = Lead.objects.of(demo.organization).annotate(count=Count("appointments")).values_list("count", flat=True)
 
     assert set(counts) == {0, 1, 2, 3, 4}
 
 
-def test_running_it_again_changes_nothing(demo: Loaded) -> None:
-    before = [snapshot_of(demo.organization), snapshot_of(demo.neighbor)]
+def test_a_repeated_run_changes_nothing(demo: LoadedDemo) -> None:
+    before = [snapshot_of(demo.organization), snapshot_of(demo.other_organization)]
 
-    said = run("demo")
+    output = run("demo")
 
-    assert [snapshot_of(demo.organization), snapshot_of(demo.neighbor)] == before
-    assert said.out == (
-        f"Northwind Coaching ({demo.organization.pk}) was there already.\n"
+    assert [snapshot_of(demo.organization), snapshot_of(demo.other_organization)] == before
+    assert output.out == (
+        f"Northwind Coaching ({demo.organization.pk}) exists.\n"
         f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>\n"
     )
     assert Organization.objects.count() == 2
 
 
-def test_an_organization_that_was_renamed_is_known_again(demo: Loaded) -> None:
+def test_a_renamed_organization_is_found_again(demo: LoadedDemo) -> None:
     Organization.objects.filter(pk=demo.organization.pk).update(name="Southwind")
 
-    assert run("demo").out.startswith(f"Southwind ({demo.organization.pk}) was there already.")
+    assert run("demo").out.startswith(f"Southwind ({demo.organization.pk}) exists.")
