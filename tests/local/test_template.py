@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pipeline_backend.local import Refusal, template
+from pipeline_backend.local import StartupError, template
 from pipeline_backend.local.embedded import Postgres
 
 FILES = {
@@ -98,7 +98,7 @@ def test_two_runs_at_the_same_time_create_one_cluster_and_each_has_a_copy(kept: 
 def test_migrations_that_fail_are_told_and_nothing_is_kept(kept: Path) -> None:
     (kept / "manage.py").write_text("raise SystemExit('the reason')")
 
-    with pytest.raises(Refusal, match="the reason"), template.template(kept):
+    with pytest.raises(StartupError, match="the reason"), template.template(kept):
         pass
 
     assert list((kept / ".data" / "tests").iterdir()) == [kept / ".data" / "tests" / "lock"]
