@@ -51,7 +51,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Return the number of processes for `-n auto`: none for few tests, or when someone wants to debug."""
     option = config.option
     files = {argument.split("::")[0] for argument in config.args}
-    few_tests = option.keyword or option.markexpr or option.lf or all(Path(file).is_file() for file in files)
+    few_tests = (
+        option.keyword
+        or option.markexpr
+        or config.getoption("lf", False)
+        or all(Path(file).is_file() for file in files)
+    )
     debugging = option.capture == "no" or option.trace or option.collectonly
     if few_tests or debugging or "DATABASE_URL" not in started_servers():
         return 0
