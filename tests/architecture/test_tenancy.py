@@ -106,7 +106,7 @@ def test_unscoped_queries_are_only_in_the_allowed_files() -> None:
     scoped_by_a_row = r"filter\((?:organization|appointment|opt_in|lead|mentioned_in|pk__in)="
     files = files_matching(rf"unscoped\.(?!bulk_create)(?!{scoped_by_a_row})")
 
-    # The admin has its own test: tests/hostile opens every page with another organization's ids. The demo and the commands
+    # The admin has its own test: tests/hostile opens every page with another organization's ids. Commands and the demo
     # are run by operators, who may see everything.
     checked = {
         file
