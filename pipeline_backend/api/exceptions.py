@@ -80,7 +80,7 @@ def field_message(path: str, predicate: str) -> str:
     return f"{path} {predicate}" if path else predicate
 
 
-def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     """Return the response to any exception: always JSON, and without internal details."""
     if isinstance(error, DomainError):
         return domain_error_response(error)

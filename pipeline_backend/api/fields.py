@@ -126,7 +126,6 @@ class StringField(serializers.Field):
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> Any:
-        """Return the string."""
         if not isinstance(data, str):
             self.fail("type")
         text = data.strip() if self.trim_whitespace else data
@@ -135,7 +134,6 @@ class StringField(serializers.Field):
         return text
 
     def to_representation(self, value: str) -> str:
-        """Return the string."""
         return value
 
     def require_valid(self, validator: Callable[[str], None], text: str) -> str:
@@ -198,7 +196,6 @@ class UUIDField(StringField):
     default_error_messages = {"type": "must be a UUID"}
 
     def to_internal_value(self, data: object) -> uuid.UUID:
-        """Return the UUID."""
         try:
             return parse_uuid(super().to_internal_value(data))
         except ValueError as error:
@@ -219,14 +216,12 @@ class IntegerField(serializers.Field):
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> int:
-        """Return the number."""
         # Not isinstance: True is an int.
         if type(data) is not int or not self.min_value <= data <= self.max_value:
             self.fail("invalid", min_value=self.min_value, max_value=self.max_value)
         return data
 
     def to_representation(self, value: int) -> int:
-        """Return the number."""
         return value
 
 
@@ -240,7 +235,6 @@ class ChoiceField(StringField):
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> str:
-        """Return the value."""
         # A list comparison, because an object or array in the JSON can't be hashed.
         if data not in self.choices:
             self.fail("type", choices=", ".join(self.choices))
@@ -257,7 +251,6 @@ class BoundedListField(serializers.ListField):
     }
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """Return the validated items."""
         # Before the items are validated, because the errors of a million items would be longer than the request.
         if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
             self.fail("max_length", max_length=self.max_length)

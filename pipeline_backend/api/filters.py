@@ -80,7 +80,6 @@ class UUIDParameterField(QueryParameterField):
     """A UUID."""
 
     def parse(self, text: str) -> UUID:
-        """Return the UUID."""
         return parse_uuid(text)
 
 
@@ -121,7 +120,7 @@ class DateTimeFromFilter(QueryFilter):
     """Rows at or after a timestamp."""
 
     field_class = DateTimeParameterField
-    default_help_text = "At or after this moment: a date (its start, UTC) or an ISO 8601 timestamp."
+    default_help_text = "At or after this time: a date (its start, UTC) or an ISO 8601 timestamp."
 
     def __init__(self, field_name: str) -> None:
         super().__init__(field_name, lookup_expr="gte")
@@ -131,7 +130,7 @@ class DateTimeToFilter(QueryFilter):
     """Rows at or before a timestamp."""
 
     field_class = DateTimeParameterField
-    default_help_text = "At or before this moment: a date (its end, UTC) or an ISO 8601 timestamp."
+    default_help_text = "At or before this time: a date (its end, UTC) or an ISO 8601 timestamp."
 
     def __init__(self, field_name: str) -> None:
         super().__init__(field_name, lookup_expr="lte", end_of_day=True)
@@ -167,7 +166,6 @@ class ChoiceFilter(QueryFilter):
         super().__init__(field_name, help_text=help_text or default_help_text, choices=self.choices, single=single)
 
     def filter(self, qs: QuerySet, value: Param) -> QuerySet:
-        """Return the matching rows."""
         # Two different conditions, because only for a single value does an index have the rows in the list's order.
         return qs.filter(**{f"{self.field_name}__{'any' if value.is_list else 'exact'}": value})
 
@@ -187,7 +185,6 @@ class RelatedChoiceFilter(ChoiceFilter):
         self.column = column
 
     def filter(self, qs: QuerySet, value: Param) -> QuerySet:
-        """Return the matching rows."""
         return qs.filter(**{f"{self.field_name}__in": self.branches(value)})
 
     def branches(self, value: Param) -> QuerySet:

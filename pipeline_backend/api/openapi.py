@@ -75,7 +75,6 @@ class ActionResponse:
     serializer: type[SQLSerializer]
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the response's schema."""
         return envelope({"status": {"type": "string", "enum": ["success"]}}, resolve(self.serializer))
 
 
@@ -86,7 +85,6 @@ class DetailResponse:
     serializer: type[SQLSerializer]
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the response's schema."""
         return envelope({"success": {"type": "boolean", "enum": [True]}}, resolve(self.serializer))
 
 
@@ -99,7 +97,6 @@ class ListResponse:
     extra: Schema = field(default_factory=dict)
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the response's schema."""
         extra = {"pagination": PAGINATION} if self.paginated else self.extra
         items = {"type": "array", "items": resolve(self.serializer)}
         return envelope({"success": {"type": "boolean", "enum": [True]}}, items, **extra)
@@ -126,7 +123,6 @@ class Operation:
     errors: dict[int, str] = field(default_factory=dict)
 
     def query_parameters(self) -> Iterator[Parameter]:
-        """Yield every query parameter."""
         if self.filters:
             page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
             limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
@@ -158,7 +154,6 @@ class ApiSchema(AutoSchema):
         return documented
 
     def get_summary(self) -> str:
-        """Return the summary line."""
         return self.operation.summary
 
     def get_tags(self) -> list[str]:
@@ -177,7 +172,6 @@ class ApiSchema(AutoSchema):
         )
 
     def get_request_serializer(self) -> type[Serializer] | None:
-        """Return the input serializer."""
         return self.operation.request
 
     def get_response_serializers(self) -> Any:
@@ -222,11 +216,11 @@ class ApiSchema(AutoSchema):
         ]
         return path + query
 
-    def _is_list_view(self, *args: Any, **kwargs: Any) -> bool:
+    def _is_list_view(self, *args: object, **kwargs: object) -> bool:
         # drf-spectacular would wrap a list view's schema in an array; `ListResponse` has done so within the envelope.
         return False
 
-    def _get_response_for_code(self, *args: Any, **kwargs: Any) -> Schema:
+    def _get_response_for_code(self, *args: object, **kwargs: object) -> Schema:
         response: Schema = super()._get_response_for_code(*args, **kwargs)
         response.setdefault("description", "")  # drf-spectacular leaves an empty one out, but OpenAPI requires it
         return response
@@ -239,13 +233,11 @@ class SQLSerializerExtension(OpenApiSerializerExtension):
     match_subclasses = True
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        """Return the component's name."""
         # `vars`, because a subclass is a component of its own and must not inherit the name.
         name: str = vars(self.target).get("component_name") or self.target.__name__.removesuffix("Serializer")
         return name
 
     def map_serializer(self, auto_schema: Any, direction: Direction) -> Schema:
-        """Return the component's schema."""
         schema: Schema = self.target.schema(auto_schema.reference)
         return schema
 
@@ -257,7 +249,6 @@ class ApiKeyExtension(OpenApiAuthenticationExtension):
     name = "ApiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
-        """Return the security scheme."""
         return {"type": "apiKey", "in": "header", "name": "x-api-key"}
 
 

@@ -23,9 +23,10 @@ In every strategy:
   take longer to start than a single process takes to count ten thousand index entries.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -139,7 +140,6 @@ class Order:
 
     @property
     def column(self) -> str:
-        """The column's name."""
         return self.text.removeprefix("-")
 
     @property
@@ -149,7 +149,6 @@ class Order:
 
     @property
     def direction(self) -> str:
-        """The SQL keyword."""
         return "DESC" if self.descending else "ASC"
 
     @property
@@ -170,14 +169,14 @@ class PageQuery:
     fragments: dict[str, str | int]
     params: Params
 
-    def execute(self, offset: int, limit: int, values: dict[str, Any]) -> tuple[int, list[UUID]]:
+    def execute(self, offset: int, limit: int, values: Mapping[str, object]) -> tuple[int, list[UUID]]:
         """Return the total number of matching rows, and the ids of those on the page."""
         with connection.cursor() as cursor:
             cursor.execute(*self.sql_with_params(offset, limit, values))
             total, ids = cursor.fetchone()
         return total, ids
 
-    def sql_with_params(self, offset: int, limit: int, values: dict[str, Any]) -> tuple[str, Params]:
+    def sql_with_params(self, offset: int, limit: int, values: Mapping[str, object]) -> tuple[str, Params]:
         """Return the statement for a page and these values of the filters."""
         sql = self.template.format(**self.fragments, limit=limit, offset=offset, end=offset + limit)
         return sql, bind(self.params, values)

@@ -76,9 +76,9 @@ class DuplicateKey(ValueError):
     """An object has the same key twice. Either value could be the one that the sender means."""
 
 
-def reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return the pairs as a dict; raises DuplicateKey."""
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for name, value in pairs:
         if name in result:
             raise DuplicateKey(f"{name[:MAX_QUOTED_NAME]!a} is there twice")

@@ -39,7 +39,6 @@ class JsonOnlyNegotiation(BaseContentNegotiation):
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Return the only renderer."""
         renderer = next(iter(renderers))
         return renderer, renderer.media_type
 

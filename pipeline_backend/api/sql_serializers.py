@@ -32,8 +32,7 @@ class Tenant(Protocol):
     """An organization. This package stands below the app that defines it, and needs only its id."""
 
     @property
-    def pk(self) -> object:
-        """The primary key."""
+    def pk(self) -> object: ...
 
 
 def or_null(schema: Schema) -> Schema:

@@ -44,7 +44,7 @@ class ApiView(APIView):
         self.usage.raise_if_exceeded()
         super().check_permissions(request)
 
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+    def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
         """Add the rate limit's headers to each response to a valid key."""
         if self.usage:
             self.usage.set_headers(response)
@@ -79,7 +79,7 @@ class ApiView(APIView):
 class UnknownRouteView(ApiView):
     """Every other path below /api/: 404 with a valid key and 401 without, so that routes can't be probed."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Run the checks, then raise 404."""
         super().initial(request, *args, **kwargs)
         raise NotFound

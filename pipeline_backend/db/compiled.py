@@ -5,7 +5,7 @@ in which a `Param` stands for each value; `all` and `first` run it with the valu
 queries in one statement.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -59,7 +59,7 @@ def as_expression(value: object) -> Expression:
     return value if isinstance(value, Param) else Value(value)
 
 
-def bind(params: Iterable[object], values: dict[str, Any]) -> Params:
+def bind(params: Iterable[object], values: Mapping[str, object]) -> Params:
     """Return the parameters with each `Param` replaced by its value."""
     return [values[param.name] if isinstance(param, Param) else param for param in params]
 
@@ -103,7 +103,6 @@ class CompiledQuery(Generic[Row]):
 
     @cached_property
     def statement(self) -> CompiledStatement:
-        """Compile the queryset."""
         queryset = self.make_queryset()
         compiler = queryset.query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()

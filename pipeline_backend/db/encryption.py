@@ -22,7 +22,6 @@ class EncryptedField(models.TextField):
     """A text field that encrypts on write and decrypts on read. Empty values are stored as they are."""
 
     def get_prep_value(self, value: str | None) -> str | None:
-        """Return the encrypted text."""
         return value and cipher().encrypt(value.encode()).decode()
 
     def from_db_value(

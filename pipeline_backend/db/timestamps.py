@@ -34,5 +34,4 @@ class MillisecondDateTimeField(models.DateTimeField):
     """
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
-        """Return the column's type."""
         return "timestamp(3) with time zone"
