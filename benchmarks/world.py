@@ -116,7 +116,7 @@ class World:
     def stop(self, server: Server) -> None:
         """End it and its workers."""
         self.servers = {key: one for key, one in self.servers.items() if one is not server}
-        processes.send(os.killpg, server.process.pid, signal.SIGKILL)
+        processes.send_signal(os.killpg, server.process.pid, signal.SIGKILL)
         server.process.wait(10)
 
 

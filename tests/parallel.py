@@ -81,7 +81,7 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     if "DATABASE_URL" not in started_servers():
         raise pytest.UsageError("With a given DATABASE_URL, the tests run in one process: -n 0")
     config.stash[SERVER_STACK] = stack = ExitStack()
-    parent = os.environ.get(ephemeral.FOLDER)
+    parent = os.environ.get(ephemeral.DIRECTORY)
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="locks-", dir=parent))
     for number, spec in enumerate(specs):
         spec.env[LOCK_FOLDER] = folder

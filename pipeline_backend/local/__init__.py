@@ -1,18 +1,30 @@
-"""Everything behind `make run` and `make test`; no part of what is deployed.
+"""What `make run`, `make test` and `make clean` start; nothing here is deployed, apart from the local inbox's code.
 
-__main__     the words: run, test, with-servers, clean
-run          `make run` from the first check to the last process stopped
-throwaway    `make test`: a command with servers that are gone afterwards
-template     a PostgreSQL cluster with the migrated database, kept for the next `make test`
-welcome      what is printed when it runs
-environment  the environment variables of both
-parts        web, worker and beat as child processes with one log
-embedded     PostgreSQL and Redis from wheels
-as_root      where PostgreSQL goes when root starts it
-processes    start, recognise and end a process
-files        private files and locks
+Constraints:
+
+1. Python is all one needs: no Docker, no installed servers, no configuration. Servers given by DATABASE_URL and
+   REDIS_URL are used instead of our own.
+2. No process is left behind, however a run ends: by Ctrl-C, by a crash, or by `kill -9`.
+3. Only processes and files of our own are touched. A pid or a temporary directory may belong to somebody else by now.
+4. Servers listen on 127.0.0.1 only and need a password, which no command line shows.
+5. It works for root (a container) and on macOS, as far as the system allows.
+6. Whatever goes wrong is one sentence that says what to do.
+
+How the design follows:
+
+- `embedded` starts PostgreSQL and Redis from Python packages (1, 4); `as_root` lets PostgreSQL run as `nobody` (5).
+- `processes` starts each child so that the kernel stops it when we die (2), and identifies processes by pid and start
+  time (3). `files` has locks, which end with the process that holds them, and private files.
+- `process_group` runs web, worker and beat with one log, and notes their pids for the next run (2).
+- `run` is `make run`: it checks, starts, supervises and stops everything; `banner` is the text that it prints.
+- `ephemeral` is `make test`: it runs a command with servers that are removed afterwards. `template` stores a migrated
+  PostgreSQL cluster for the next time.
+- `environment` has the environment variables of both. `__main__` has the subcommands.
+- `inbox` is the page at /local/, the only module that is part of the web application.
+
+Tests and benchmarks may use `embedded`, `processes` and `ephemeral`. The application imports only `inbox`.
 """
 
 
 class StartupError(Exception):
-    """It can't go on; the text says why, in words for the person at the terminal."""
+    """Something can't be started. The message says why, to the person at the terminal."""

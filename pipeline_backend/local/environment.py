@@ -1,4 +1,4 @@
-"""The environment variables that `make run` and `make test` set; names and meaning as in production."""
+"""The environment variables of `make run` and `make test`. Names and meaning are the same as in production."""
 
 import base64
 import json
@@ -12,15 +12,16 @@ from urllib.parse import quote, urlsplit
 from pipeline_backend.local import StartupError, files
 from pipeline_backend.local.embedded import Postgres, Redis, Server
 
+# Variable, then the name of the server's directory and its class.
 SERVERS: dict[str, tuple[str, type[Server]]] = {"DATABASE_URL": ("postgres", Postgres), "REDIS_URL": ("redis", Redis)}
-TESTS = {
+TEST_VARIABLES = {
     "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
     "BASE_URL": "http://testserver",
     "DJANGO_SETTINGS_MODULE": "pipeline_backend.settings",
     "EMAIL_URL": "memorymail://",
     "SECRET_KEY": "only-for-tests-" + "x" * 50,
 }
-NOT_IN_TESTS = {
+REMOVED_IN_TESTS = {
     "LOCAL_RUN",
     "WEBHOOKS_ALLOW_PRIVATE",
     "PYTHONDONTWRITEBYTECODE",  # the tests start some hundred processes, which would all compile the same modules
@@ -28,105 +29,110 @@ NOT_IN_TESTS = {
 
 
 def for_run(data: Path, port: int) -> dict[str, str]:
-    """The person's own environment, completed; what is set there already wins."""
+    """Return the variables for `make run`: our defaults, and the user's own environment, which takes precedence."""
     defaults = {
-        **kept_secrets(data / "secrets.json"),
+        **get_or_create_secrets(data / "secrets.json"),
         "ALLOWED_HOSTS": "localhost,127.0.0.1",
         "BASE_URL": f"http://127.0.0.1:{port}",
         "EMAIL_URL": f"filemail:///{quote(str(data / 'mail'))}",
         "WEBHOOKS_ALLOW_PRIVATE": "true",
         "LOCAL_RUN": "true",
         "PYTHONUNBUFFERED": "1",
-        # Celery warns root; whoever is root here has a container or knows.
+        # Celery warns if it runs as root, which is normal in a container.
         "PYTHONWARNINGS": "ignore:::celery.platforms",
     }
+    # An empty variable counts as not set.
     given = {name: value for name, value in os.environ.items() if value or name not in defaults}
     return {**defaults, **given}
 
 
 def for_tests() -> dict[str, str]:
-    """The same for everybody, whatever they have set; only the two servers' addresses may be given."""
-    inherited = {name: value for name, value in os.environ.items() if name not in NOT_IN_TESTS}
-    return {**inherited, **TESTS, "FIELD_ENCRYPTION_KEYS": encryption_key()}
+    """Return the variables for `make test`: the same for everybody, whatever is set in the user's environment."""
+    inherited = {name: value for name, value in os.environ.items() if name not in REMOVED_IN_TESTS}
+    return {**inherited, **TEST_VARIABLES, "FIELD_ENCRYPTION_KEYS": generate_encryption_key()}
 
 
-def kept_secrets(path: Path) -> dict[str, str]:
-    """The keys of this checkout's data, made the first time."""
-    text = files.kept(path)
+def get_or_create_secrets(path: Path) -> dict[str, str]:
+    """Return the secrets of this checkout; generate them the first time."""
+    text = files.read_if_exists(path)
     if text:
         return dict(json.loads(text))
-    made = {"SECRET_KEY": secrets.token_urlsafe(50), "FIELD_ENCRYPTION_KEYS": encryption_key()}
-    files.write_private(path, json.dumps(made, indent=2) + "\n")
-    return made
+    generated = {"SECRET_KEY": secrets.token_urlsafe(50), "FIELD_ENCRYPTION_KEYS": generate_encryption_key()}
+    files.write_private(path, json.dumps(generated, indent=2) + "\n")
+    return generated
 
 
-def encryption_key() -> str:
+def generate_encryption_key() -> str:
+    """Return a new Fernet key."""
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
 def start_servers(
-    folder: Path,
+    directory: Path,
     *,
-    throwaway: bool,
+    ephemeral: bool,
     stack: ExitStack,
     template: Postgres | None = None,
     given: Mapping[str, str] = os.environ,
 ) -> tuple[dict[str, str], list[Server]]:
-    """Their addresses, and the servers that had to be started because no address was given; `stack` ends them.
+    """Start the servers whose URL isn't in `given`. Return the URLs of both, and the servers that were started.
 
-    A PostgreSQL that is started copies the data of `template`, if there is one.
+    `stack` stops them. PostgreSQL starts with a copy of the template's data, if there is one.
     """
-    addresses: dict[str, str] = {}
+    urls: dict[str, str] = {}
     started: list[Server] = []
     for variable, (name, kind) in SERVERS.items():
         url = given.get(variable)
         if not url:
-            server = kind(folder / name, throwaway=throwaway)
+            server = kind(directory / name, ephemeral=ephemeral)
             if isinstance(server, Postgres):
                 server.template = template
             started.append(server)
-            stack.callback(server.remove if throwaway else server.stop)
+            # Registered before the start, which can fail half-way.
+            stack.callback(server.remove if ephemeral else server.stop)
             url = server.start()
-        addresses[variable] = url
-    return addresses, started
+        urls[variable] = url
+    return urls, started
 
 
 def check_given_servers() -> None:
-    """Refuse to begin if a server that was given by its address doesn't answer."""
-    for variable, ask in {"DATABASE_URL": ask_postgres, "REDIS_URL": ask_redis}.items():
+    """Raise StartupError if a server whose URL is in the environment doesn't answer."""
+    for variable, check in {"DATABASE_URL": check_postgres, "REDIS_URL": check_redis}.items():
         url = os.environ.get(variable)
         if not url:
             continue
         try:
-            ask(url)
+            check(url)
         except ValueError:
-            raise StartupError(f"{variable} is not the address of a server") from None
+            raise StartupError(f"{variable} is not a valid server URL") from None
         except Exception as error:
-            raise StartupError(f"{variable} leads to no server that answers{said(url, error)}") from None
+            raise StartupError(f"The server in {variable} does not answer{safe_reason(url, error)}") from None
 
 
-def ask_postgres(url: str) -> None:
-    import psycopg  # noqa: PLC0415 - slow, and needed only if an address is given
+def check_postgres(url: str) -> None:
+    """Connect to PostgreSQL. Raises ValueError for an invalid URL, or psycopg's error."""
+    import psycopg  # noqa: PLC0415 - slow, and needed only if a URL is given
 
-    address = urlsplit(url)
-    if not address.scheme.startswith(("postgres", "psql", "pgsql")):
-        raise ValueError(address.scheme)
-    # Django's options may stand in the query; libpq would refuse most of them.
-    ours = "&".join(option for option in address.query.split("&") if option.startswith("ssl"))
+    parsed = urlsplit(url)
+    if not parsed.scheme.startswith(("postgres", "psql", "pgsql")):
+        raise ValueError(parsed.scheme)
+    # The query may contain options of Django, most of which libpq would refuse.
+    query = "&".join(option for option in parsed.query.split("&") if option.startswith("ssl"))
     try:
-        psycopg.connect(address._replace(scheme="postgresql", query=ours).geturl(), connect_timeout=5).close()
+        psycopg.connect(parsed._replace(scheme="postgresql", query=query).geturl(), connect_timeout=5).close()
     except psycopg.ProgrammingError as error:
         raise ValueError from error
 
 
-def ask_redis(url: str) -> None:
-    import redis  # noqa: PLC0415 - slow, and needed only if an address is given
+def check_redis(url: str) -> None:
+    """Ping Redis. Raises ValueError for an invalid URL, or the client's error."""
+    import redis  # noqa: PLC0415 - slow, and needed only if a URL is given
 
     redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5).ping()
 
 
-def said(url: str, error: Exception) -> str:
-    """What the server or the library said, unless it repeats the password."""
+def safe_reason(url: str, error: Exception) -> str:
+    """Return the first line of the error for the end of a sentence, or "" if it contains the password."""
     reason = str(error).strip().split("\n")[0]
     password = urlsplit(url).password
     return "" if password and password in reason else f": {reason}"

@@ -1,4 +1,4 @@
-"""`make test`: a command with a PostgreSQL and a Redis of its own, which are gone when it ends."""
+"""`make test`: runs a command with a PostgreSQL and a Redis of its own, which are removed when it ends."""
 
 import os
 import shutil
@@ -10,110 +10,118 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from pipeline_backend.local import environment, files, processes
-from pipeline_backend.local.template import DATABASE, template
+from pipeline_backend.local.template import DATABASE, migrated_cluster
 
 PREFIX = "pipeline-backend-test-"
-# What `make test` tells pytest: where its servers are kept, which of the two were started and not given, and the
-# migrated database of which the tests' database is a copy.
-FOLDER, STARTED, TEMPLATE = "TEST_SERVERS_FOLDER", "TEST_SERVERS_STARTED", "TEST_DATABASE_TEMPLATE"
+# Variables that tell pytest where its servers are, which of the two were started (and not given by a URL), and the name
+# of the migrated database, of which the tests' database is a copy.
+DIRECTORY, STARTED, TEMPLATE = "TEST_SERVERS_FOLDER", "TEST_SERVERS_STARTED", "TEST_DATABASE_TEMPLATE"
 
 
 def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
-    """Run the command with the servers' addresses in its environment; its exit code is ours.
+    """Run the command with the servers' URLs in its environment, and return its exit code.
 
-    With `migrated`, a checkout, PostgreSQL starts with a database to which its migrations have been applied.
+    If `migrated` is a checkout, PostgreSQL starts with a database to which its migrations have been applied.
     """
     child = Child()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, child.pass_on)
+        signal.signal(number, child.forward_signal)
     with ExitStack() as stack:
         environment.check_given_servers()
-        sweep()
-        folder = make_folder(stack)
-        stack.callback(remove_servers, folder)  # also those that the command has started for its own processes
+        remove_leftovers()
+        directory = create_directory(stack)
+        # Includes the servers that the command itself has started with `start_more`.
+        stack.callback(remove_servers, directory)
         variables = environment.for_tests()
-        variables |= start_servers(folder, stack, migrated, os.environ)
+        variables |= start_servers(directory, stack, migrated, os.environ)
         if migrated is not None:
             started = [name for name in environment.SERVERS if not os.environ.get(name)]
-            variables |= {FOLDER: str(folder), STARTED: " ".join(started)}
+            variables |= {DIRECTORY: str(directory), STARTED: " ".join(started)}
             variables |= {TEMPLATE: DATABASE} if "DATABASE_URL" in started else {}
         return child.run(command, variables)
 
 
-def start_servers(folder: Path, stack: ExitStack, migrated: Path | None, given: Mapping[str, str]) -> dict[str, str]:
-    """The addresses of the servers, of which those that aren't given are started."""
+def start_servers(directory: Path, stack: ExitStack, migrated: Path | None, given: Mapping[str, str]) -> dict[str, str]:
+    """Start the servers whose URL isn't in `given`, and return the URLs of both."""
     with ExitStack() as copying:
-        cluster = copying.enter_context(template(migrated)) if migrated and not given.get("DATABASE_URL") else None
-        return environment.start_servers(folder, throwaway=True, stack=stack, template=cluster, given=given)[0]
+        # Nobody removes the stored cluster while it is copied.
+        cluster = None
+        if migrated and not given.get("DATABASE_URL"):
+            cluster = copying.enter_context(migrated_cluster(migrated))
+        return environment.start_servers(directory, ephemeral=True, stack=stack, template=cluster, given=given)[0]
 
 
 def start_more(name: str, migrated: Path, stack: ExitStack) -> dict[str, str]:
-    """In pytest under `make test`: the addresses of further servers, of the kinds that were started and not given."""
+    """Start another set of the servers that `run` has started, for a further pytest process. Return the URLs."""
     started = os.environ[STARTED].split()
     given = {variable: os.environ[variable] for variable in environment.SERVERS if variable not in started}
-    return start_servers(Path(os.environ[FOLDER]) / name, stack, migrated, given)
+    return start_servers(Path(os.environ[DIRECTORY]) / name, stack, migrated, given)
 
 
 class Child:
-    """The command: it shares our terminal, so that a debugger works in it, and gets our signals."""
+    """The command. It shares our terminal, so that a debugger works in it, and gets our signals."""
 
     def __init__(self) -> None:
         self.pid: int | None = None
-        self.early: int | None = None
+        self.early_signal: int | None = None
 
     def run(self, command: Sequence[str], variables: dict[str, str]) -> int:
-        if self.early:
-            return 128 + self.early
+        """Run the command to its end, and return its exit code in the shell's convention."""
+        if self.early_signal:
+            return 128 + self.early_signal
         process = processes.start(command, start_new_session=False, env=variables)
         self.pid = process.pid
-        if self.early:
-            process.send_signal(self.early)
+        # A signal may have come between the check and the assignment.
+        if self.early_signal:
+            process.send_signal(self.early_signal)
         code = process.wait()
-        self.pid = None  # soon somebody else's
+        self.pid = None  # the system may now give it to another process
         return 128 - code if code < 0 else code
 
-    def pass_on(self, number: int, _frame: object) -> None:
-        """Ctrl-C at the terminal has reached the command already."""
+    def forward_signal(self, number: int, _frame: object) -> None:
+        """Pass a signal on to the command, or remember it until the command has been started."""
         if self.pid is None:
-            self.early = number
+            self.early_signal = number
+        # The terminal itself has already sent Ctrl-C to the command.
         elif number != signal.SIGINT or not has_terminal():
-            processes.send(os.kill, self.pid, number)
+            processes.send_signal(os.kill, self.pid, number)
 
 
 def has_terminal() -> bool:
-    """Whether Ctrl-C at the terminal is sent to our process group, and so to the command as well."""
+    """Return whether the terminal sends Ctrl-C to our process group, and so to the command as well."""
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (OSError, ValueError):
         return False
 
 
-def make_folder(stack: ExitStack) -> Path:
-    """A temporary folder, marked by a lock as in use."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    files.lock(folder / "lock.new")
-    # Only now, locked, it is there for `sweep` of another run.
-    (folder / "lock.new").rename(folder / "lock")
-    return folder
+def create_directory(stack: ExitStack) -> Path:
+    """Create a temporary directory with a lock that shows that it is in use; `stack` removes it."""
+    directory = Path(tempfile.mkdtemp(prefix=PREFIX))
+    stack.callback(shutil.rmtree, directory, ignore_errors=True)
+    files.lock(directory / "lock.new")
+    # Renamed only once it is locked: otherwise `remove_leftovers` of another run could lock it first.
+    (directory / "lock.new").rename(directory / "lock")
+    return directory
 
 
-def sweep() -> None:
+def remove_leftovers() -> None:
     """Stop and remove what killed runs have left behind."""
     for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/lock"):
-        folder = lock.parent
-        if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+        directory = lock.parent
+        # Everybody can create files in the temporary directory.
+        if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
             continue
-        held = files.lock(lock)
-        if held is None:
-            continue
-        remove_servers(folder)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
+        descriptor = files.lock(lock)
+        if descriptor is None:
+            continue  # a run that is still alive
+        remove_servers(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+        os.close(descriptor)
 
 
-def remove_servers(folder: Path) -> None:
-    """Stop and remove whatever runs in this folder, or in one inside of it."""
+def remove_servers(directory: Path) -> None:
+    """Stop and remove the servers in this directory and in its subdirectories."""
     for name, kind in environment.SERVERS.values():
-        for place in (folder / name, *folder.glob(f"*/{name}")):
-            kind(place, throwaway=True).remove()
+        for path in (directory / name, *directory.glob(f"*/{name}")):
+            kind(path, ephemeral=True).remove()

@@ -1,4 +1,4 @@
-"""Private files and locks."""
+"""Private files, and locks on files."""
 
 import fcntl
 import os
@@ -6,36 +6,42 @@ import secrets
 from pathlib import Path
 
 
-def kept(path: Path) -> str | None:
-    """The text of a file, or None if there is none to read."""
+def read_if_exists(path: Path) -> str | None:
+    """Return the content of a file without surrounding white space, or None if it can't be read."""
     try:
         return path.read_text().strip()
     except OSError:
         return None
 
 
-def kept_password(path: Path) -> str:
-    """The password in the file; a new one the first time."""
-    password = kept(path) or secrets.token_hex(24)
+def get_or_create_password(path: Path) -> str:
+    """Return the password in the file; generate one the first time."""
+    password = read_if_exists(path) or secrets.token_hex(24)
+    # Also written if it exists, so that its mode is right.
     write_private(path, password)
     return password
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read, completely or not at all."""
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
+    # Created with its final mode: with a chmod afterwards, others could open it in between.
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     draft.replace(path)
 
 
-def tail(path: Path) -> str:
-    return "\n".join((kept(path) or "").split("\n")[-8:])
+def last_lines(path: Path) -> str:
+    """Return the last eight lines of a log file, or "" if it can't be read."""
+    return "\n".join((read_if_exists(path) or "").split("\n")[-8:])
 
 
 def lock(path: Path) -> int | None:
-    """Lock a file until this process ends or closes what is returned; None if another process holds it."""
+    """Lock a file and return its descriptor, or return None if another process holds the lock.
+
+    The lock ends with this process, or when the descriptor is closed.
+    """
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

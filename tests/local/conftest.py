@@ -41,12 +41,12 @@ def cluster_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A PostgreSQL directory that the tests of a module share, because creating a cluster takes a second."""
     path = tmp_path_factory.mktemp("cluster")
     yield path
-    Postgres(path, throwaway=True).remove()
+    Postgres(path, ephemeral=True).remove()
 
 
 @pytest.fixture
 def postgres(cluster_dir: Path) -> Iterator[Postgres]:
-    server = Postgres(cluster_dir, throwaway=True)
+    server = Postgres(cluster_dir, ephemeral=True)
     yield server
     server.stop()
 

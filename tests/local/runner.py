@@ -37,7 +37,7 @@ class Run:
         """Wait for the banner, and remember the processes that run by then."""
         assert eventually(lambda: "Ctrl-C stops everything" in self.log or self.process.poll() is not None), self.log
         assert self.process.poll() is None, self.log
-        self.descendants = {pid: processes.started(pid) for pid in descendants(self.process.pid)}
+        self.descendants = {pid: processes.start_time(pid) for pid in descendants(self.process.pid)}
         assert len(self.descendants) >= 3
         return self
 
@@ -55,7 +55,7 @@ class Run:
         return [
             processes.command_line(pid)
             for pid, started_at in self.descendants.items()
-            if processes.started(pid) == started_at
+            if processes.start_time(pid) == started_at
         ]
 
 

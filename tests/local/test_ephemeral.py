@@ -46,7 +46,7 @@ def test_a_signal_reaches_the_command_and_everything_is_removed(tmp_path: Path, 
         process.send_signal(number)
 
         assert process.wait(20) == 9
-    assert [pid for pid in pids if processes.started(pid)] == []
+    assert [pid for pid in pids if processes.start_time(pid)] == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -62,4 +62,4 @@ def test_servers_and_files_of_a_killed_run_are_removed_by_the_next_run(tmp_path:
         assert process.wait(20) == 0
 
     assert list(tmp_path.iterdir()) == []
-    assert eventually(lambda: not any(processes.started(pid) for pid in pids))
+    assert eventually(lambda: not any(processes.start_time(pid) for pid in pids))

@@ -29,7 +29,7 @@ def test_servers_listen_on_localhost_only_and_leave_no_process_behind(postgres: 
     pids = [process.pid for process in servers] + [pid for process in servers for pid in descendants(process.pid)]
     postgres.stop()
     valkey.stop()
-    assert eventually(lambda: not any(processes.started(pid) for pid in pids))
+    assert eventually(lambda: not any(processes.start_time(pid) for pid in pids))
 
 
 def test_a_password_is_required_and_appears_on_no_command_line(postgres: Postgres, valkey: Redis) -> None:
@@ -42,7 +42,7 @@ def test_a_password_is_required_and_appears_on_no_command_line(postgres: Postgre
     command_lines = "".join(processes.command_line(pid) for pid in psutil.pids())
     assert postgres.password not in command_lines
     assert valkey.password not in command_lines
-    password_files = [path for server in (postgres, valkey) for path in server.folder.rglob("password")]
+    password_files = [path for server in (postgres, valkey) for path in server.directory.rglob("password")]
     assert {path.stat().st_mode & 0o077 for path in password_files} == {0}
 
 
@@ -66,7 +66,7 @@ def test_a_leftover_server_is_stopped_before_the_next_one_starts_on_its_data(pos
         leftover = server.process
         assert leftover
 
-        next_server = type(server)(server.folder, throwaway=server.throwaway)
+        next_server = type(server)(server.directory, ephemeral=server.ephemeral)
         next_server.start()
 
         assert leftover.poll() is not None
@@ -90,30 +90,30 @@ def test_another_process_that_has_got_the_servers_old_pid_is_not_stopped(postgre
 def test_a_failed_start_reports_the_reason(postgres: Postgres) -> None:
     postgres.start()
     postgres.stop()
-    version = (postgres.data / "PG_VERSION").read_text()
-    (postgres.data / "PG_VERSION").write_text("9.6\n")
+    version = (postgres.cluster / "PG_VERSION").read_text()
+    (postgres.cluster / "PG_VERSION").write_text("9.6\n")
 
     with pytest.raises(StartupError, match=r"initialized by PostgreSQL version 9\.6"):
         postgres.start()
 
-    (postgres.data / "PG_VERSION").write_text(version)
+    (postgres.cluster / "PG_VERSION").write_text(version)
 
 
 @only_as_root
 def test_started_by_root_no_directory_changes_its_mode(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
-    postgres = Postgres(home / "checkout" / ".data" / "postgres", throwaway=True)
-    paths = [*postgres.folder.parents, *Path(sys.modules["psycopg"].__file__ or "").parents, as_root.FOLDER.parent]
+    postgres = Postgres(home / "checkout" / ".data" / "postgres", ephemeral=True)
+    paths = [*postgres.directory.parents, *Path(sys.modules["psycopg"].__file__ or "").parents, as_root.BASE_DIR.parent]
     modes = {path: path.stat().st_mode for path in paths if path.exists()}
 
     postgres.start()
     postgres.stop()
 
     assert {path: path.stat().st_mode for path in modes} == modes
-    assert str(postgres.place) in (postgres.folder / "README").read_text()
+    assert str(postgres.data_dir) in (postgres.directory / "README").read_text()
     postgres.remove()
-    assert not postgres.place.exists()
+    assert not postgres.data_dir.exists()
 
 
 @only_as_root
@@ -131,9 +131,9 @@ def test_started_by_root_a_planted_directory_is_refused(
         os.chown(planted, 65534, 65534)
     if kind == "a world-writable directory":
         planted.chmod(0o777)
-    monkeypatch.setattr("pipeline_backend.local.as_root.FOLDER", planted)
+    monkeypatch.setattr("pipeline_backend.local.as_root.BASE_DIR", planted)
 
-    with pytest.raises(StartupError, match="not a folder of root's alone"):
+    with pytest.raises(StartupError, match="is not a directory that only root can write to"):
         Postgres(tmp_path / "postgres").start()
 
     assert list(elsewhere.iterdir()) == []

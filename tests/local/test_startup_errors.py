@@ -45,7 +45,7 @@ def test_an_unreachable_server_is_reported_without_its_password(start_run: Start
     run = start_run(**{variable: f"{scheme}://somebody:hunter2@127.0.0.1:9/none"})
 
     assert run.exit_code() == 1
-    assert run.log.startswith(f"{variable} leads to no server that answers")
+    assert run.log.startswith(f"The server in {variable} does not answer")
     assert run.log.count("\n") == 1
     assert "hunter2" not in run.log
 
@@ -55,6 +55,5 @@ def test_an_invalid_database_url_is_reported_without_its_password(start_run: Sta
     run = start_run(DATABASE_URL=url)
 
     assert run.exit_code() == 1
-    assert run.log.startswith("DATABASE_URL ")
-    assert run.log.count("\n") == 1
+    assert run.log == "DATABASE_URL is not a valid server URL\n"
     assert "hunter2" not in run.log

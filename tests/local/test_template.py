@@ -1,4 +1,4 @@
-"""The kept cluster with the migrated database: never that of other migrations."""
+"""The stored cluster with the migrated database never belongs to other migrations."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +24,14 @@ FILES = {
     "project/near.py": "",
     "project/deep/far.py": "",
 }
+# Stands in for the migrations, and counts how often they are applied.
+MANAGE_PY = """
+import os, pathlib, psycopg
+with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
+    connection.execute("CREATE TABLE migrated ()")
+with pathlib.Path("applied").open("a") as applied:
+    applied.write(".")
+"""
 
 
 @pytest.fixture
@@ -36,8 +44,16 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def migratable_checkout(checkout: Path) -> Iterator[Path]:
+    """A small project whose migrations can be applied."""
+    (checkout / "manage.py").write_text(MANAGE_PY)
+    yield checkout
+    template.remove_all(checkout)
+
+
 @pytest.mark.parametrize("name", sorted(FILES.keys() - {"leads/views.py"}))
-def test_a_change_of_a_migration_or_of_what_it_imports_changes_the_fingerprint(checkout: Path, name: str) -> None:
+def test_changing_a_migration_or_anything_it_imports_changes_the_fingerprint(checkout: Path, name: str) -> None:
     before = template.fingerprint(checkout)
 
     (checkout / name).write_text(FILES[name] + "\n")
@@ -55,50 +71,38 @@ def test_a_new_migration_changes_the_fingerprint_and_a_view_does_not(checkout: P
     assert template.fingerprint(checkout) != before
 
 
-def test_a_file_that_does_not_compile_has_a_fingerprint_too(checkout: Path) -> None:
+def test_a_file_with_a_syntax_error_still_has_a_fingerprint(checkout: Path) -> None:
     (checkout / "project/near.py").write_text("def")
 
     assert template.fingerprint(checkout)
 
 
-@pytest.fixture
-def kept(checkout: Path) -> Iterator[Path]:
-    """The small project, whose migrations are applied by a program that only counts how often it is asked."""
-    (checkout / "manage.py").write_text(
-        "import os, pathlib, psycopg\n"
-        "with psycopg.connect(os.environ['DATABASE_URL']) as connection:\n"
-        "    connection.execute('CREATE TABLE migrated ()')\n"
-        "with pathlib.Path('asked').open('a') as asked:\n"
-        "    asked.write('.')\n"
-    )
-    yield checkout
-    template.remove_all(checkout)
-
-
-def test_two_runs_at_the_same_time_create_one_cluster_and_each_has_a_copy(kept: Path) -> None:
-    copies = [Postgres(kept / f"copy-{number}", throwaway=True) for number in range(2)]
+def test_two_simultaneous_runs_create_one_cluster_and_get_a_copy_each(migratable_checkout: Path) -> None:
+    copies = [Postgres(migratable_checkout / f"copy-{number}", ephemeral=True) for number in range(2)]
 
     def start(copy: Postgres) -> str:
-        with template.template(kept) as cluster:
+        with template.migrated_cluster(migratable_checkout) as cluster:
             copy.template = cluster
             return copy.start()
 
     try:
-        with ThreadPoolExecutor(2) as threads:  # a server ends with the thread that has started it
+        # The threads must outlive the checks: a server is stopped when the thread that started it ends.
+        with ThreadPoolExecutor(2) as threads:
             for url in threads.map(start, copies):
                 with psycopg.connect(url.replace("/postgres", f"/{template.DATABASE}")) as connection:
                     assert connection.execute("SELECT * FROM migrated").fetchall() == []
-                    connection.execute("DROP TABLE migrated")  # nobody else sees it
+                    connection.execute("DROP TABLE migrated")  # not visible in the other copy
     finally:
         for copy in copies:
             copy.remove()
-    assert (kept / "asked").read_text() == "."
+    assert (migratable_checkout / "applied").read_text() == "."
 
 
-def test_migrations_that_fail_are_told_and_nothing_is_kept(kept: Path) -> None:
-    (kept / "manage.py").write_text("raise SystemExit('the reason')")
+def test_a_failed_migration_is_reported_and_nothing_is_stored(migratable_checkout: Path) -> None:
+    (migratable_checkout / "manage.py").write_text("raise SystemExit('the reason')")
 
-    with pytest.raises(StartupError, match="the reason"), template.template(kept):
+    with pytest.raises(StartupError, match="the reason"), template.migrated_cluster(migratable_checkout):
         pass
 
-    assert list((kept / ".data" / "tests").iterdir()) == [kept / ".data" / "tests" / "lock"]
+    clusters = migratable_checkout / ".data" / "tests"
+    assert list(clusters.iterdir()) == [clusters / "lock"]
