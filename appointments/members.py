@@ -1,9 +1,8 @@
 """The members of an appointment (host, setter, triager), and the members who are notified about it."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
 from appointments.models import Appointment
@@ -14,13 +13,14 @@ from pipeline_backend.db.compiled import CompiledQuery, Param
 PARTICIPANT_ROLES = ("host", "setter", "triager")
 
 
-def active_members() -> Any:
+def active_members() -> QuerySet[Membership]:
     """Return the query for the organization's active members, with what building notifications reads of them."""
-    return (
+    members: QuerySet[Membership] = (
         Membership.objects.of(Param("organization"))
         .filter(is_active=True, user__is_active=True)
         .select_related("user", "mail_preference")
     )
+    return members
 
 
 MEMBERS_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(

@@ -1,7 +1,5 @@
 """Notifications about appointments. They are rendered when they are sent, from the context stored with them."""
 
-from typing import Any
-
 from appointments.members import recipients
 from appointments.models import Appointment
 from notifications.models import Kind, Notification
@@ -34,7 +32,7 @@ def latest_note(appointment: Appointment) -> str:
     return note.note if note else ""
 
 
-def notification_context(appointment: Appointment, note: str) -> dict[str, Any]:
+def notification_context(appointment: Appointment, note: str) -> dict[str, object]:
     """Return the values that mails, invitations and Slack messages are rendered from."""
     # Copied, not looked up when sending: a notification describes the appointment as it was at the change.
     lead = appointment.lead

@@ -182,5 +182,7 @@ class CancellationInputSerializer(InputSerializer):
 
     external_reference = StringField(help_text="The reference that the appointment was booked with.")
     notes = StringField(
-        max_length=MAX_TEXT_LENGTH, required=False, help_text="The reason. Stored as a note, once if repeated."
+        max_length=MAX_TEXT_LENGTH,
+        required=False,
+        help_text="The reason. Stored as a note; repeating the request does not store it again.",
     )

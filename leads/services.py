@@ -182,7 +182,7 @@ def set_status_automatically(lead: Lead, status: Status | None, *, actor: Actor)
         save_lead(lead)
 
 
-def save_fields(lead: Lead, values: dict[str, Any]) -> None:
+def save_fields(lead: Lead, values: dict[str, object]) -> None:
     """Store these fields of the lead."""
     for name, value in values.items():
         setattr(lead, name, value)

@@ -4,7 +4,7 @@ To add a field to the output, add one line to `OptInListSerializer` (lists, the 
 `OptInDetailSerializer`. To accept a field, add one line to `OptInInputSerializer`; `submit` passes it to the model.
 """
 
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from rest_framework import serializers
 
@@ -90,6 +90,14 @@ MAX_ANSWERS = 50
 MAX_POSITION = 10_000
 
 
+class QuestionAnswerData(TypedDict):
+    """What `QuestionAnswerInputSerializer` returns, with the position filled in."""
+
+    question: str
+    answer: NotRequired[str | None]  # absent or None if the question was skipped
+    position: int
+
+
 class QuestionAnswerInputSerializer(InputSerializer):
     """A question and its answer. The position defaults to the place in the array, from 1."""
 
@@ -131,7 +139,7 @@ class OptInInputSerializer(InputSerializer):
     questions_answers = BoundedListField(child=QuestionAnswerInputSerializer(), required=False, max_length=MAX_ANSWERS)
     traffic = TrafficInputSerializer(required=False)
 
-    def validate_questions_answers(self, answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def validate_questions_answers(self, answers: list[QuestionAnswerData]) -> list[QuestionAnswerData]:
         """Set missing positions, and refuse two answers with the same one."""
         positions: set[int] = set()
         errors: dict[Any, Any] = {}

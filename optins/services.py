@@ -1,7 +1,7 @@
 """The service that records opt-ins."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, Unpack
 from uuid import UUID
 
 from leads.models import Lead, Source
@@ -18,6 +18,7 @@ from leads.services import (
     save_lead,
 )
 from optins.models import OptIn, QuestionAnswer
+from optins.serializers import QuestionAnswerData
 from optins.topics import CREATED
 from organizations.actors import Actor
 from organizations.models import Membership, Organization
@@ -42,6 +43,15 @@ CONTEXT_QUERY = CombinedQuery(
     SOURCE_BY_NAME,
     LEAD_ID_BY_EMAIL,
 )
+
+
+class LeadData(TypedDict):
+    """What a submission says about its lead, beside the e-mail."""
+
+    phone: Phone | None
+    first_name: str
+    last_name: str
+    setter: Membership | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ def submit(
     phone: Phone | None = None,
     external_reference: str | None = None,
     traffic: dict[str, str] | None = None,
-    questions_answers: list[dict[str, Any]] | None = None,
+    questions_answers: list[QuestionAnswerData] | None = None,
     **form_fields: str,
 ) -> Submission:
     """Record a form submission for the lead with this e-mail, which is created if there is none.
@@ -89,26 +99,13 @@ def submit(
     source_name = traffic_fields.get("utm_source") or source
 
     def attempt() -> Submission:
-        context = SubmissionContext(
-            *CONTEXT_QUERY.first(
-                organization=organization.pk,
-                source=source,
-                reference=external_reference,
-                role=Role.NEW_LEAD.value,
-                name=source_name,
-                email=email,
-            )
-        )
+        context = load_context(organization, source, external_reference, source_name, email)
         if context.opt_in_and_lead_id:
             return Submission(*context.opt_in_and_lead_id, is_new_lead=False)
 
-        lead_values = {
-            "phone": phone,
-            "first_name": first_name,
-            "last_name": last_name,
-            "setter": find_setter(organization, traffic_fields.get("utm_content", "")),
-        }
-        lead, is_new = resolve_lead(organization, email, source_name, lead_values, context)
+        setter = find_setter(organization, traffic_fields.get("utm_content", ""))
+        lead_data = LeadData(phone=phone, first_name=first_name, last_name=last_name, setter=setter)
+        lead, is_new = resolve_lead(organization, email, source_name, context, **lead_data)
 
         opt_in = OptIn(
             organization=organization,
@@ -118,9 +115,7 @@ def submit(
             **form_fields,
             **traffic_fields,
         )
-        answers = [
-            QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in questions_answers or []
-        ]
+        answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **row) for row in questions_answers or []]
         status_changes = [initial_status_change(lead, actor=actor)] if is_new else []
         # All rows in one statement: each further one would cost a round trip.
         insert_all(opt_in, *answers, *status_changes)
@@ -132,16 +127,36 @@ def submit(
     return atomic_with_retry(attempt)
 
 
+def load_context(
+    organization: Organization, source: str, reference: str | None, source_name: str, email: str
+) -> SubmissionContext:
+    """Return the rows that the submission refers to, read in one query."""
+    return SubmissionContext(
+        *CONTEXT_QUERY.first(
+            organization=organization.pk,
+            source=source,
+            reference=reference,
+            role=Role.NEW_LEAD.value,
+            name=source_name,
+            email=email,
+        )
+    )
+
+
 def resolve_lead(
-    organization: Organization, email: str, source_name: str, values: dict[str, Any], context: SubmissionContext
+    organization: Organization,
+    email: str,
+    source_name: str,
+    context: SubmissionContext,
+    **data: Unpack[LeadData],
 ) -> tuple[Lead, bool]:
     """Return the lead with the submitted values merged in and stored, and whether it is new. Locks the lead."""
     source = context.lead_source or get_or_create_source(organization=organization, name=source_name)
     new_lead = build_lead(organization=organization, email=email, status=context.lead_status, source=source)
-    merge_submission(new_lead, source=source, **values)
+    merge_submission(new_lead, source=source, **data)
     lead, is_new = get_or_create_lead(new_lead, probably_exists=context.lead_id is not None)
     if not is_new:
-        merge_submission(lead, source=source, **values)
+        merge_submission(lead, source=source, **data)
         save_lead(lead)
     return lead, is_new
 

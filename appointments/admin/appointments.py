@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from unfold.contrib.filters.admin import RangeDateFilter
@@ -18,6 +19,7 @@ from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import apply_to_selected, confirm_selected, object_action
 from organizations.admin.base import ReadOnlyInline
+from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import HistoryInline, status_label
@@ -123,7 +125,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         ),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Appointment | None = None) -> Fieldsets:
+    def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
         """Return the few fields of a booking for a new appointment, all fields for a booked one."""
         return super().get_fieldsets(request, obj) if obj else self.booking_fieldsets
 
@@ -131,11 +133,11 @@ class AppointmentAdmin(CustomFieldsAdmin):
         """Return the fields that can't be changed after booking."""
         return self.readonly_fields if obj else ()
 
-    def custom_fields(self, request: HttpRequest, obj: Any) -> list[CustomField]:
+    def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return no custom fields for a new appointment: booking has none."""
         return super().custom_fields(request, obj) if obj else []
 
-    def form_class(self, obj: Any) -> type[forms.ModelForm]:
+    def form_class(self, obj: TenantModel | None) -> type[forms.ModelForm]:
         """Return the form for booking or for editing."""
         return self.form if obj else BookingForm
 
@@ -148,11 +150,19 @@ class AppointmentAdmin(CustomFieldsAdmin):
         """Return the outcome as a colored label."""
         return status_label(appointment.outcome)
 
-    def save_model(self, request: HttpRequest, obj: Appointment, form: Any, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
+    ) -> None:
         """Book or change the appointment with the services."""
         actor = staff_actor(current_user(request))
-        if not change:
-            booking = book(organization=form.organization, actor=actor, external_reference=None, **form.booking_data())
+        if isinstance(form, BookingForm):
+            booking = book(
+                organization=form.organization,
+                actor=actor,
+                external_reference=None,
+                schedule_time=truncate_to_ms(form.cleaned_data["schedule_time"]),
+                **form.booking_data(),
+            )
             obj.pk = booking.id
             obj.refresh_from_db()
             return
@@ -168,7 +178,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     @object_action(
         "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm
     )
-    def add_note(self, request: HttpRequest, appointment: Appointment, form: Any) -> None:
+    def add_note(self, request: HttpRequest, appointment: Appointment, form: NoteForm) -> None:
         """Store a note with the members that it mentions."""
         create_note(
             organization=appointment.organization,
@@ -186,8 +196,8 @@ class AppointmentAdmin(CustomFieldsAdmin):
         danger=True,
         when=is_cancelable,
     )
-    def cancel(self, request: HttpRequest, appointment: Appointment, form: Any) -> None:
-        """Cancel the appointment."""
+    def cancel(self, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> None:
+        """Cancel the appointment with the service."""
         cancel_appointment(
             organization=appointment.organization,
             actor=staff_actor(current_user(request)),
@@ -196,7 +206,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         )
 
     @admin.action(description="Cancel the selected appointments", permissions=["change"])
-    def cancel_selected(self, request: HttpRequest, rows: Any) -> HttpResponse | None:
+    def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
         """Cancel the selected appointments, after a confirmation page."""
         question = f"Cancel these appointments? {CANCELLATION_EFFECTS}"
         page = confirm_selected(
@@ -220,7 +230,7 @@ class LeadAppointmentInline(ReadOnlyInline):
     model = Appointment
     fields = ("schedule_time", "event_type", "host", "outcome_label", "link")
 
-    def get_queryset(self, request: HttpRequest) -> Any:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Appointment]:
         """Join what the columns show, to avoid a query per row."""
         return super().get_queryset(request).select_related("event_type", "host__user", "outcome", "lead")
 

@@ -1,7 +1,5 @@
 """Admin pages of event types, notes and call analyses."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.http import HttpRequest
 
@@ -41,7 +39,7 @@ class EventTypeAdmin(TenantAdmin):
     search_fields = ("name",)
     fields = ("name", "call_category", ("provider", "owner_name"))
 
-    def save_model(self, request: HttpRequest, obj: EventType, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: EventType, form: EventTypeForm, change: bool) -> None:
         """Save the event type with the service."""
         save_event_type(organization=form.organization, event_type=obj)
 
@@ -88,6 +86,6 @@ class CallAnalysisAdmin(TenantAdmin):
         """Return the appointment as read-only once the analysis is stored."""
         return ("appointment",) if obj else ()
 
-    def save_model(self, request: HttpRequest, obj: CallAnalysis, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: CallAnalysis, form: TenantForm, change: bool) -> None:
         """Save the analysis with the service."""
         save_analysis(organization=form.organization, analysis=obj)

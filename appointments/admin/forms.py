@@ -6,13 +6,13 @@ from django import forms
 from unfold import widgets
 
 from appointments.models import Appointment
+from appointments.services import BookingData
 from leads.admin.custom_fields import CustomValuesForm
 from leads.phones import parse_phone
 from organizations.admin.actions import ConfirmationForm
 from organizations.admin.base import WebAddressField
 from organizations.admin.tenant import TenantForm
 from organizations.models import Membership
-from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.models import Board, BoardScope
 
 PARTICIPANT_FIELDS = ["host", "setter", "triager"]
@@ -61,29 +61,40 @@ class BookingForm(TenantForm):
             raise forms.ValidationError("Enter a valid phone number.")
         return text
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Require either a lead or an e-mail."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        cleaned = super().clean() or self.cleaned_data
         if "lead" in self.errors or "lead_email" in self.errors:
             return cleaned
         if bool(cleaned.get("lead")) == bool(cleaned.get("lead_email")):
             self.add_error("lead", "Choose a lead or enter an e-mail, but not both.")
         return cleaned
 
-    def booking_data(self) -> dict[str, Any]:
-        """Return the keyword arguments for the service `book`."""
+    def booking_data(self) -> BookingData:
+        """Return the keyword arguments for the service `book`, beside the time."""
         data = self.cleaned_data
-        booking = {
-            "schedule_time": truncate_to_ms(data["schedule_time"]),
-            "event_type_id": data["event_type"].pk,
-            "lead_phone": data["lead_phone"],
-            "meeting_url": data["meeting_url"],
-            "notes": data["notes"],
-            **{f"{role}_email": data[role].user.email for role in PARTICIPANT_FIELDS if data[role]},
-        }
+        booking = BookingData(
+            event_type_id=data["event_type"].pk,
+            lead_phone=data["lead_phone"],
+            meeting_url=data["meeting_url"],
+            notes=data["notes"],
+            host_email=email_or_blank(data["host"]),
+            setter_email=email_or_blank(data["setter"]),
+            triager_email=email_or_blank(data["triager"]),
+        )
         if data["lead"]:
             return {**booking, "lead_id": data["lead"].pk}
-        return {**booking, **{name: data[name] for name in ("lead_email", "lead_first_name", "lead_last_name")}}
+        return {
+            **booking,
+            "lead_email": data["lead_email"],
+            "lead_first_name": data["lead_first_name"],
+            "lead_last_name": data["lead_last_name"],
+        }
+
+
+def email_or_blank(member: Membership | None) -> str:
+    """Return the member's e-mail, or an empty string for None."""
+    return member.user.email if member else ""
 
 
 class AppointmentForm(CustomValuesForm):

@@ -1,7 +1,6 @@
 """Steps that several services share. Each expects the caller to hold the lock on the appointment or the lead."""
 
 from datetime import datetime
-from typing import Any
 
 from appointments.models import Appointment, Note, OutcomeChange
 from leads.models import Lead
@@ -96,6 +95,6 @@ def next_schedule_time(lead: Lead) -> datetime | None:
     return row[0] if row else None
 
 
-def status_summary(status: Status | None) -> dict[str, Any] | None:
+def status_summary(status: Status | None) -> dict[str, object] | None:
     """Return a status as the `previous` object of an event shows it."""
     return {"id": status.pk, "name": status.name, "role": status.role} if status else None

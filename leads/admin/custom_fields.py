@@ -14,6 +14,7 @@ from unfold import widgets
 
 from leads.models import CustomField
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
+from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization
 
 JsonValue = str | float | bool | None
@@ -89,7 +90,7 @@ class CustomFieldsAdmin(TenantAdmin):
     form = CustomValuesForm
     entity: ClassVar[CustomField.Entity]
 
-    def custom_fields(self, request: HttpRequest, obj: Any) -> list[CustomField]:
+    def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return the organization's custom fields, or none for users who may only view the page."""
         organization: Organization | None = obj.organization if obj else self.chosen_organization(request)
         may_write = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
@@ -103,7 +104,7 @@ class CustomFieldsAdmin(TenantAdmin):
             )
         return cache[organization.pk]
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Fieldsets:
+    def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
         """Return the page's groups of fields, with the custom fields as the last one."""
         groups: Fieldsets = list(super().get_fieldsets(request, obj))
         names = [form_field_name(field.pk) for field in self.custom_fields(request, obj)]
@@ -120,6 +121,6 @@ class CustomFieldsAdmin(TenantAdmin):
         kwargs["form"] = type(base.__name__, (base,), {"custom_fields": fields, **form_fields})
         return super().get_form(request, obj, change=change, **kwargs)
 
-    def form_class(self, obj: Any) -> type[forms.ModelForm]:
+    def form_class(self, obj: TenantModel | None) -> type[forms.ModelForm]:
         """Return the form class that the custom fields are added to."""
         return self.form

@@ -16,6 +16,7 @@ from leads.services import add_lead, delete_custom_field, edit_lead, save_custom
 from organizations.actors import staff_actor
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from statuses.admin import HistoryInline, status_label
 from statuses.models import Board, BoardScope
@@ -117,7 +118,7 @@ class LeadAdmin(CustomFieldsAdmin):
         ("Pipeline", {"fields": [("status", "setter"), ("next_touch_point_type", "next_touch_point_at")]}),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: Lead | None = None) -> Fieldsets:
+    def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
         """Add the group "Origin", which a new lead does not have yet."""
         groups = super().get_fieldsets(request, obj)
         if obj is None:
@@ -143,7 +144,7 @@ class LeadAdmin(CustomFieldsAdmin):
         """Return no inlines for a new lead, which has no history yet."""
         return self.inlines if obj else ()
 
-    def save_model(self, request: HttpRequest, obj: Lead, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         """Add or edit the lead with the service."""
         actor = staff_actor(current_user(request))
         if not change:
@@ -191,9 +192,9 @@ class CustomFieldForm(TenantForm):
             raise forms.ValidationError("An option can have at most 255 characters.")
         return list(dict.fromkeys(filter(None, options)))
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Require options for a choice field, and refuse them for the other types."""
-        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        cleaned = super().clean() or self.cleaned_data
         is_choice = cleaned.get("type", self.instance.type) == CustomField.Type.SELECT
         if is_choice and not cleaned.get("options") and "options" not in self.errors:
             self.add_error("options", "Enter at least one option.")
@@ -218,7 +219,7 @@ class CustomFieldAdmin(TenantAdmin):
         """Return the fields that can't be changed: stored values and integrations depend on them."""
         return ("entity", "type", "key") if obj else ()
 
-    def save_model(self, request: HttpRequest, obj: CustomField, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: CustomField, form: CustomFieldForm, change: bool) -> None:
         """Save the custom field with the service."""
         save_custom_field(organization=form.organization, field=obj)
 

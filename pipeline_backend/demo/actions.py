@@ -3,7 +3,6 @@
 import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -153,7 +152,7 @@ def fill_in_lead(data: OrganizationData, rng: random.Random, person: Person) -> 
     edit_lead(organization=data.organization, actor=actor, lead=lead, custom_values=values, setter=setter)
 
 
-def random_custom_values(data: OrganizationData, rng: random.Random, entity: CustomField.Entity) -> dict[str, Any]:
+def random_custom_values(data: OrganizationData, rng: random.Random, entity: CustomField.Entity) -> dict[str, object]:
     """Return random values by custom field id. Some fields have no value."""
     samples = {key: values for key, _, _, values in CUSTOM_FIELDS[entity]}
     fields = [field for field in data.custom_fields_of(entity) if field.key in samples and rng.random() < 0.85]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import connection, models
 from psycopg import sql
@@ -165,7 +165,19 @@ class LeadUpdateRow(NamedTuple):
     updated_at: datetime
 
 
-TABLES: dict[type[Any], type[models.Model]] = {
+Row = (
+    LeadRow
+    | LeadStatusChangeRow
+    | OptInRow
+    | AnswerRow
+    | AppointmentRow
+    | OutcomeChangeRow
+    | NoteRow
+    | AnalysisRow
+    | LeadUpdateRow
+)
+
+TABLES: dict[type[Row], type[models.Model]] = {
     LeadRow: Lead,
     LeadStatusChangeRow: LeadStatusChange,
     OptInRow: OptIn,
@@ -183,9 +195,9 @@ class Batch:
     """Rows to write in one transaction."""
 
     def __init__(self) -> None:
-        self.rows: dict[type[Any], list[Any]] = {row_type: [] for row_type in [*TABLES, LeadUpdateRow]}
+        self.rows: dict[type[Row], list[Row]] = {row_type: [] for row_type in [*TABLES, LeadUpdateRow]}
 
-    def add(self, row: Any) -> None:
+    def add(self, row: Row) -> None:
         """Add a row of any of the types above."""
         self.rows[type(row)].append(row)
 
@@ -197,7 +209,7 @@ class Batch:
         if self.rows[LeadUpdateRow]:
             self.update_leads(self.rows[LeadUpdateRow])
 
-    def update_leads(self, rows: list[LeadUpdateRow]) -> None:
+    def update_leads(self, rows: list[Row]) -> None:
         """Change existing leads: copy the new values into a temporary table, and update the leads from it."""
         leads = sql.Identifier(Lead._meta.db_table)
         changes = sql.SQL(", ").join(
@@ -210,12 +222,12 @@ class Batch:
             cursor.execute("drop table lead_updates")
 
 
-def column_list(row_type: Any) -> sql.Composed:
+def column_list(row_type: type[Row]) -> sql.Composed:
     """Return the names of the columns, comma-separated."""
     return sql.SQL(", ").join(map(sql.Identifier, row_type._fields))
 
 
-def copy_rows(table: str, row_type: type[Any], rows: Iterable[Any]) -> None:
+def copy_rows(table: str, row_type: type[Row], rows: Iterable[Row]) -> None:
     """Append the rows to the table."""
     statement = sql.SQL("copy {} ({}) from stdin").format(sql.Identifier(table), column_list(row_type))
     with connection.cursor() as cursor, cursor.copy(statement) as copy:

@@ -1,9 +1,9 @@
 """Marketing data of the demo: traffic sources, campaigns, forms and their questions."""
 
 import random
-from typing import Any
 
 from optins.models import OptInSource
+from optins.serializers import QuestionAnswerData
 
 WEBSITE = "https://northwind.example"
 # UTM source, UTM medium, referrer.
@@ -62,7 +62,7 @@ def random_traffic(rng: random.Random, channel: Channel, setter_user_id: str = "
     return {name: value for name, value in traffic.items() if value}
 
 
-def random_answers(rng: random.Random, count: int) -> list[dict[str, Any]]:
+def random_answers(rng: random.Random, count: int) -> list[QuestionAnswerData]:
     """Return the first questions of a form with random answers."""
     return [
         {"question": question, "answer": rng.choice(answers), "position": position}

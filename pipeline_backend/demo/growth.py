@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -82,7 +81,7 @@ def distribute(
     leads: int,
     appointments: int,
     add_batch: Callable[[OrganizationSnapshot, Batch, list[int]], None],
-    on_progress: Callable[[int], Any],
+    on_progress: Callable[[int], object],
 ) -> None:
     """Distribute this many appointments randomly over this many leads, and write them batch by batch.
 

@@ -4,10 +4,9 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, object]:
     """Return the file's content, or an empty dict if there is no file or it is not a JSON object."""
     try:
         content = json.loads(path.read_text())
@@ -16,7 +15,7 @@ def read(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def write(path: Path, content: dict[str, Any]) -> None:
+def write(path: Path, content: dict[str, object]) -> None:
     """Replace the file atomically. Only its owner can read it."""
     # mkstemp creates the file with mode 0600, so the secrets are never readable for others.
     descriptor, temporary_path = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -68,7 +68,7 @@ class Command(BaseServiceCommand):
     def write_info_file(self, path: Path, demo: Demo) -> None:
         """Write the file. Credentials that it had and that still work stay the same."""
         previous = info_file.read(path)
-        info = {
+        info: dict[str, object] = {
             "base_url": settings.BASE_URL,
             "api_key": credentials.working_key(demo, previous.get("api_key")),
             "admin_url": settings.BASE_URL + reverse("admin:index"),
