@@ -5,7 +5,7 @@ Constraints:
 1. Python is all one needs: no Docker, no installed servers, no configuration. Servers given by DATABASE_URL and
    REDIS_URL are used instead of our own.
 2. No process is left behind, however a run ends: by Ctrl-C, by a crash, or by `kill -9`.
-3. Only processes and files of our own are touched. A pid or a temporary directory may belong to somebody else by now.
+3. Only processes and files of our own are touched. A pid may have been given to another process since.
 4. Servers listen on 127.0.0.1 only and need a password, which no command line shows.
 5. It works for root (a container) and on macOS, as far as the system allows.
 6. Whatever goes wrong is one sentence that says what to do.

@@ -96,7 +96,7 @@ class Server(ABC):
             pid = int(self.pid_file.read_text().split("\n")[0])
         except (OSError, ValueError):
             return None
-        # The pid may belong to another process by now; the command line tells.
+        # The system may have given the pid to another process since; the command line shows whether it has.
         return pid if self.is_own_command_line(processes.command_line(pid)) else None
 
     def stop_leftover(self) -> None:

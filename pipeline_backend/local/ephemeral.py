@@ -44,7 +44,7 @@ def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
 def start_servers(directory: Path, stack: ExitStack, migrated: Path | None, given: Mapping[str, str]) -> dict[str, str]:
     """Start the servers whose URL isn't in `given`, and return the URLs of both."""
     with ExitStack() as copying:
-        # Nobody removes the stored cluster while it is copied.
+        # Entered only while the cluster is copied: this keeps other runs from removing it.
         cluster = None
         if migrated and not given.get("DATABASE_URL"):
             cluster = copying.enter_context(migrated_cluster(migrated))

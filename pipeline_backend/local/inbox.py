@@ -57,7 +57,7 @@ def inbox_dir() -> Path:
 @require_POST
 def receive(request: HttpRequest) -> HttpResponse:
     """Store a webhook with a valid signature and return 204; otherwise return 401."""
-    # The URL tells no organization, so all endpoints with this URL are tried.
+    # The URL doesn't name an organization, so the secrets of all endpoints with this URL are tried.
     with bypass_rls():
         secrets = [
             secret

@@ -38,7 +38,7 @@ PINS = ["requirements.txt", "requirements-embedded.txt"]
 def migrated_cluster(root: Path) -> Iterator[Postgres]:
     """Yield the stopped cluster with this checkout's migrations; create it if missing.
 
-    Nobody removes it before the block ends. Raises StartupError if the migrations can't be applied.
+    No other run removes it before the block ends. Raises StartupError if the migrations can't be applied.
     """
     directory = clusters_dir(root)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
