@@ -1,4 +1,4 @@
-"""Two people at the same rows at the same moment, and a database that can't: staff are told, nothing is half done."""
+"""Concurrent changes in the admin: users get a clear message, and nothing is half saved."""
 
 import threading
 from collections.abc import Iterator
@@ -17,67 +17,70 @@ from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import make_member, make_organization, owner_of, snapshot_of
 
-WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+COUNT_WAITING = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
 
 
 @contextmanager
-def rival(first: Membership, second: Membership) -> Iterator[None]:
-    """Somebody who locks the one row, and the other when the test waits for the first: PostgreSQL gives the test up."""
-    has_first = threading.Event()
+def deadlock(first: Membership, second: Membership) -> Iterator[None]:
+    """Lock the first row in a thread, and the second once the block waits for the first: the block is aborted."""
+    has_first_lock = threading.Event()
 
     def lock(member: Membership) -> None:
         Membership.unscoped.select_for_update().get(pk=member.pk)
 
-    def work() -> None:
+    def lock_both() -> None:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SET LOCAL deadlock_timeout = '20s'")  # the other one is found first
+            # The block's transaction, with the usual timeout, is the one that detects the deadlock and is aborted.
+            cursor.execute("SET LOCAL deadlock_timeout = '20s'")
             lock(first)
-            has_first.set()
-            while not cursor.execute(WAITING).fetchone()[0]:
+            has_first_lock.set()
+            while not cursor.execute(COUNT_WAITING).fetchone()[0]:
                 pass
             lock(second)
         connections.close_all()
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=lock_both)
     thread.start()
-    assert has_first.wait(10)
+    assert has_first_lock.wait(10)
     yield
     thread.join(30)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_save_that_the_database_gives_up_is_made_anew():
+def test_a_save_that_postgresql_aborts_for_a_deadlock_is_retried():
     organization = make_organization()
     first, second = owner_of(organization), make_member(organization, "olga@acme.example", role=Role.OWNER)
-    client, address = logged_in_client(first), admin_url(Membership, "change", second.pk)
-    data = form_data(client, address, role="SETTER")
+    client, url = logged_in_client(first), admin_url(Membership, "change", second.pk)
+    data = form_data(client, url, role="SETTER")
 
-    with rival(second, first):
-        answer = client.post(address, data)
+    with deadlock(second, first):
+        response = client.post(url, data)
 
     second.refresh_from_db()
-    assert (answer.status_code, second.role) == (302, "SETTER")
+    assert (response.status_code, second.role) == (302, "SETTER")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_that_stays_locked_is_told_in_words_and_nothing_is_saved(settings):
+def test_a_row_that_stays_locked_is_a_503_with_a_message_and_nothing_is_saved(settings):
     organization = make_organization()
     lead = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com")
-    client, address = logged_in_client(owner_of(organization)), admin_url(Lead, "change", lead.pk)
+    client, url = logged_in_client(owner_of(organization)), admin_url(Lead, "change", lead.pk)
     client.raise_request_exception = False
-    data, before = form_data(client, address, first_name="Ada"), snapshot_of(organization)
+    data, before = form_data(client, url, first_name="Ada"), snapshot_of(organization)
 
-    with locked_elsewhere(lead), short_patience():
-        answer = client.post(address, data)
+    with locked_in_another_connection(lead), short_lock_timeout():
+        response = client.post(url, data)
 
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert "What you were just sending was not stored" in answer.content.decode()
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert "If you were saving something, it was not saved" in response.content.decode()
     assert snapshot_of(organization) == before
 
 
 @contextmanager
-def locked_elsewhere(lead: Lead) -> Iterator[None]:
-    """Another connection has the row until the end of the block."""
+def locked_in_another_connection(lead: Lead) -> Iterator[None]:
+    """Hold a lock on the lead's row during the block."""
     is_locked, is_over = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -96,8 +99,8 @@ def locked_elsewhere(lead: Lead) -> Iterator[None]:
 
 
 @contextmanager
-def short_patience() -> Iterator[None]:
-    """This connection waits a moment for a lock, not ten seconds."""
+def short_lock_timeout() -> Iterator[None]:
+    """Let this connection wait for a lock for 50 ms instead of ten seconds."""
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '50ms'")
         yield
@@ -105,50 +108,50 @@ def short_patience() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("email", ["grace@example.com", "GRACE@example.com"])
-def test_a_lead_does_not_take_anothers_e_mail(email: str, organization: Organization):
+def test_a_lead_cannot_get_the_e_mail_of_another_lead(email: str, organization: Organization):
     add_lead(organization=organization, actor=SYSTEM, email="grace@example.com")
-    lead, before = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com"), snapshot_of(organization)
+    lead = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com")
+    before = snapshot_of(organization)
 
-    with pytest.raises(ValidationFailed) as refused:
+    with pytest.raises(ValidationFailed) as raised:
         edit_lead(organization=organization, actor=SYSTEM, lead=lead, email=email, first_name="Ada")
 
-    assert refused.value.errors == {"email": ["email belongs to another lead"]}
+    assert raised.value.errors == {"email": ["email belongs to another lead"]}
     assert snapshot_of(organization) == before
 
 
-def test_a_lead_keeps_its_own_e_mail_in_other_letters(organization: Organization):
+def test_the_letter_case_of_a_leads_own_e_mail_can_change(organization: Organization):
     lead = add_lead(organization=organization, actor=SYSTEM, email="ada@example.com")
 
-    assert (
-        edit_lead(organization=organization, actor=SYSTEM, lead=lead, email="Ada@Example.com").email
-        == "Ada@Example.com"
-    )
+    edited = edit_lead(organization=organization, actor=SYSTEM, lead=lead, email="Ada@Example.com")
+
+    assert edited.email == "Ada@Example.com"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_who_give_two_leads_the_same_e_mail_one_is_told():
+def test_of_two_concurrent_changes_to_the_same_e_mail_one_is_refused():
     organization = make_organization()
     leads = [
         add_lead(organization=organization, actor=SYSTEM, email=f"{name}@example.com") for name in ("ada", "grace")
     ]
-    together, told = threading.Barrier(2), []
+    barrier, errors = threading.Barrier(2), []
 
-    def rename(lead: Lead) -> None:
-        together.wait()
+    def change_email(lead: Lead) -> None:
+        barrier.wait()
         try:
             edit_lead(organization=organization, actor=SYSTEM, lead=lead, email="one@example.com")
-        except ValidationFailed as problem:
-            told.append(problem.errors)
+        except ValidationFailed as error:
+            errors.append(error.errors)
         finally:
             connections.close_all()
 
-    threads = [threading.Thread(target=rename, args=[lead]) for lead in leads]
+    threads = [threading.Thread(target=change_email, args=[lead]) for lead in leads]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    assert told == [{"email": ["email belongs to another lead"]}]
+    assert errors == [{"email": ["email belongs to another lead"]}]
 
 
 def test_adding_the_last_owner_again_does_not_demote_them(organization: Organization):
@@ -161,11 +164,11 @@ def test_adding_the_last_owner_again_does_not_demote_them(organization: Organiza
     assert add_member(organization=organization, user=owner.user, role=Role.OWNER) == owner
 
 
-def test_an_owner_who_cannot_sign_in_is_no_other_owner(organization: Organization):
+def test_an_owner_who_cannot_log_in_does_not_count_as_another_owner(organization: Organization):
     owner = owner_of(organization)
     make_member(organization, "gone@acme.example", role=Role.OWNER, is_active=False)
-    client, address = logged_in_client(owner), admin_url(Membership, "change", owner.pk)
+    client, url = logged_in_client(owner), admin_url(Membership, "change", owner.pk)
 
-    answer = client.post(address, form_data(client, address, role="SETTER"))
+    response = client.post(url, form_data(client, url, role="SETTER"))
 
-    assert form_errors(answer) == [f"{owner} is the last active owner; make someone else an owner first"]
+    assert form_errors(response) == [f"{owner} is the last active owner; make someone else an owner first"]

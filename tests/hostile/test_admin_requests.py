@@ -1,4 +1,4 @@
-"""Every address of the admin as a browser is led to it from elsewhere: without a token, by reading, in a frame, with scripts (D1, D6, D11)."""
+"""Every URL of the admin against attacks through a browser: CSRF, framing, scripts, open redirects, stolen sessions."""
 
 from html.parser import HTMLParser
 from typing import Any
@@ -17,137 +17,129 @@ from tests.factories import owner_of
 from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES
 from tests.hostile.tenants import TenantData, make_admin_client
 
-OPEN = {
-    "search",
-    "set_password",
-    "login",
-    "view_on_site",
-}  # search is none, the others are for who is not signed in yet
+# Pages for visitors who aren't logged in; "search" isn't a page.
+PUBLIC = {"search", "set_password", "login", "view_on_site", "jsi18n"}
+
+CONTENT_SECURITY_POLICY = {
+    "default-src 'none'",
+    "script-src 'self' 'unsafe-eval'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+}
+HEADERS = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
 @pytest.fixture
-def own(organization: Organization) -> TenantData:
-    """Acme with one of everything, as something to fill addresses with."""
+def own_data(organization: Organization) -> TenantData:
+    """Acme's data, with a row of every model to fill URLs with."""
     create_sample_data(organization, "ours")
     create_replays(organization)
     return TenantData(organization)
 
 
-def addresses(own: TenantData) -> list[str]:
-    """Every address of the admin, about own rows."""
-    return [route.build_url(values) for route in ADMIN_ROUTES for values in own.url_arguments(route)]
+def admin_urls(own_data: TenantData) -> list[str]:
+    """Return every URL of the admin, with ids of own rows."""
+    return [route.build_url(values) for route in ADMIN_ROUTES for values in own_data.url_arguments(route)]
 
 
-def tables() -> dict[str, str]:
-    """What every table holds, but for sessions, as a checksum."""
+def table_checksums() -> dict[str, str]:
+    """Return a checksum of every table except sessions."""
     models = [model for model in apps.get_models(include_auto_created=True) if model._meta.label != "sessions.Session"]
-    sums = " UNION ALL ".join(
-        f"SELECT '{table}', md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM \"{table}\" t"  # noqa: S608  # our own names
+    query = " UNION ALL ".join(
+        f"SELECT '{table}', md5(coalesce(string_agg(row::text, '' ORDER BY row::text), '')) FROM \"{table}\" AS row"  # noqa: S608  # table names of models
         for table in sorted({model._meta.db_table for model in models})
     )
     with connection.cursor() as cursor:
-        cursor.execute(sums)
+        cursor.execute(query)
         return dict(cursor.fetchall())
 
 
-def test_no_post_is_taken_without_its_token(own: TenantData):
+def test_every_post_without_a_csrf_token_is_refused(own_data: TenantData):
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
-    client.force_login(owner_of(own.organization).user)
-    before = tables()
+    client.force_login(owner_of(own_data.organization).user)
+    before = table_checksums()
 
-    taken = [address for address in addresses(own) if client.post(address, {"post": "yes"}).status_code != 403]
+    accepted = [url for url in admin_urls(own_data) if client.post(url, {"post": "yes"}).status_code != 403]
 
-    assert taken == []
-    assert tables() == before
+    assert accepted == []
+    assert table_checksums() == before
 
 
-class ScriptReader(HTMLParser):
-    """Scripts that stand in the page itself, where a strict policy does not run them."""
+class InlineScriptParser(HTMLParser):
+    """Collects scripts within the page's own text, which a strict Content-Security-Policy does not run."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.scripts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        # JSON for scripts is no script.
-        if tag == "script" and "src" not in given and "json" not in (given.get("type") or ""):
-            self.found.append("<script>")
-        self.found += [
+        attributes = dict(attrs)
+        # A script element with JSON is data and never runs.
+        if tag == "script" and "src" not in attributes and "json" not in (attributes.get("type") or ""):
+            self.scripts.append("<script>")
+        self.scripts += [
             name for name, value in attrs if name.startswith("on") or (value or "").startswith("javascript:")
         ]
 
 
-def test_reading_changes_nothing_and_every_page_keeps_the_browsers_rules(own: TenantData):
-    client = make_admin_client(owner_of(own.organization))
-    before, findings = tables(), []
+def test_get_changes_nothing_and_every_page_has_security_headers_and_no_inline_script(own_data: TenantData):
+    client = make_admin_client(owner_of(own_data.organization))
+    before, problems = table_checksums(), []
 
-    for address in addresses(own):
-        answer = client.get(address)
-        reader = ScriptReader()
-        if "html" in answer.headers.get("Content-Type", ""):
-            reader.feed(answer.content.decode())
-        findings += [f"{address} has {found}" for found in reader.found]
-        findings += [f"{address}: {problem}" for problem in broken_rules(answer)]
+    for url in admin_urls(own_data):
+        response = client.get(url)
+        parser = InlineScriptParser()
+        if "html" in response.headers.get("Content-Type", ""):
+            parser.feed(response.content.decode())
+        problems += [f"{url} has {script}" for script in parser.scripts]
+        problems += [f"{url}: {problem}" for problem in response_problems(response)]
 
-    assert findings == []
-    assert tables() == before
-
-
-def broken_rules(answer: Any) -> list[str]:
-    """What the answer's headers lack."""
-    policy = answer.headers["Content-Security-Policy"]
-    wanted = [
-        "default-src 'none'",
-        "script-src 'self' 'unsafe-eval'",
-        "frame-ancestors 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-    ]
-    lacks = [part for part in wanted if part not in policy.split("; ")]
-    headers = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
-    lacks += [name for name, value in headers.items() if answer.headers.get(name) != value]
-    return (
-        lacks
-        + [name for name in ("Permissions-Policy", "X-Request-Id") if name not in answer.headers]
-        + ["failed"] * (answer.status_code >= 500)
-    )
+    assert problems == []
+    assert table_checksums() == before
 
 
-def test_pages_are_for_the_signed_in(own: TenantData):
+def response_problems(response: Any) -> list[str]:
+    """Return the security headers that are missing or wrong, and "failed" for a server error."""
+    missing = sorted(CONTENT_SECURITY_POLICY - set(response.headers["Content-Security-Policy"].split("; ")))
+    missing += [name for name, value in HEADERS.items() if response.headers.get(name) != value]
+    missing += [name for name in ("Permissions-Policy", "X-Request-Id") if name not in response.headers]
+    return missing + ["failed"] * (response.status_code >= 500)
+
+
+def test_every_page_requires_a_login(own_data: TenantData):
     visitor = Client(raise_request_exception=False)
-    closed = [route for route in ADMIN_ROUTES if route.name not in OPEN and route.name != "jsi18n"]
 
-    for route in closed:
-        for values in own.url_arguments(route):
-            answer = visitor.get(route.build_url(values))
-            assert (answer.status_code, own.words_in(answer, values.values())) == (302, []), route.pattern
+    for route in ADMIN_ROUTES:
+        if route.name in PUBLIC:
+            continue
+        for values in own_data.url_arguments(route):
+            response = visitor.get(route.build_url(values))
+            revealed = own_data.words_in(response, values.values())
+            assert (response.status_code, revealed) == (302, []), route.pattern
 
 
 @pytest.mark.parametrize("path", ["/api/external/statuses", "/api/schema", "/healthz", "/nothing", "/api/nothing"])
-def test_what_is_no_page_may_do_nothing_in_a_browser(path: str, db: None):
-    answer = Client().get(path)
+def test_a_response_that_is_not_a_page_may_load_and_run_nothing(path: str, db: None):
+    policy = Client().get(path).headers["Content-Security-Policy"]
 
-    assert (
-        answer.headers["Content-Security-Policy"]
-        == "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
+    assert policy == "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
-def test_the_interfaces_own_page_runs_no_script_of_its_own_text(db: None):
-    page = Client().get("/api/docs")
-    reader = ScriptReader()
-    reader.feed(page.content.decode())
+def test_the_api_documentation_page_runs_no_inline_script(db: None):
+    response = Client().get("/api/docs")
+    parser = InlineScriptParser()
+    parser.feed(response.content.decode())
 
-    assert reader.found == []
-    assert "script-src 'self';" in page.headers["Content-Security-Policy"]
-    assert "unsafe-eval" not in page.headers["Content-Security-Policy"]
+    assert parser.scripts == []
+    assert "script-src 'self';" in response.headers["Content-Security-Policy"]
+    assert "unsafe-eval" not in response.headers["Content-Security-Policy"]
 
 
-def test_other_addresses_lead_somewhere(db: None):
-    ways = {f"/{route.pattern}": Client().get(f"/{route.pattern}") for route in OTHER_ROUTES}
+def test_urls_outside_the_admin_and_the_api_respond(db: None):
+    responses = {f"/{route.pattern}": Client().get(f"/{route.pattern}") for route in OTHER_ROUTES}
 
-    assert {path: (answer.status_code, answer.headers.get("Location")) for path, answer in ways.items()} == {
+    assert {path: (response.status_code, response.headers.get("Location")) for path, response in responses.items()} == {
         "/": (302, "/admin/"),
         "/admin": (302, "/admin/"),
         "/favicon.ico": (302, "/static/pipeline_backend/icon.svg"),
@@ -156,57 +148,52 @@ def test_other_addresses_lead_somewhere(db: None):
     }
 
 
-def test_a_page_for_every_model_or_a_place_on_one(own: TenantData):
-    request = make_admin_client(owner_of(own.organization)).get("/admin/").wsgi_request
-    call = Appointment.objects.of(own.organization).first()
-    shown = {page.model for page in MODEL_ADMINS} | {
-        inline.model for page in MODEL_ADMINS for inline in [*page.inlines, *page.get_inlines(request, call)]
+def test_every_model_is_shown_on_a_page_of_its_own_or_another_models(own_data: TenantData):
+    request = make_admin_client(owner_of(own_data.organization)).get("/admin/").wsgi_request
+    appointment = Appointment.objects.of(own_data.organization).first()
+    shown = {model_admin.model for model_admin in MODEL_ADMINS} | {
+        inline.model
+        for model_admin in MODEL_ADMINS
+        for inline in [*model_admin.inlines, *model_admin.get_inlines(request, appointment)]
     }
 
-    without = {model.__name__ for model in own.rows if model not in shown}
-    assert without == {
-        "MailPreference",
-        "Replay",
-        "RowCount",
-    }  # a button of the member's page; a part of the endpoint's; a number that lists show
+    # A button on the member's page, a part of the endpoint's page, and the totals of lists.
+    assert {model.__name__ for model in own_data.rows if model not in shown} == {"MailPreference", "Replay", "RowCount"}
 
 
-def test_signing_in_gives_a_new_session_and_a_new_password_ends_all(host: Membership):
+def test_a_login_starts_a_new_session_and_a_new_password_ends_all_sessions(host: Membership):
     host.user.set_password("correct horse battery")
     host.user.save()
-    thief, person = Client(), Client()
-    thief.get(reverse("admin:login"))
-    person.cookies = thief.cookies
-    fixed = person.session.session_key
-    answer = person.post(reverse("admin:login"), {"username": host.user.email, "password": "correct horse battery"})
-    cookie = answer.cookies["sessionid"]
-    elsewhere = make_admin_client(host)
+    attacker, user = Client(), Client()
+    attacker.get(reverse("admin:login"))
+    user.cookies = attacker.cookies  # session fixation: the user logs in with a session that the attacker knows
+    fixed_key = user.session.session_key
+    response = user.post(reverse("admin:login"), {"username": host.user.email, "password": "correct horse battery"})
+    cookie = response.cookies["sessionid"]
+    other_device = make_admin_client(host)
 
     host.user.set_password("another horse battery")
     host.user.save()
 
-    assert (answer.status_code, cookie.value != fixed, bool(cookie["httponly"]), cookie["samesite"]) == (
-        302,
-        True,
-        True,
-        "Lax",
-    )
-    assert [client.get("/admin/").status_code for client in (person, elsewhere)] == [302, 302]
+    assert response.status_code == 302
+    assert cookie.value != fixed_key
+    assert (bool(cookie["httponly"]), cookie["samesite"]) == (True, "Lax")
+    assert [client.get("/admin/").status_code for client in (user, other_device)] == [302, 302]
 
 
 @pytest.mark.parametrize(
     "target",
     ["https://evil.example/", "//evil.example", "http:///evil.example", "javascript:alert(1)", "\\\\evil.example"],
 )
-def test_after_signing_in_nobody_is_led_elsewhere(target: str, host: Membership):
-    answer = Client().post(
+def test_a_login_never_redirects_to_another_site(target: str, host: Membership):
+    response = Client().post(
         f"{reverse('admin:login')}?next={target}",
         {"username": host.user.email, "password": "secret-of-tests", "next": target},
     )
 
-    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/")
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/")
 
 
 @pytest.mark.parametrize("host_name", ["evil.example", "testserver.evil.example", "testserver@evil.example"])
-def test_a_host_that_is_not_ours_is_refused(host_name: str, db: None):
+def test_an_unknown_host_header_is_refused(host_name: str, db: None):
     assert Client().get("/admin/login/", headers={"host": host_name}).status_code == 400

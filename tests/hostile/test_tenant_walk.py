@@ -1,13 +1,14 @@
-"""Every address of the admin, asked with another organization's ids by every role: nothing is shown, nothing changes (T1 to T14, D2, D3).
+"""Every URL of the admin, requested by every role with ids of another organization: nothing is shown, nothing changes.
 
-There is no list of pages here: addresses come from the URL map, pages, actions, filters and fields from the site. A new
-one is walked by itself; one that the walk does not know how to ask is a finding, too.
+Nothing is listed by hand: the URLs come from Django's resolver; pages, actions, filters and fields come from the admin
+site. A new one is tested automatically, and one for which a URL can't be built fails the test.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote
 from django.urls import reverse
 
@@ -20,198 +21,197 @@ from tests.factories import make_member, owner_of, snapshot_of
 from tests.hostile.routes import ADMIN_ROUTES, Route
 from tests.hostile.tenants import TENANT_MODELS, TenantData, cross_tenant_references, make_admin_client, rolled_back
 
-SURE = {"post": "yes", "confirmed": "yes"}
+# What confirmation pages send.
+CONFIRMED = {"post": "yes", "confirmed": "yes"}
 
 
-class Walk:
-    """One role's way through the admin; what it should not have seen or done is in `findings`."""
+class Crawler:
+    """Requests the admin as one role; collects in `problems` what it should not have seen or changed."""
 
-    def __init__(self, role: str, ours: Organization, stranger: TenantData) -> None:
-        self.member = make_member(ours, f"walking-{role.lower()}@acme.example", role=role)
+    def __init__(self, role: str, organization: Organization, other_data: TenantData) -> None:
+        self.member = make_member(organization, f"crawler-{role.lower()}@acme.example", role=role)
         self.client = make_admin_client(self.member)
-        self.ours, self.stranger = ours, stranger
-        self.before = snapshot_of(stranger.organization)
-        self.findings: list[str] = []
+        self.organization, self.other_data = organization, other_data
+        self.before = snapshot_of(other_data.organization)
+        self.problems: list[str] = []
 
-    def get(self, address: str, query: dict[str, str] | None = None, *sent: str) -> Any:
-        """Look, and note what should not be there."""
-        answer = self.client.get(address, query or {})
-        self.check(f"GET {address} {query or ''}", answer, [address, *(query or {}).values(), *sent])
-        return answer
+    def get(self, url: str, query: dict[str, str] | None = None, *sent: str) -> Any:
+        """Request the URL, check the response and return it. `sent` are ids that the response may repeat."""
+        query = query or {}
+        response = self.client.get(url, query)
+        self.check(f"GET {url} {query}", response, [url, *query.values(), *sent])
+        return response
 
-    def post(self, address: str, data: dict[str, Any], *sent: str) -> Any:
-        """Try to change, note what should not have happened, and undo it."""
+    def post(self, url: str, data: dict[str, Any], *sent: str) -> Any:
+        """Post to the URL, check the response and what it wrote, roll that back, and return the response."""
+        name = f"POST {url}"
         with rolled_back() as writes:
-            answer = self.client.post(address, data)
-            name = f"POST {address}"
-            self.check(name, answer, [address, *sent])
-            if not writes:
-                return answer
-            if snapshot_of(self.stranger.organization) != self.before:
-                self.findings.append(f"{name} changed the stranger's rows")
-            self.findings += [f"{name} made {crossing} point at the stranger" for crossing in cross_tenant_references()]
-        return answer
+            response = self.client.post(url, data)
+            self.check(name, response, [url, *sent])
+            if writes:
+                if snapshot_of(self.other_data.organization) != self.before:
+                    self.problems.append(f"{name} changed the other organization's rows")
+                self.problems += [f"{name} made {field} refer to it" for field in cross_tenant_references()]
+        return response
 
-    def check(self, name: str, answer: Any, sent: list[str]) -> None:
-        """No failure, none of the stranger's words. (That an id was not found is said on the next page, with the id that was asked for.)"""
+    def check(self, name: str, response: Any, sent: list[str]) -> None:
+        """Collect a server error, and words of the other organization."""
+        # The next page would show a "not found" message with the id of this request.
         self.client.cookies.pop("messages", None)
-        if answer.status_code >= 500:
-            self.findings.append(f"{name} failed with {answer.status_code}")
-        self.findings += [f"{name} shows {word}" for word in self.stranger.words_in(answer, sent)]
+        if response.status_code >= 500:
+            self.problems.append(f"{name} failed with {response.status_code}")
+        self.problems += [f"{name} shows {word}" for word in self.other_data.words_in(response, sent)]
 
-    def own_row(self, page: Any) -> Any:
-        """A row of the person's own organization, for this page."""
-        own = {Organization: self.ours, User: self.member.user}
-        return own.get(page.model) or page.model.objects.of(self.ours).first()
+    def own_row(self, model_admin: ModelAdmin) -> Any:
+        """Return a row of the member's own organization for this page."""
+        rows = {Organization: self.organization, User: self.member.user}
+        return rows.get(model_admin.model) or model_admin.model.objects.of(self.organization).first()
 
 
 @pytest.fixture
-def ours(organization: Organization) -> Appointment:
-    """A call of Acme, which has one of everything."""
-    call = create_sample_data(organization, "ours")
+def appointment(organization: Organization) -> Appointment:
+    """An appointment of Acme, which has sample data for every model."""
+    appointment = create_sample_data(organization, "ours")
     create_replays(organization)
-    return call
+    return appointment
 
 
 @pytest.fixture
-def theirs(other_organization: Organization) -> TenantData:
-    """Globex, which has one of everything, and a log of what its owner did."""
-    call = create_sample_data(other_organization, "zyxwv")
+def other_data(other_organization: Organization) -> TenantData:
+    """Globex's data: a row of every model, and an entry in the admin's log."""
+    appointment = create_sample_data(other_organization, "zyxwv")
     create_replays(other_organization)
     make_admin_client(owner_of(other_organization)).post(
-        admin_url(Appointment, "add_note", call.pk), {"note": "zyxwv third note"}
+        admin_url(Appointment, "add_note", appointment.pk), {"note": "zyxwv third note"}
     )
     return TenantData(other_organization)
 
 
 @pytest.fixture(params=list(Role))
-def walk(request: pytest.FixtureRequest, ours: Appointment, theirs: TenantData) -> Iterator[Walk]:
-    """A role's walk, which must have found nothing in the end."""
-    walk = Walk(request.param, ours.organization, theirs)
-    yield walk
-    assert walk.findings == []
+def crawler(request: pytest.FixtureRequest, appointment: Appointment, other_data: TenantData) -> Iterator[Crawler]:
+    """A crawler of each role; fails the test if it has collected a problem."""
+    crawler = Crawler(request.param, appointment.organization, other_data)
+    yield crawler
+    assert crawler.problems == []
 
 
-def form_of(answer: Any) -> dict[str, Any]:
-    """What a browser would send back from the page's form."""
-    reader = FormParser()
-    reader.feed(answer.content.decode())
-    return {name: value for name, value in reader.data.items() if name != "csrfmiddlewaretoken"}
+def submitted_data(response: Any) -> dict[str, Any]:
+    """Return what a browser would send from the page's form."""
+    parser = FormParser()
+    parser.feed(response.content.decode())
+    return {name: value for name, value in parser.data.items() if name != "csrfmiddlewaretoken"}
 
 
-def form_in(answer: Any) -> Any:
-    """The form that the page shows, as the server has it."""
-    context = answer.context or {}
+def form_of(response: Any) -> Any:
+    """Return the form object of the page, or None."""
+    context = response.context or {}
     return context["adminform"].form if "adminform" in context else context.get("form")
 
 
-def fields_of(answer: Any) -> dict[str, Any]:
-    """The fields of the page's form that choose among rows."""
-    form = form_in(answer)
+def related_fields(response: Any) -> dict[str, Any]:
+    """Return the fields of the page's form that are a choice among rows."""
+    form = form_of(response)
     return {name: field for name, field in (form.fields.items() if form else ()) if hasattr(field, "queryset")}
 
 
-def asks_for_row(route: Route) -> bool:
-    """Whether it is about one row of a page."""
+def is_about_a_row(route: Route) -> bool:
+    """Return whether the route is a page about one row of a model."""
     return route.model_admin is not None and "object_id" in route.arguments
 
 
-def test_the_stranger_has_a_row_of_everything(theirs: TenantData):
-    assert [model.__name__ for model, rows in theirs.rows.items() if not rows] == []
-    assert [page.opts.label for page in MODEL_ADMINS if page.model not in theirs.rows] == []
+def test_the_sample_data_has_a_row_of_every_model(other_data: TenantData):
+    assert [model.__name__ for model, rows in other_data.rows.items() if not rows] == []
+    assert [page.opts.label for page in MODEL_ADMINS if page.model not in other_data.rows] == []
 
 
-def test_no_address_gives_the_stranger_away_or_changes_it(walk: Walk):
+def test_no_url_shows_or_changes_another_organizations_rows(crawler: Crawler):
     for route in ADMIN_ROUTES:
-        opened = (
-            walk.get(route.build_url({"object_id": str(walk.own_row(route.model_admin).pk)}))
-            if asks_for_row(route)
-            else None
-        )
-        own = form_of(opened) if opened else {}
-        for values in walk.stranger.url_arguments(route):
-            address = route.build_url(values)
-            seen, tried = (
-                walk.get(address, None, *values.values()),
-                walk.post(address, {**own, **SURE, "_save": "Save"}, *values.values()),
-            )
-            if asks_for_row(route) and {seen.status_code, tried.status_code} - {301, 302, 403, 404}:
-                walk.findings.append(f"{address} was answered with {seen.status_code}, {tried.status_code}")
-        if opened and opened.status_code == 200:
-            send_by_hand(walk, route.model_admin, opened.wsgi_request.path, opened)
-        walk.client.force_login(walk.member.user)  # one of the addresses signs out
-    for page in MODEL_ADMINS:
-        opened = walk.get(admin_url(page.model, "add"))
-        if opened.status_code == 200:
-            send_by_hand(walk, page, admin_url(page.model, "add"), opened)
+        own_page = None
+        if is_about_a_row(route):
+            own_page = crawler.get(route.build_url({"object_id": str(crawler.own_row(route.model_admin).pk)}))
+        own_values = submitted_data(own_page) if own_page else {}
+        for values in crawler.other_data.url_arguments(route):
+            url = route.build_url(values)
+            got = crawler.get(url, None, *values.values())
+            posted = crawler.post(url, {**own_values, **CONFIRMED, "_save": "Save"}, *values.values())
+            if is_about_a_row(route) and {got.status_code, posted.status_code} - {301, 302, 403, 404}:
+                crawler.problems.append(f"{url} was answered with {got.status_code}, {posted.status_code}")
+        if own_page and own_page.status_code == 200:
+            submit_with_other_rows(crawler, route.model_admin, own_page.wsgi_request.path, own_page)
+        crawler.client.force_login(crawler.member.user)  # one of the URLs logs out
+    for model_admin in MODEL_ADMINS:
+        url = admin_url(model_admin.model, "add")
+        add_page = crawler.get(url)
+        if add_page.status_code == 200:
+            submit_with_other_rows(crawler, model_admin, url, add_page)
 
 
-def send_by_hand(walk: Walk, page: Any, address: str, opened: Any) -> None:
-    """The form as it is, but with rows of the stranger wherever a row can be named, whether there is a field for it or not."""
-    offered = {name: walk.stranger.id_of(field.queryset.model) for name, field in fields_of(opened).items()}
-    pointing = {
-        field.name: walk.stranger.id_of(field.related_model)
-        for field in page.opts.fields
-        if field.related_model in walk.stranger.rows
+def submit_with_other_rows(crawler: Crawler, model_admin: ModelAdmin, url: str, page: Any) -> None:
+    """Send the page's form with the other organization's rows in every relation, also in those without a field."""
+    other_data = crawler.other_data
+    choices = {name: other_data.id_of(field.queryset.model) for name, field in related_fields(page).items()}
+    relations = {
+        field.name: other_data.id_of(field.related_model)
+        for field in model_admin.opts.fields
+        if field.related_model in other_data.rows
     }
-    if not offered | pointing:
+    if not choices | relations:
         return
-    by_id = {f"{name}_id": id for name, id in pointing.items()}
-    answer = walk.post(
-        address, {**form_of(opened), "_save": "Save", **pointing, **by_id, **offered}, *walk.stranger.ids
-    )
-    taken = set(offered) - refused_fields(answer)
-    walk.findings += [f"{address} took {name} of the stranger" for name in taken]
+    columns = {f"{name}_id": id for name, id in relations.items()}
+    data = {**submitted_data(page), "_save": "Save", **relations, **columns, **choices}
+
+    form = form_of(crawler.post(url, data, *other_data.ids))
+
+    accepted = set(choices) - set(form.errors if form else ())
+    crawler.problems += [f"{url} accepted {name} of the other organization" for name in accepted]
 
 
-def test_no_list_shows_the_stranger_however_it_is_asked(walk: Walk):
-    for page in MODEL_ADMINS:
-        related = {
-            field.name: walk.stranger.id_of(field.related_model)
-            for field in page.opts.fields
-            if field.related_model in walk.stranger.rows
+def test_no_list_shows_another_organizations_rows_for_any_query(crawler: Crawler):
+    other_data = crawler.other_data
+    for model_admin in MODEL_ADMINS:
+        relations = {
+            field.name: other_data.id_of(field.related_model)
+            for field in model_admin.opts.fields
+            if field.related_model in other_data.rows
         }
-        queries: list[dict[str, str]] = [{}, {"q": "zyxwv"}, {"q": walk.stranger.id_of(page.model)}]
-        queries += [{f"{name}__id__exact": id} for name, id in related.items()]
+        queries: list[dict[str, str]] = [{}, {"q": "zyxwv"}, {"q": other_data.id_of(model_admin.model)}]
+        queries += [{f"{name}__id__exact": id} for name, id in relations.items()]
         for query in queries:
-            answer = walk.get(admin_url(page.model, "changelist"), query)
-            if answer.status_code == 403:
+            response = crawler.get(admin_url(model_admin.model, "changelist"), query)
+            if response.status_code == 403:
                 break
-            rows = answer.context["cl"].result_list if answer.context and "cl" in answer.context else []
-            if any(str(row.pk) in walk.stranger.ids for row in rows):
-                walk.findings.append(f"{page.opts.label} lists a row of the stranger for {query}")
-        walk.get(admin_url(page.model, "add"), {**related, "organization": walk.stranger.id_of(Organization)})
+            rows = response.context["cl"].result_list if response.context and "cl" in response.context else []
+            if any(str(row.pk) in other_data.ids for row in rows):
+                crawler.problems.append(f"{model_admin.opts.label} lists a row of the other organization for {query}")
+        crawler.get(admin_url(model_admin.model, "add"), {**relations, "organization": other_data.id_of(Organization)})
 
 
-def test_no_action_on_a_selection_reaches_the_stranger(walk: Walk):
-    for page in MODEL_ADMINS:
-        address = admin_url(page.model, "changelist")
-        answer = walk.get(address)
-        names = page.get_actions(answer.wsgi_request) if answer.status_code == 200 else {}
-        for name in names:
-            chosen = {"action": name, "_selected_action": walk.stranger.id_of(page.model), "index": "0"}
-            walk.post(address, {**chosen, **SURE}, *chosen.values())
-            walk.post(address, {**chosen, **SURE, "select_across": "1"}, *chosen.values())
+def test_no_action_on_selected_rows_reaches_another_organization(crawler: Crawler):
+    for model_admin in MODEL_ADMINS:
+        url = admin_url(model_admin.model, "changelist")
+        response = crawler.get(url)
+        actions = model_admin.get_actions(response.wsgi_request) if response.status_code == 200 else {}
+        for name in actions:
+            selection = {
+                "action": name,
+                "_selected_action": crawler.other_data.id_of(model_admin.model),
+                "index": "0",
+            }
+            crawler.post(url, {**selection, **CONFIRMED}, *selection.values())
+            crawler.post(url, {**selection, **CONFIRMED, "select_across": "1"}, *selection.values())
 
 
-def test_no_autocompletion_offers_the_stranger(walk: Walk):
+def test_no_autocompletion_offers_another_organizations_rows(crawler: Crawler):
     for model in [*TENANT_MODELS, Organization, User]:
         for field in model._meta.get_fields():
-            asked = {"app_label": model._meta.app_label, "model_name": model._meta.model_name, "field_name": field.name}
+            query = {"app_label": model._meta.app_label, "model_name": model._meta.model_name, "field_name": field.name}
             for term in ("", "zyxwv") if field.is_relation else ():
-                walk.get(reverse("admin:autocomplete"), {**asked, "term": term})
+                crawler.get(reverse("admin:autocomplete"), {**query, "term": term})
 
 
-def refused_fields(answer: Any) -> set[str]:
-    """The fields at which the form shows an error."""
-    form = form_in(answer)
-    return set(form.errors) if form else set()
+def test_urls_are_built_with_ids_escaped_as_in_the_admin(other_data: TenantData):
+    id = other_data.id_of(User)
+    user_routes = [route for route in ADMIN_ROUTES if route.name == "organizations_user_change"]
 
-
-def test_ids_are_escaped_as_the_admin_does(theirs: TenantData):
-    id = theirs.id_of(User)
-
-    assert [
-        route.build_url({"object_id": id}) for route in ADMIN_ROUTES if route.name == "organizations_user_change"
-    ] == [admin_url(User, "change", id)]
+    assert [route.build_url({"object_id": id}) for route in user_routes] == [admin_url(User, "change", id)]
     assert quote(id) in admin_url(User, "change", id)

@@ -1,7 +1,7 @@
-"""Every address of the interface, asked with another organization's ids wherever a value can be given: as if they did not exist (T1 to T7, T14).
+"""Every URL of the API, requested with ids of another organization in every place: as if they did not exist.
 
-Paths come from the URL map; parameters and bodies from the OpenAPI document. A field that this walk does not know how to
-fill, or an address that the document lacks, is a finding.
+Paths come from Django's resolver, parameters and bodies from the OpenAPI document. A field that can't be filled here,
+or a URL that the document lacks, fails the test.
 """
 
 import json
@@ -19,10 +19,10 @@ from tests.hostile.routes import API_ROUTES, Route
 from tests.hostile.tenants import TenantData, cross_tenant_references, rolled_back
 
 METHODS = ("get", "post", "patch", "put", "delete")
-KEYLESS = {"schema", "docs"}
-UNKNOWN = "00000000-0000-7000-8000-000000000000"
-# A good value for each field that a body may need.
-OWN = {
+WITHOUT_KEY = {"schema", "docs"}
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+# A valid value for each required field of a body.
+VALID_VALUES = {
     "external_reference": "walk-1",
     "schedule_time": SCHEDULE_TIME,
     "lead_email": "ada@example.com",
@@ -31,13 +31,13 @@ OWN = {
     "first_name": "Ada",
     "source": "LANDING_PAGE",
     "questions_answers": [],
-    "status_id": UNKNOWN,
+    "status_id": UNKNOWN_ID,
 }
 
 
 @pytest.fixture
-def theirs(other_organization: Organization) -> TenantData:
-    """Globex, which has one of everything."""
+def other_data(other_organization: Organization) -> TenantData:
+    """Globex's data: a row of every model."""
     create_sample_data(other_organization, "zyxwv")
     create_replays(other_organization)
     make_member(other_organization, "sol@zyxwv.example")
@@ -45,8 +45,8 @@ def theirs(other_organization: Organization) -> TenantData:
 
 
 @pytest.fixture
-def ours(organization: Organization) -> ApiClient:
-    """Acme's integrator, who has one of everything, and no limit in the way."""
+def own_api(organization: Organization) -> ApiClient:
+    """An API client of Acme, which has a row of every model and a limit that isn't reached."""
     create_sample_data(organization, "ours")
     organization.rate_limit_per_minute = 1_000_000
     organization.save()
@@ -54,149 +54,130 @@ def ours(organization: Organization) -> ApiClient:
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Path, method and what the document says, of each."""
+    """Yield path, method and OpenAPI operation of the whole document."""
     for path, item in json.loads(rendered_schema())["paths"].items():
         yield from ((path, method, item[method]) for method in METHODS if method in item)
 
 
-def values_of(theirs: TenantData) -> list[str]:
-    """An id of each kind of row, and what else names something of the stranger."""
-    ids = [theirs.id_of(model) for model, rows in theirs.rows.items() if rows]
+def values_of(other_data: TenantData) -> list[str]:
+    """Return an id of each model, and the other values by which a request can refer to the other organization."""
     return [
-        *ids,
+        *(other_data.id_of(model) for model, rows in other_data.rows.items() if rows),
         "sol@zyxwv.example",
         "zyxwv@leads.example",
         "zyxwv",
         "zyxwv call",
         "zyxwv campaign",
-        str(theirs.rows[Membership][-1].user_id),
+        str(other_data.rows[Membership][-1].user_id),
     ]
 
 
-def resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema behind a reference."""
+def resolve(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema, or the component that it refers to."""
     name = schema.get("$ref", "").rpartition("/")[2]
     return dict(json.loads(rendered_schema())["components"]["schemas"][name]) if name else schema
 
 
-def body_schema(operation: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the body that the operation takes."""
+def body_fields(operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas of the fields of the operation's body."""
     content = operation.get("requestBody", {}).get("content", {})
-    return dict(resolved(content["application/json"]["schema"])["properties"]) if content else {}
+    return dict(resolve(content["application/json"]["schema"])["properties"]) if content else {}
 
 
-def test_every_address_is_in_the_document():
-    keyed = [route for route in API_ROUTES if route.name and route.name not in KEYLESS]
+def test_every_url_is_in_the_openapi_document():
+    routes = [route for route in API_ROUTES if route.name and route.name not in WITHOUT_KEY]
     documented = {path for path, _, _ in operations()}
 
-    assert {"/" + route.pattern.replace("<str:", "{").replace(">", "}") for route in keyed} == documented
-    assert [route.pattern for route in API_ROUTES if not route.name] == ["api/"]  # whatever else there is not
+    assert {"/" + route.pattern.replace("<str:", "{").replace(">", "}") for route in routes} == documented
+    # The route without a name answers all unknown URLs.
+    assert [route.pattern for route in API_ROUTES if not route.name] == ["api/"]
 
 
-def test_an_id_in_a_path_is_one_that_nobody_has(ours: ApiClient, theirs: TenantData):
-    findings = []
+def test_an_id_of_another_organization_in_the_path_is_answered_like_an_unknown_id(
+    own_api: ApiClient, other_data: TenantData
+):
+    problems = []
     for route, method in [(route, method) for route in API_ROUTES if route.arguments for method in METHODS]:
-        for value in values_of(theirs):
-            foreign, unknown = (ask(ours, method, filled(route, id)) for id in (value, UNKNOWN))
-            if (foreign.status_code, foreign.content) != (unknown.status_code, unknown.content):
-                findings.append(f"{method} {route.pattern} with {value}: {foreign.status_code}")
-            if foreign.status_code < 400:
-                findings.append(f"{method} {route.pattern} with {value} was answered")
-    assert findings == []
+        for value in values_of(other_data):
+            response, expected = (request_with_id(own_api, method, route, id) for id in (value, UNKNOWN_ID))
+            if (response.status_code, response.content) != (expected.status_code, expected.content):
+                problems.append(f"{method} {route.pattern} with {value}: {response.status_code}")
+            if response.status_code < 400:
+                problems.append(f"{method} {route.pattern} with {value} was answered")
+    assert problems == []
 
 
-def filled(route: Route, id: str) -> str:
-    """The address with the id in each of its places."""
-    return route.build_url(dict.fromkeys(route.arguments, id))
+def request_with_id(api: ApiClient, method: str, route: Route, id: str) -> Any:
+    """Send a request with the id in each argument of the path, and a body that passes validation."""
+    url = route.build_url(dict.fromkeys(route.arguments, id))
+    return api.request(method.upper(), url, json.dumps({"status_id": VALID_VALUES["status_id"]}))
 
 
-def ask(api: ApiClient, method: str, path: str) -> Any:
-    """A request that gets past what is asked of its body."""
-    return api.request(
-        method.upper(), path, json.dumps({name: value for name, value in OWN.items() if name == "status_id"})
-    )
-
-
-def test_a_parameter_finds_nothing_of_the_stranger(ours: ApiClient, theirs: TenantData):
-    findings = []
+def test_a_query_parameter_finds_nothing_of_another_organization(own_api: ApiClient, other_data: TenantData):
+    problems = []
     for path, method, operation in operations():
-        names = [one["name"] for one in operation.get("parameters", []) if one["in"] == "query"]
-        for name in names:
-            for value in values_of(theirs):
-                answer = ours.get(path, {name: value})
-                seen = theirs.words_in(answer, [value])
-                findings += [f"{method} {path}?{name}={value} shows {word}" for word in seen]
-                if answer.status_code not in (200, 400):
-                    findings.append(f"{method} {path}?{name}={value}: {answer.status_code}")
-    assert findings == []
+        parameters = [parameter for parameter in operation.get("parameters", []) if parameter["in"] == "query"]
+        for parameter in parameters:
+            for value in values_of(other_data):
+                response = own_api.get(path, {parameter["name"]: value})
+                name = f"{method} {path}?{parameter['name']}={value}"
+                problems += [f"{name} shows {word}" for word in other_data.words_in(response, [value])]
+                if response.status_code not in (200, 400):
+                    problems.append(f"{name}: {response.status_code}")
+    assert problems == []
 
 
-def test_a_body_reaches_nothing_of_the_stranger(ours: ApiClient, theirs: TenantData):
-    findings: list[str] = []
-    before = snapshot_of(theirs.organization)
+def test_a_body_reaches_nothing_of_another_organization(own_api: ApiClient, other_data: TenantData):
+    problems: list[str] = []
+    before = snapshot_of(other_data.organization)
     for path, method, operation in operations():
-        fields = body_schema(operation)
-        own = {name: OWN[name] for name in fields if name in OWN}
+        fields = body_fields(operation)
+        body = {name: VALID_VALUES[name] for name in fields if name in VALID_VALUES}
         if method in ("post", "patch") and not fields:
-            findings.append(f"{method} {path} has a body that the document does not show")
-        for name, schema in fields.items():
-            for value in fitting(schema, theirs):
-                findings += sent(
-                    ours,
-                    theirs,
-                    before,
-                    method,
-                    path.replace("{id}", UNKNOWN),
-                    {**own, name: nested(schema, value)},
-                    value,
-                )
-    assert findings == []
+            problems.append(f"{method} {path} has a body that the document does not show")
+        for field, schema in fields.items():
+            for value in values_for(schema, other_data):
+                with rolled_back() as writes:
+                    name = f"{method} {path} with {field}={value}"
+                    changed_body = {**body, field: fill(schema, value)}
+                    response = getattr(own_api, method)(path.replace("{id}", UNKNOWN_ID), changed_body)
+                    problems += [f"{name} shows {word}" for word in other_data.words_in(response, [value])]
+                    if response.status_code >= 500:
+                        problems.append(f"{name}: {response.status_code}")
+                    if writes:
+                        problems += [f"{name} made {column} refer to it" for column in cross_tenant_references()]
+                        if snapshot_of(other_data.organization) != before:
+                            problems.append(f"{name} changed the other organization")
+    assert problems == []
 
 
-def fitting(schema: dict[str, Any], theirs: TenantData) -> list[str]:
-    """For an id every id; for a text what names something; for an object both."""
-    values = values_of(theirs)
+def values_for(schema: dict[str, Any], other_data: TenantData) -> list[str]:
+    """Return the values to try in a field: ids for an id, the other values for a text, all for an object."""
+    values = values_of(other_data)
+    if resolve(schema).get("properties"):
+        return values
     is_id = schema.get("format") == "uuid"
-    return (
-        values
-        if resolved(schema).get("properties")
-        else [value for value in values if (value in theirs.ids and "_" not in value) == is_id]
-    )
+    return [value for value in values if (value in other_data.ids and "_" not in value) == is_id]
 
 
-def nested(schema: dict[str, Any], value: str) -> Any:
-    """The value, or an object that has it in each of its fields."""
-    inner = resolved(schema).get("properties")
-    return dict.fromkeys(inner, value) if inner else value
+def fill(schema: dict[str, Any], value: str) -> Any:
+    """Return the value, or for an object's schema an object that has it in each field."""
+    properties = resolve(schema).get("properties")
+    return dict.fromkeys(properties, value) if properties else value
 
 
-def sent(
-    ours: ApiClient, theirs: TenantData, before: Any, method: str, path: str, body: dict[str, Any], value: str
-) -> list[str]:
-    """What is wrong with the answer, or with what it did."""
-    with rolled_back() as writes:
-        answer = getattr(ours, method)(path, body)
-        name = f"{method} {path} {body}"
-        findings = [f"{name} shows {word}" for word in theirs.words_in(answer, [value])]
-        findings += [f"{name}: {answer.status_code}"] if answer.status_code >= 500 else []
-        if writes:
-            findings += [f"{name} made {crossing} point at the stranger" for crossing in cross_tenant_references()]
-            findings += [f"{name} changed the stranger"] if snapshot_of(theirs.organization) != before else []
-    return findings
-
-
-def test_the_walk_sends_bodies_that_are_taken(ours: ApiClient):
-    own = {
-        path: {name: OWN[name] for name in body_schema(operation) if name in OWN}
+def test_the_bodies_of_these_tests_are_valid(own_api: ApiClient):
+    bodies = {
+        path: {name: VALID_VALUES[name] for name in body_fields(operation) if name in VALID_VALUES}
         for path, method, operation in operations()
         if method == "post"
     }
 
     with rolled_back():
-        codes = {path: ours.post(path, body).status_code for path, body in own.items()}
+        status_codes = {path: own_api.post(path, body).status_code for path, body in bodies.items()}
 
-    # One after the other: the cancel has the booking's reference, the opt-in its lead.
-    assert codes == {
+    # In this order: the cancellation has the reference of the booking, the opt-in its lead.
+    assert status_codes == {
         "/api/external/appointments": 201,
         "/api/external/appointments/cancel": 200,
         "/api/opt-in/submit": 200,
