@@ -9,7 +9,8 @@ Constraints
   5. Redirects are not followed, cookies not kept, and proxies from the environment not used.
   6. `EndpointClient.post` raises nothing for what a receiver does: every outcome is a `SendResult` with an error class.
 
-Modules: `ssrf` (which URLs and addresses are allowed), `client` (connect, send, classify), `response` (the parser).
+Modules: `ssrf` (which URLs and addresses are allowed), `special_purpose` (the addresses that are not public), `client`
+(connect, send, classify), `response` (the parser).
 
 Other packages import from here only:
   - `EndpointClient`, `SendResult`, `GONE`: send to one endpoint.

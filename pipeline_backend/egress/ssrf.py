@@ -11,23 +11,12 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+from pipeline_backend.egress.special_purpose import SPECIAL_PURPOSE
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Globally routable according to the registries, but never the address of a tenant's web server.
-BLOCKED_NETWORKS = [
-    ipaddress.ip_network(text)
-    for text in (
-        "168.63.129.16/32",  # the platform service of Azure's virtual machines
-        "192.31.196.0/24",  # AS112
-        "192.52.193.0/24",  # automatic multicast tunneling
-        "192.88.99.0/24",  # 6to4 relays
-        "192.175.48.0/24",  # AS112
-        "2001::/23",  # protocol assignments, among them Teredo, which embeds IPv4 addresses
-        "2002::/16",  # 6to4, which embeds IPv4 addresses
-        "3fff::/20",  # documentation
-    )
-]
-UNICAST = ipaddress.ip_network("2000::/3")
+# IANA assigns nothing else to networks of the internet.
+GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 
 class BlockedAddress(Exception):
@@ -91,12 +80,11 @@ def parse_ip_literal(host: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Return True for globally routable unicast that does not embed an IPv4 address."""
-    if any(address in network for network in BLOCKED_NETWORKS if network.version == address.version):
+    """Return True for a unicast address without a special purpose. The answer is the same on every Python."""
+    if isinstance(address, ipaddress.IPv6Address) and address not in GLOBAL_UNICAST:
         return False
-    if not address.is_global or address.is_multicast or address.is_reserved:
-        return False
-    return isinstance(address, ipaddress.IPv4Address) or address in UNICAST
+    # A network contains no address of the other version.
+    return not any(address in entry.network for entry in SPECIAL_PURPOSE)
 
 
 def require_allowed(addresses: list[str]) -> list[str]:
