@@ -1,7 +1,5 @@
 """Shared list filters: stored row counts as totals, and members by e-mail."""
 
-from typing import Any
-
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
@@ -29,7 +27,7 @@ class CountedListFilter(ListFilter):
 class MemberEmailFilter(QueryFilter):
     """Filters by a member's e-mail, in any letter case. An unknown e-mail gives an empty list."""
 
-    def filter(self, qs: QuerySet[Any], value: Param) -> QuerySet[Any]:
+    def filter(self, qs: QuerySet, value: Param) -> QuerySet:
         """Return the rows that refer to the member with this e-mail."""
         members = Membership.objects.of(Param("organization")).alias(lower_email=Lower("user__email"))
         member = members.filter(lower_email=Lower(value.cast("text"))).values("pk")[:1]

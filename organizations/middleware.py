@@ -26,6 +26,7 @@ class StaffScopeMiddleware:
             # Until the user is known, the request sees no row, not even the user's own.
             with bypass_rls():
                 scope = scope_of(request)
+            # After the block, which restores the scope that it found.
             set_scope(scope)
         return self.get_response(request)
 

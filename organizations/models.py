@@ -83,6 +83,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         ordering = ["email"]
+        # E-mails are compared in any letter case but stored as entered.
         constraints = [UniqueConstraint(Lower("email"), name="one_user_per_email")]
 
     def __str__(self) -> str:
@@ -107,6 +108,7 @@ class Membership(TenantModel):
     """A user in an organization, with a role. Hosts, setters and triagers are members."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # PROTECT: former members stay, because appointments and notes refer to them.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.CLOSER)
     is_active = models.BooleanField(default=True)
@@ -131,6 +133,7 @@ class RowCount(TenantModel):
 
     # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    # The columns keep the names of an earlier release.
     table_name = models.CharField("table", max_length=63, editable=False, db_column="counted")
     shard = models.PositiveSmallIntegerField(editable=False, db_column="part")
     rows = models.BigIntegerField(editable=False)
@@ -153,10 +156,12 @@ class ApiKey(TenantModel):
     """An API key: its public id and the SHA-256 of its secret, which nobody can read again (docs/interface.md, K4)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # Not secret: shown in the admin, and recorded as the actor of changes.
     key_id = models.CharField(max_length=12, unique=True, editable=False)
     secret_hash = models.BinaryField(max_length=32, editable=False)
     name = models.CharField(max_length=255)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices), default=both_scopes)
+    # A key outlives the account of the user who issued it.
     created_by = models.ForeignKey(
         User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
     )

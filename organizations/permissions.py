@@ -5,7 +5,6 @@ They come from the user's active memberships of active organizations, read anew 
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -101,7 +100,7 @@ def organizations_with_role(request: HttpRequest, roles: Roles) -> QuerySet[Orga
     )
 
 
-def filter_by_role(request: HttpRequest, roles: Roles, rows: QuerySet[Any]) -> QuerySet[Any]:
+def filter_by_role(request: HttpRequest, roles: Roles, rows: QuerySet) -> QuerySet:
     """Filter tenant rows to the organizations in which the user has one of the roles."""
     if is_operator(request):
         return rows

@@ -83,6 +83,7 @@ def add_member(*, organization: Organization, user: User, role: str = Role.CLOSE
     member, _ = Membership.objects.of(organization).update_or_create(
         organization=organization, user=user, defaults={"role": role, "is_active": True}
     )
+    # Django's flag for access to the admin; what they may do there comes from their memberships.
     if not user.is_staff:
         user.is_staff = True
         user.save(update_fields=["is_staff"])
@@ -124,6 +125,8 @@ def invite_member(
 
     Locks the organization. Raises ValidationFailed if the e-mail belongs to an active member.
     """
+    # Two invitations of the same person wait for each other. With no_key, rows that refer to the organization can still
+    # be inserted meanwhile.
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if Membership.objects.of(organization).filter(user__email__iexact=email.strip(), is_active=True).exists():
         raise ValidationFailed({"email": ["already belongs to a member"]})

@@ -183,7 +183,7 @@ def secret_page(
 
 
 def apply_to_selected(
-    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], change: Callable[[Any], object]
+    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet, change: Callable[[Any], object]
 ) -> None:
     """Call `change` with each selected row that the user may change, and report the number and each service error."""
     if rows.count() > MAX_SELECTED:
@@ -205,7 +205,7 @@ def apply_to_selected(
 
 
 def confirm_selected(
-    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], *, name: str, title: str, question: str
+    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet, *, name: str, title: str, question: str
 ) -> HttpResponse | None:
     """Return the page that asks for confirmation of an action on the selected rows; None once it is confirmed."""
     if "confirmed" in request.POST:

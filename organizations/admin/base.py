@@ -1,7 +1,8 @@
 """Base of every admin page: services do all writes, and the form shows a service's error."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from django import forms
 from django.contrib import admin, messages
@@ -9,7 +10,7 @@ from django.contrib.admin.utils import unquote
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator
 from django.db import IntegrityError
-from django.db.models import Field, Model
+from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -24,6 +25,9 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField
 
 # The API's bounds on timestamps (docs/interface.md, G29).
 YEARS = range(1970, 2101)
+
+# The title and the options of each group of fields.
+Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
 
 
 class ConcurrentSave(Conflict):
@@ -63,7 +67,7 @@ class ServiceAdmin(ModelAdmin):
         """Call the service that deletes the row."""
         raise NotImplementedError(f"{type(self).__name__} must call the service that deletes")
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
         """Do nothing: inlines are read-only, and the service has written all that belongs to the row."""
 
     def construct_change_message(
@@ -86,7 +90,7 @@ class ServiceAdmin(ModelAdmin):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Show the form or save it. If a service raises an error, show the form again with it."""
         try:
@@ -101,7 +105,7 @@ class ServiceAdmin(ModelAdmin):
         return super().changeform_view(request, object_id, form_url, extra_context)
 
     def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         """Ask for confirmation or delete. If the service raises an error, show it on the row's page."""
         try:
@@ -112,7 +116,7 @@ class ServiceAdmin(ModelAdmin):
         return actions.redirect_to(self.get_object(request, unquote(object_id)))
 
     def get_deleted_objects(
-        self, objs: Any, request: HttpRequest
+        self, objs: QuerySet | list[Model], request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         """Return the rows alone, without related rows: the service decides whether they may be deleted."""
         return [str(row) for row in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
@@ -156,8 +160,9 @@ class ReadOnlyInline(TabularInline):
     can_delete = False
     hide_title = True
 
-    def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Any:
-        return self.fields
+    def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
+        fields: Sequence[str] = self.fields
+        return fields
 
     def has_view_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
         return True

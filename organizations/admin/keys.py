@@ -1,7 +1,6 @@
 """The admin page of API keys: issue, rotate and revoke. The full key is shown once (docs/interface.md, K5 to K7)."""
 
 from datetime import datetime
-from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -10,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action, secret_page
+from organizations.admin.base import Fieldsets
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.defaults import both_scopes
 from organizations.models import ApiKey, Scope
@@ -81,7 +81,7 @@ class ApiKeyAdmin(TenantAdmin):
         "last_used_at",
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Fieldsets:
         """Return the form's fields for a new key, and read-only ones for an existing key."""
         return [(None, {"fields": self.readonly})] if obj else super().get_fieldsets(request, obj)
 
@@ -94,7 +94,7 @@ class ApiKeyAdmin(TenantAdmin):
         request: HttpRequest,
         object_id: str | None = None,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Show the page without save buttons for an existing key."""
         # "Save and add another" would skip the page that shows the new key.
@@ -113,7 +113,7 @@ class ApiKeyAdmin(TenantAdmin):
             return "Revoked"
         return "Active" if key.is_live else "Expired"
 
-    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: KeyForm, change: bool) -> None:
         """Issue a new key, and keep its full text on the request for `response_add`."""
         if change:
             return
@@ -155,5 +155,4 @@ class ApiKeyAdmin(TenantAdmin):
         when=is_live,
     )
     def revoke(self, request: HttpRequest, key: ApiKey, form: ConfirmationForm) -> None:
-        """Revoke the key."""
         revoke_key(key=key)

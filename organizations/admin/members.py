@@ -16,7 +16,7 @@ from django.utils.http import urlsafe_base64_encode
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminTextInputWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action, secret_page
-from organizations.admin.base import ServiceForm
+from organizations.admin.base import Fieldsets, ServiceForm
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, User
@@ -43,6 +43,7 @@ class MemberForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "role" in self.fields:
+            # Highest role first.
             role: Any = self.fields["role"]
             role.choices = [
                 (name.value, name.label) for name in reversed(assignable_roles(self.request, self.organization.pk))
@@ -102,7 +103,7 @@ class MembershipAdmin(TenantAdmin):
         """Return the member's form, or the invitation form for a new one."""
         return super().get_form(request, obj, change=change, **({} if obj else {"form": InvitationForm}), **kwargs)
 
-    def get_fieldsets(self, request: HttpRequest, obj: Membership | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: Membership | None = None) -> Fieldsets:
         """Return the member's fields, or the invitation's for a new one."""
         return [(None, {"fields": self.fields if obj else self.invitation_fields})]
 
@@ -151,7 +152,7 @@ class MembershipAdmin(TenantAdmin):
         """Return the id by which the API and campaigns refer to the user."""
         return member.user_id
 
-    def save_model(self, request: HttpRequest, obj: Membership, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
         """Change the member, or invite a new one."""
         data = form.cleaned_data
         if change:

@@ -16,7 +16,7 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import AnyRow
-from organizations.admin.base import ServiceAdmin, ServiceForm
+from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm
 from organizations.models import Membership, Organization
 from organizations.permissions import ALL_ROLES, PERMISSIONS, Area, filter_by_role, has_role, organizations_with_role
 from pipeline_backend.db.timestamps import isoformat_z
@@ -73,6 +73,7 @@ class OptimisticLockForm(TenantForm):
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.instance._state.adding:
             return cleaned
+        # no_key: foreign keys to the row can still be checked while it is locked.
         rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
         updated_at = rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)
         if isoformat_z(updated_at) != cleaned.get("version"):
@@ -117,12 +118,12 @@ class TenantAdmin(ServiceAdmin):
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""
         rows = filter_by_role(request, PERMISSIONS[self.area].view, super().get_queryset(request))
         return rows.select_related("organization", *self.select_related)
 
-    def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Any]:
+    def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet:
         """Return the rows of a related model that this page may show to the user."""
         if model is Organization:
             return organizations_with_role(request, PERMISSIONS[self.area].view)
@@ -166,7 +167,7 @@ class TenantAdmin(ServiceAdmin):
         return next((row for row in candidates if str(row.pk) == request.GET.get("organization")), None)
 
     def add_view(
-        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         """Show the add form; before it, let users of several organizations choose one."""
         if self.has_add_permission(request) and self.chosen_organization(request) is None:
@@ -185,9 +186,9 @@ class TenantAdmin(ServiceAdmin):
         }
         return TemplateResponse(request, "admin/choose_organization.html", context)
 
-    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
         """Return the fieldsets, with the hidden version of an `OptimisticLockForm` in the first one."""
-        fieldsets = super().get_fieldsets(request, obj)
+        fieldsets: Fieldsets = super().get_fieldsets(request, obj)
         if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
             return fieldsets
         (title, options), *others = fieldsets
@@ -207,7 +208,7 @@ class TenantAdmin(ServiceAdmin):
         kwargs["queryset"] = self.related_choices(db_field, request)
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def related_choices(self, db_field: ForeignKey | ManyToManyField, request: HttpRequest) -> QuerySet[Any]:
+    def related_choices(self, db_field: ForeignKey | ManyToManyField, request: HttpRequest) -> QuerySet:
         """Return the rows of the form's organization that the field can refer to."""
         rows = self.visible_rows(request, db_field.remote_field.model)
         return rows.filter(organization=vars(request)["organization"])

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action, secret_page
-from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
+from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm, WebAddressField
 from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
@@ -81,7 +81,7 @@ class UserAdmin(ServiceAdmin):
         """Return False for password lookups: a list filtered by the hash would reveal it bit by bit."""
         return not lookup.startswith("password") and super().lookup_allowed(lookup, value, request)
 
-    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Fieldsets:
         """Return the profile, and for operators also the access."""
         return [self.profile, self.access] if is_operator(request) else [self.profile]
 
@@ -96,8 +96,7 @@ class UserAdmin(ServiceAdmin):
         """Return whether the user is an operator."""
         return is_operator(request)
 
-    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save the changed fields."""
+    def save_model(self, request: HttpRequest, obj: User, form: UserForm, change: bool) -> None:
         save_user(user=obj, changed=form.changed_data)
 
     @object_action(

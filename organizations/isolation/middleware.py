@@ -18,6 +18,7 @@ class TenantScopeMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         scope_wrapper()  # Django may have made a new connection object for this thread since the last request
+        # Set directly: `set_scope` has no effect before a request has a scope.
         token = current_scope.set(NO_TENANT)
         try:
             return self.get_response(request)
