@@ -10,7 +10,7 @@ from organizations.models import Membership, Organization, Role
 from pipeline_backend.outbox import wakeup
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
-from tests.hostile import tally
+from tests.hostile import input_counter
 
 pytest_plugins = ["tests.parallel"]
 MEASUREMENTS: dict[str, str] = {}
@@ -72,19 +72,19 @@ SUMMARY_LINES = {
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send what this process has measured to the one that shows it."""
+    """Send the measurements of a parallel worker to the main process, which prints them."""
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput |= {"measurements": MEASUREMENTS, "tried": dict(tally.TRIED)}
+        session.config.workeroutput |= {"measurements": MEASUREMENTS, "input_counts": dict(input_counter.COUNTS)}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take what a process has measured; one that has crashed sends nothing."""
+    """Add the measurements of a parallel worker; a crashed one has sent none."""
     sent = getattr(node, "workeroutput", None) or {}
     MEASUREMENTS.update(sent.get("measurements", {}))
-    tally.TRIED.update(sent.get("tried", {}))
-    if tally.TRIED:
-        MEASUREMENTS[tally.NAME] = tally.total()
+    input_counter.COUNTS.update(sent.get("input_counts", {}))
+    if input_counter.COUNTS:
+        MEASUREMENTS[input_counter.MEASUREMENT] = input_counter.summary()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

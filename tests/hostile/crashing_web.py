@@ -1,4 +1,7 @@
-"""The web application, in which reading statuses and the admin's first page fail; errors are reported by mail, as an operator can have it."""
+"""The web application with views that fail: the list of statuses, and the admin's first page and login page.
+
+Errors are reported by mail, as an operator can configure it.
+"""
 
 import logging
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 from pipeline_backend.web.rsgi import server
 
 # isort: split
-from django.conf import settings  # now that Django is ready
+from django.conf import settings  # the import above has set Django up
 from django.contrib import admin
 from django.utils.log import AdminEmailHandler
 
@@ -15,10 +18,10 @@ from statuses.views import StatusViewSet
 __all__ = ["server"]
 
 
-def fail(self: Any, request: Any, *_: object, **__: object) -> None:
-    """With the key, the session and the settings at hand."""
-    given = dict(request.headers)
-    raise RuntimeError(f"failing with {len(given)} headers")
+def fail(self: object, request: Any, *_: object, **__: object) -> None:
+    """Raise with the request's headers in a local variable, because error reports contain local variables."""
+    headers = dict(request.headers)
+    raise RuntimeError(f"failing with {len(headers)} headers")
 
 
 settings.ADMINS = [("Operator", "operator@example.com")]

@@ -1,39 +1,44 @@
-"""Bodies that are bad as a whole: F3 to F8, F12, F13, F23, F24 of the catalogue.
+"""Request bodies that are invalid as a whole (docs/guarantees.md, F3 to F8, F12, F13, F23, F24).
 
-Malformed JSON, wrong media types, the limit of 1 MiB and its order among the checks are in tests/contract/test_errors.py;
-bodies without an end are in test_server.py.
+Malformed JSON, wrong media types, the limit of 1 MiB and its place in the order of checks are tested in
+tests/contract/test_errors.py; unending bodies in test_server.py.
 """
 
 import gzip
 import json
 import zlib
+from collections.abc import Iterator
 
 import pytest
 
+from organizations.models import Organization
+from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
 from tests.factories import snapshot_of
-from tests.hostile.interface import CREATE, GOOD, SUBMIT, with_value
-from tests.hostile.tally import Sender
+from tests.hostile.input_counter import OperationClient
+from tests.hostile.openapi import CREATE, SUBMIT, VALID_BODIES, body_with
 
 MIB = 1024 * 1024
-each_body = pytest.mark.parametrize("call", GOOD)
+each_operation = pytest.mark.parametrize("operation", VALID_BODIES)
 
 
 @pytest.fixture
-def sender(api, measurements) -> Sender:
-    return Sender(api, measurements, api.submit(email="grace@example.com").json()["data"]["lead_id"])
+def operation_client(api: ApiClient, measurements: dict[str, str]) -> OperationClient:
+    """Return a client whose paths contain the id of a lead of Acme."""
+    lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
+    return OperationClient(api, measurements, lead_id)
 
 
 @pytest.fixture
-def untouched(organization, sender):
-    """Nothing is written meanwhile."""
+def nothing_changes(organization: Organization, operation_client: OperationClient) -> Iterator[None]:
+    """Assert that the test changes no row of the organization."""
     before = snapshot_of(organization)
     yield
     assert snapshot_of(organization) == before
 
 
 ENCODINGS = ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "utf-8-sig", "utf-7", "cp037"]
-NOT_UTF_8 = {
+INVALID_UTF_8 = {
     "lone_continuation": b"\x80",
     "overlong_slash": b"\xc0\xaf",
     "overlong_nul": b"\xc0\x80",
@@ -45,28 +50,33 @@ NOT_UTF_8 = {
 }
 
 
-@each_body
-def test_another_encoding_is_400(untouched, sender, call):
+@each_operation
+def test_an_encoding_other_than_utf_8_is_400(nothing_changes, operation_client, operation):
     for encoding in ENCODINGS:
-        text = json.dumps(GOOD[call] | {"unknown": "é+ +AD"}, ensure_ascii=False)
+        text = json.dumps(VALID_BODIES[operation] | {"unknown": "é+ +AD"}, ensure_ascii=False)
         if encoding == "utf-7":
-            text = f"+AHs-{text[1:]}"  # a brace, as UTF-7 writes it
-        assert_unreadable_body(
-            sender.send(call, text.encode(encoding if encoding != "cp037" else "cp037", errors="replace"))
-        )
+            # Python's codec leaves "{" as it is, and the body would be valid UTF-8.
+            text = f"+AHs-{text[1:]}"
+
+        response = operation_client.send(operation, text.encode(encoding, errors="replace"))
+
+        assert_unreadable_body(response)
 
 
-@each_body
-@pytest.mark.parametrize("wrong", NOT_UTF_8.values(), ids=NOT_UTF_8)
-def test_bytes_that_are_no_utf_8_are_400(untouched, sender, call, wrong):
-    whole = json.dumps(GOOD[call]).encode()
+@each_operation
+@pytest.mark.parametrize("invalid_bytes", INVALID_UTF_8.values(), ids=INVALID_UTF_8)
+def test_invalid_utf_8_is_400(nothing_changes, operation_client, operation, invalid_bytes):
+    body = json.dumps(VALID_BODIES[operation]).encode()
 
-    assert_unreadable_body(sender.send(call, whole.replace(b'": "', b'": "' + wrong, 1)))
-    assert_unreadable_body(sender.send(call, b'{"' + wrong + b'": 1, ' + whole[1:]))
-    assert_unreadable_body(sender.send(call, whole + wrong))
+    in_a_value = operation_client.send(operation, body.replace(b'": "', b'": "' + invalid_bytes, 1))
+    in_a_name = operation_client.send(operation, b'{"' + invalid_bytes + b'": 1, ' + body[1:])
+    at_the_end = operation_client.send(operation, body + invalid_bytes)
+
+    for response in (in_a_value, in_a_name, at_the_end):
+        assert_unreadable_body(response)
 
 
-TOP_LEVELS = [
+NOT_OBJECTS = [
     "[]",
     "[[]]",
     "[{}]",
@@ -91,101 +101,115 @@ TOP_LEVELS = [
 ]
 
 
-@each_body
-def test_a_top_level_that_is_no_object_is_400(untouched, sender, call):
-    good = json.dumps(GOOD[call])
-    for body in [
-        *TOP_LEVELS,
-        f"[{good}]",
-        f"{good}{good}",
-        f"{good},",
-        f"[{good}",
-        good[:-1],
-        f"\ufeff{good}",
-        f"{good}//",
-        f"){'}'}]',\n{good}",
-        f"a={good}",
-    ]:
-        assert_unreadable_body(sender.send(call, body))
+@each_operation
+def test_a_body_that_is_not_an_object_is_400(nothing_changes, operation_client, operation):
+    valid = json.dumps(VALID_BODIES[operation])
+    almost_valid = [
+        f"[{valid}]",
+        f"{valid}{valid}",
+        f"{valid},",
+        f"[{valid}",
+        valid[:-1],
+        f"\ufeff{valid}",
+        f"{valid}//",
+        f"){'}'}]',\n{valid}",
+        f"a={valid}",
+    ]
+
+    for body in [*NOT_OBJECTS, *almost_valid]:
+        assert_unreadable_body(operation_client.send(operation, body))
 
 
-@each_body
-def test_a_name_given_twice_is_400_and_named(untouched, sender, call):
-    name, value = next(iter(GOOD[call].items()))
-    pair = f'"{name}": {json.dumps(value)}'
+@each_operation
+def test_a_duplicate_key_is_400_and_named(nothing_changes, operation_client, operation):
+    name, value = next(iter(VALID_BODIES[operation].items()))
+    valid_members = json.dumps(VALID_BODIES[operation])[1:]
+    same = f'"{name}": {json.dumps(value)}'
+    null = f'"{name}": null'
     escaped = f'"\\u{ord(name[0]):04x}{name[1:]}": {json.dumps(value)}'
-    good = json.dumps(GOOD[call])[1:]
 
-    for double in (pair, f'"{name}": null', escaped):
-        answer = sender.send(call, f"{{{double}, {good}")
-        assert_unreadable_body(answer)
-        assert name in answer.json()["message"]
+    for duplicate in (same, null, escaped):
+        response = operation_client.send(operation, f"{{{duplicate}, {valid_members}")
+
+        assert_unreadable_body(response)
+        assert name in response.json()["message"]
 
 
 @pytest.mark.parametrize("path", ["traffic", "questions_answers.0"])
-def test_a_name_given_twice_inside_is_400(untouched, sender, path):
-    assert_unreadable_body(
-        sender.send(SUBMIT, with_value(SUBMIT, path, '{"question": "Why?", "utm_term": "a", "utm_term": "b"}'))
-    )
+def test_a_duplicate_key_in_a_nested_object_is_400(nothing_changes, operation_client, path):
+    nested = '{"question": "Why?", "utm_term": "a", "utm_term": "b"}'
+
+    assert_unreadable_body(operation_client.send(SUBMIT, body_with(SUBMIT, path, nested)))
 
 
-@each_body
+@each_operation
 @pytest.mark.parametrize("depth", [33, 900, 5_000, 100_000])
-def test_nesting_without_end_is_400(untouched, sender, call, depth):
-    good = json.dumps(GOOD[call])[:-1]
+def test_deep_nesting_is_400(nothing_changes, operation_client, operation, depth):
+    valid = json.dumps(VALID_BODIES[operation])[:-1]
 
     for opening, closing in [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")]:
-        core = "1" if closing[0] == "}" else ""
-        assert_unreadable_body(sender.send(call, f'{good}, "unknown": {opening * depth}{core}{closing * depth}}}'))
-        assert_unreadable_body(sender.send(call, f"{opening * depth}{core}{closing * depth}"))
+        innermost = "1" if closing[0] == "}" else ""
+        nested = f"{opening * depth}{innermost}{closing * depth}"
+
+        assert_unreadable_body(operation_client.send(operation, f'{valid}, "unknown": {nested}}}'))
+        assert_unreadable_body(operation_client.send(operation, nested))
 
 
-@each_body
-def test_an_unknown_field_is_ignored_however_odd(sender, call):
-    good = json.dumps(GOOD[call])
-    odd = [
-        "__proto__",
-        "constructor",
-        "__class__",
-        "",
-        " ",
-        "a.b",
-        "$where",
-        "id",
-        "organization",
-        "organization_id",
-        "data",
-        "🎉",
-        "a" * 1000,
-        "0",
-        "@context",
-    ]
-    body = GOOD[call] | {name: {"a": [1, None, {"b": "c" * 100}]} for name in odd}
-
-    _, plain, with_odd = (sender.send(call, one).status_code for one in (good, good, json.dumps(body)))
-
-    assert with_odd == plain
+UNKNOWN_NAMES = [
+    "__proto__",
+    "constructor",
+    "__class__",
+    "",
+    " ",
+    "a.b",
+    "$where",
+    "id",
+    "organization",
+    "organization_id",
+    "data",
+    "🎉",
+    "a" * 1000,
+    "0",
+    "@context",
+]
 
 
-@each_body
-def test_a_compressed_body_is_415(untouched, sender, call):
-    plain = json.dumps(GOOD[call]).encode()
-    bomb = gzip.compress(b" " * 50 * MIB)
+@each_operation
+def test_unknown_fields_are_ignored_whatever_their_names(operation_client, operation):
+    valid = json.dumps(VALID_BODIES[operation])
+    unknown = {name: {"a": [1, None, {"b": "c" * 100}]} for name in UNKNOWN_NAMES}
 
-    for encoding, body in [
+    # A repeated booking is a 200 instead of a 201, so the comparison is with the second response.
+    operation_client.send(operation, valid)
+    expected = operation_client.send(operation, valid)
+    response = operation_client.send(operation, json.dumps(VALID_BODIES[operation] | unknown))
+
+    assert response.status_code == expected.status_code
+
+
+@each_operation
+def test_a_compressed_body_is_415(nothing_changes, operation_client, operation):
+    plain = json.dumps(VALID_BODIES[operation]).encode()
+    zip_bomb = gzip.compress(b" " * 50 * MIB)
+    compressed = [
         ("gzip", gzip.compress(plain)),
-        ("gzip", bomb),
+        ("gzip", zip_bomb),
         ("deflate", zlib.compress(plain)),
         ("br", plain),
         ("zstd", plain),
         ("gzip, gzip", plain),
-    ]:
-        answer = sender.send(call, body, content_encoding=encoding)
-        assert (answer.status_code, answer.json()["status"]) == (415, "error")
-    assert_unreadable_body(sender.send(call, gzip.compress(plain)))  # and one that doesn't say so is no JSON
+    ]
+
+    for encoding, body in compressed:
+        response = operation_client.send(operation, body, content_encoding=encoding)
+
+        assert (response.status_code, response.json()["status"]) == (415, "error")
+
+    # Without the header, a compressed body is just invalid JSON.
+    assert_unreadable_body(operation_client.send(operation, gzip.compress(plain)))
 
 
-ALMOST = [
+NOT_QUITE_JSON = [
     "application/jsonx",
     "application/json, text/plain",
     "text/json",
@@ -195,8 +219,6 @@ ALMOST = [
     "a/b/c",
     "/",
     ";",
-]
-ALMOST += [
     "application/x-www-form-urlencoded; charset=utf-8",
     "multipart/form-data",
     "text/plain;charset=UTF-8",
@@ -206,58 +228,62 @@ ALMOST += [
 ]
 
 
-@each_body
-def test_a_media_type_that_only_looks_like_json_is_415(untouched, sender, call):
-    for content_type in ALMOST:
-        answer = sender.send(call, json.dumps(GOOD[call]), content_type)
-        assert (answer.status_code, answer.json()["status"]) == (415, "error"), content_type
+@each_operation
+def test_a_media_type_that_only_looks_like_json_is_415(nothing_changes, operation_client, operation):
+    for content_type in NOT_QUITE_JSON:
+        response = operation_client.send(operation, json.dumps(VALID_BODIES[operation]), content_type)
+
+        assert (response.status_code, response.json()["status"]) == (415, "error"), content_type
 
 
-@each_body
-def test_a_body_over_the_limit_is_413_whatever_is_in_it(untouched, sender, call):
-    for body in [
+@each_operation
+def test_a_body_over_the_limit_is_413_whatever_it_contains(nothing_changes, operation_client, operation):
+    too_large = [
         b" " * (MIB + 1),
         b"\x00" * (2 * MIB),
         b"[" * (3 * MIB),
-        json.dumps(GOOD[call]).encode().ljust(MIB + 1),
+        json.dumps(VALID_BODIES[operation]).encode().ljust(MIB + 1),
         b'{"a":"' + b"b" * 10 * MIB + b'"}',
-    ]:
-        answer = sender.send(call, body)
-        assert (answer.status_code, answer.json()["status"]) == (413, "error")
+    ]
+
+    for body in too_large:
+        response = operation_client.send(operation, body)
+
+        assert (response.status_code, response.json()["status"]) == (413, "error")
 
 
-SHORT = 5_000
+MAX_ERROR_BYTES = 5_000
 
 
-def test_no_answer_grows_with_the_request(untouched, sender):
-    """A refusal says what is wrong, not all that was sent."""
+def test_no_response_grows_with_the_request(nothing_changes, operation_client):
+    """An error says what is wrong and doesn't repeat everything that was sent."""
     long = "a" * (MIB - 1_000)
-    bodies = {
-        "a long name": f'{{"{long}": "\\u0000"}}',
-        "a long name, twice": f'{{"{long[: MIB // 3]}": 1, "{long[: MIB // 3]}": 2}}',
-        "a long value": with_value(CREATE, "external_reference", f'"{long}"'),
-        "a long source": with_value(SUBMIT, "source", f'"{long}"'),
-        "many answers": with_value(SUBMIT, "questions_answers", f"[{'1,' * 500_000}1]"),
-        "many empty answers": with_value(SUBMIT, "questions_answers", f"[{'{},' * 250_000}{{}}]"),
-        "many bad answers": with_value(SUBMIT, "questions_answers", f"[{'{},' * 49}{{}}]"),
+    half = long[: MIB // 3]
+    requests = {
+        "a long name": (CREATE, f'{{"{long}": "\\u0000"}}'),
+        "a long name, twice": (CREATE, f'{{"{half}": 1, "{half}": 2}}'),
+        "a long value": (CREATE, body_with(CREATE, "external_reference", f'"{long}"')),
+        "a long source": (SUBMIT, body_with(SUBMIT, "source", f'"{long}"')),
+        "many answers": (SUBMIT, body_with(SUBMIT, "questions_answers", f"[{'1,' * 500_000}1]")),
+        "many empty answers": (SUBMIT, body_with(SUBMIT, "questions_answers", f"[{'{},' * 250_000}{{}}]")),
+        "many invalid answers": (SUBMIT, body_with(SUBMIT, "questions_answers", f"[{'{},' * 49}{{}}]")),
     }
 
-    answers = {
-        what: sender.send(SUBMIT if "answers" in what or "source" in what else CREATE, body)
-        for what, body in bodies.items()
-    }
+    responses = {name: operation_client.send(operation, body) for name, (operation, body) in requests.items()}
 
-    assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(bodies, 400)
-    assert [what for what, answer in answers.items() if len(answer.content) > SHORT] == []
+    assert {name: response.status_code for name, response in responses.items()} == dict.fromkeys(requests, 400)
+    assert [name for name, response in responses.items() if len(response.content) > MAX_ERROR_BYTES] == []
 
 
-def test_51_answers_are_too_many_whatever_they_are(untouched, sender):
-    assert_invalid_fields(
-        sender.send(SUBMIT, with_value(SUBMIT, "questions_answers", f"[{'1,' * 50}1]")), "questions_answers"
-    )
+def test_51_question_answers_are_400_whatever_they_contain(nothing_changes, operation_client):
+    response = operation_client.send(SUBMIT, body_with(SUBMIT, "questions_answers", f"[{'1,' * 50}1]"))
+
+    assert_invalid_fields(response, "questions_answers")
 
 
-def test_many_unknown_fields_are_read_and_ignored(sender):
-    body = json.dumps(GOOD[CREATE] | {f"field {number}": number for number in range(40_000)})
+def test_40_000_unknown_fields_are_ignored(operation_client):
+    unknown = {f"field {number}": number for number in range(40_000)}
 
-    assert sender.send(CREATE, body).status_code == 201
+    response = operation_client.send(CREATE, json.dumps(VALID_BODIES[CREATE] | unknown))
+
+    assert response.status_code == 201

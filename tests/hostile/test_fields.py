@@ -1,17 +1,33 @@
-"""Every field of every body, with every value that it must not have: F1, F2, F9 to F21, F25, F28, F36 of the catalogue.
+"""Every field of every body, with invalid values (docs/guarantees.md, F1, F2, F9 to F21, F25, F28, F36).
 
-The fields come from the OpenAPI document. What single fields accept and refuse by their own rules is in
+The fields come from the OpenAPI document. What single fields accept and refuse by rules of their own is tested in
 tests/contract/create, tests/contract/submit, tests/contract/test_cancel.py and tests/contract/test_timestamps.py.
 """
 
+from collections.abc import Callable
+
 import pytest
 
+from organizations.models import Organization
+from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields, assert_unreadable_body
 from tests.factories import snapshot_of
-from tests.hostile.interface import CANCEL, CREATE, GOOD, UNKNOWN, Field, bodies, fields, with_value
-from tests.hostile.tally import Sender
+from tests.hostile.input_counter import OperationClient
+from tests.hostile.openapi import (
+    CANCEL,
+    CREATE,
+    UNKNOWN_ID,
+    VALID_BODIES,
+    BodyField,
+    body_fields,
+    body_schemas,
+    body_with,
+)
 
-WRONG = {
+AssertRefused = Callable[[BodyField, list[str]], None]
+
+# JSON texts that a field of this type must refuse.
+WRONG_TYPES = {
     "string": [
         "5",
         "0",
@@ -51,8 +67,10 @@ WRONG = {
     "array": ['"a"', "5", "0", "true", "false", "{}", '{"0":{}}', '{"question":"Why?"}'],
     "object": ['"a"', "5", "0", "true", "false", "[]", '["utm_source"]', "[[]]"],
 }
+# PostgreSQL can store neither NUL nor half of a surrogate pair.
 UNSTORABLE = ['"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"a\\udfff"', '"\\udc00\\ud800"', '"\\ud83c\\ud83c"']
-UNREADABLE = [
+# Texts that make the whole body invalid JSON, or a number too large to be read.
+INVALID_JSON = [
     "NaN",
     "Infinity",
     "-Infinity",
@@ -70,6 +88,7 @@ UNREADABLE = [
     '"\t"',
     "[",
 ]
+# Texts of the wrong form, as they stand between the quotes of a JSON string.
 MALFORMED = {
     "email": [
         "ada",
@@ -118,17 +137,17 @@ MALFORMED = {
         "5",
         "true",
         "nonsense",
-        UNKNOWN.replace("-", ""),
-        f"{{{UNKNOWN}}}",
-        f"urn:uuid:{UNKNOWN}",
-        UNKNOWN[:-1],
-        f"{UNKNOWN}0",
-        f" {UNKNOWN}",
-        f"{UNKNOWN}\\n",
-        UNKNOWN.replace("0", "\\uff10"),
-        UNKNOWN.replace("0", "o", 1),
+        UNKNOWN_ID.replace("-", ""),
+        f"{{{UNKNOWN_ID}}}",
+        f"urn:uuid:{UNKNOWN_ID}",
+        UNKNOWN_ID[:-1],
+        f"{UNKNOWN_ID}0",
+        f" {UNKNOWN_ID}",
+        f"{UNKNOWN_ID}\\n",
+        UNKNOWN_ID.replace("0", "\\uff10"),
+        UNKNOWN_ID.replace("0", "o", 1),
         "' OR 1=1 --",
-        "../" + UNKNOWN,
+        "../" + UNKNOWN_ID,
     ],
     "date-time": [
         "2016-12-31T23:59:60Z",
@@ -159,120 +178,134 @@ MALFORMED = {
     ],
     "": [],
 }
-NOTHING = ["null", '""', '" "', '"\\t\\r\\n"', '"\\u3000"', '"\\u2003\\u00a0"', '"\\u001f"']
-EITHER = {"lead_email", "event_type_name"}
-ALL = fields()
-each_field = pytest.mark.parametrize("field", ALL, ids=str)
+BLANK = ["null", '""', '" "', '"\\t\\r\\n"', '"\\u3000"', '"\\u2003\\u00a0"', '"\\u001f"']
+# The document doesn't call these two required, because an id may stand in their place.
+REQUIRED_WITHOUT_AN_ID = {"lead_email", "event_type_name"}
+
+
+def is_required(field: BodyField) -> bool:
+    """Return True if the body is refused without the field."""
+    if field.path.startswith("questions_answers.1."):
+        return field.path.endswith(".question")
+    if field.operation == CREATE and field.path in REQUIRED_WITHOUT_AN_ID:
+        return True
+    return field.path in body_schemas()[field.operation].get("required", [])
+
+
+FIELDS = body_fields()
+TEXT_FIELDS = [field for field in FIELDS if field.type == "string"]
+FREE_TEXT_FIELDS = [
+    field for field in TEXT_FIELDS if not field.format and field.path not in ("phone_e164", "phone_country")
+]
+REQUIRED_FIELDS = [field for field in FIELDS if is_required(field)]
+OPTIONAL_FIELDS = [field for field in FIELDS if not is_required(field)]
+each_field = pytest.mark.parametrize("field", FIELDS, ids=str)
 
 
 @pytest.fixture
-def sender(api, measurements) -> Sender:
-    """Acme's integrator, with a lead to move and a booking to cancel."""
+def operation_client(api: ApiClient, measurements: dict[str, str]) -> OperationClient:
+    """Return a client for Acme, which has a lead in the paths and a booking to cancel."""
     api.book(external_reference="ref-0")
-    return Sender(api, measurements, api.submit(email="grace@example.com").json()["data"]["lead_id"])
+    lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
+    return OperationClient(api, measurements, lead_id)
 
 
 @pytest.fixture
-def refuses(sender, organization):
-    """Each of these values in the field's place is a 400 that names the field and changes nothing."""
+def assert_refused(operation_client: OperationClient, organization: Organization) -> AssertRefused:
+    """Return an assertion that each value of a field is a 400 that names the field and changes nothing."""
 
-    def check(field: Field, values: list[str], expect=assert_invalid_fields) -> None:
+    def check(field: BodyField, values: list[str]) -> None:
         before = snapshot_of(organization)
         for value in values:
-            answer = sender.send(field.call, with_value(field.call, field.path, value))
-            expect(answer, field.path) if expect is assert_invalid_fields else expect(answer)
+            response = operation_client.send(field.operation, body_with(field.operation, field.path, value))
+            assert_invalid_fields(response, field.path)
         assert snapshot_of(organization) == before
 
     return check
 
 
-def test_every_body_has_a_good_one():
-    assert set(GOOD) == set(bodies())
+def test_every_operation_with_a_body_has_a_valid_body_here():
+    assert set(VALID_BODIES) == set(body_schemas())
 
 
-def test_every_field_has_wrong_and_malformed_values():
-    assert {field.kind for field in ALL} <= set(WRONG)
-    assert {field.format for field in ALL} <= set(MALFORMED)
-
-
-@each_field
-def test_another_type_is_refused(refuses, field):
-    refuses(field, WRONG[field.kind])
+def test_every_type_and_format_has_invalid_values_here():
+    assert {field.type for field in FIELDS} <= set(WRONG_TYPES)
+    assert {field.format for field in FIELDS} <= set(MALFORMED)
 
 
 @each_field
-def test_a_malformed_value_is_refused(refuses, field):
-    refuses(field, [f'"{text}"' for text in MALFORMED[field.format] if text.strip() or is_required(field)])
-
-
-def text_fields():
-    """Those of strings."""
-    return [field for field in ALL if field.kind == "string"]
-
-
-@pytest.mark.parametrize("field", text_fields(), ids=str)
-def test_what_no_text_can_hold_is_refused(refuses, field):
-    refuses(field, UNSTORABLE)
+def test_a_value_of_another_type_is_400(assert_refused, field):
+    assert_refused(field, WRONG_TYPES[field.type])
 
 
 @each_field
-def test_what_is_no_json_is_refused(refuses, field):
-    refuses(field, UNREADABLE, expect=assert_unreadable_body)
+def test_a_malformed_value_is_400(assert_refused, field):
+    # A blank value is malformed only in a required field; in an optional one it counts as absent.
+    assert_refused(field, [f'"{text}"' for text in MALFORMED[field.format] if text.strip() or is_required(field)])
 
 
-@pytest.mark.parametrize("field", [field for field in ALL if "maxLength" in field.schema], ids=str)
-def test_one_character_too_many_is_refused(refuses, field):
-    longest = field.schema["maxLength"]
-
-    refuses(field, [f'"{letter * (longest + 1)}"' for letter in ("a", "é", "🎉", "\\ud83c\\udf89")])
+@pytest.mark.parametrize("field", TEXT_FIELDS, ids=str)
+def test_nul_and_lone_surrogates_are_400(assert_refused, field):
+    assert_refused(field, UNSTORABLE)
 
 
-FREE = [field for field in text_fields() if not field.format and field.path not in ("phone_e164", "phone_country")]
-
-
-@pytest.mark.parametrize("field", FREE, ids=str)
-def test_the_longest_text_is_taken(sender, field):
-    for letter in ("a", "é", "🎉"):
-        text = letter * field.schema["maxLength"]
-        answer = sender.send(field.call, with_value(field.call, field.path, f'"{text}"'))
-
-        # A long reference is another one: nothing is booked under it.
-        assert answer.status_code in (
-            {404} if (field.call, field.path) == (CANCEL, "external_reference") else {200, 201}
-        ), answer.json()
-
-
-def is_required(field: Field) -> bool:
-    """Whether the body is refused without it."""
-    schema = bodies()[field.call]
-    if field.path.startswith("questions_answers.1."):
-        return field.path.endswith(".question")
-    return field.path in schema.get("required", []) or (field.call == CREATE and field.path in EITHER)
-
-
-@pytest.mark.parametrize("field", [field for field in ALL if is_required(field)], ids=str)
-def test_a_required_field_given_as_nothing_is_required(sender, organization, field):
+@each_field
+def test_invalid_json_in_a_field_is_400(operation_client, organization, field):
     before = snapshot_of(organization)
 
-    for nothing in NOTHING:
-        answer = sender.send(field.call, with_value(field.call, field.path, nothing))
+    for value in INVALID_JSON:
+        response = operation_client.send(field.operation, body_with(field.operation, field.path, value))
 
-        assert_invalid_fields(answer, field.path)
-        assert answer.json()["message"].startswith(f"{field.path} is required")
+        assert_unreadable_body(response)
 
     assert snapshot_of(organization) == before
 
 
-@pytest.mark.parametrize("field", [field for field in ALL if not is_required(field)], ids=str)
-def test_an_optional_field_given_as_nothing_is_absent(sender, field):
-    for nothing in NOTHING:
-        assert sender.send(field.call, with_value(field.call, field.path, nothing)).status_code in {200, 201}
+@pytest.mark.parametrize("field", [field for field in FIELDS if "maxLength" in field.schema], ids=str)
+def test_one_character_over_the_maximum_length_is_400(assert_refused, field):
+    too_long = field.schema["maxLength"] + 1
+
+    assert_refused(field, [f'"{character * too_long}"' for character in ("a", "é", "🎉", "\\ud83c\\udf89")])
 
 
-@pytest.mark.parametrize("call", GOOD)
-def test_a_body_of_nothing_but_wrong_fields_names_them_all(sender, call):
-    own = [field.path for field in ALL if field.call == call and "." not in field.path]
+@pytest.mark.parametrize("field", FREE_TEXT_FIELDS, ids=str)
+def test_a_text_of_the_maximum_length_is_accepted(operation_client, field):
+    # Cancel accepts the long reference as well, and then finds no booking with it.
+    is_cancel_reference = (field.operation, field.path) == (CANCEL, "external_reference")
+    expected = {404} if is_cancel_reference else {200, 201}
 
-    answer = sender.send(call, "{" + ", ".join(f'"{name}": 5' for name in own) + "}")
+    for character in ("a", "é", "🎉"):
+        text = character * field.schema["maxLength"]
+        response = operation_client.send(field.operation, body_with(field.operation, field.path, f'"{text}"'))
 
-    assert_invalid_fields(answer, *own)
+        assert response.status_code in expected, response.json()
+
+
+@pytest.mark.parametrize("field", REQUIRED_FIELDS, ids=str)
+def test_a_blank_required_field_is_400(operation_client, organization, field):
+    before = snapshot_of(organization)
+
+    for value in BLANK:
+        response = operation_client.send(field.operation, body_with(field.operation, field.path, value))
+
+        assert_invalid_fields(response, field.path)
+        assert response.json()["message"].startswith(f"{field.path} is required")
+
+    assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("field", OPTIONAL_FIELDS, ids=str)
+def test_a_blank_optional_field_counts_as_absent(operation_client, field):
+    for value in BLANK:
+        response = operation_client.send(field.operation, body_with(field.operation, field.path, value))
+
+        assert response.status_code in {200, 201}
+
+
+@pytest.mark.parametrize("operation", VALID_BODIES)
+def test_all_invalid_fields_are_named_at_once(operation_client, operation):
+    names = [field.path for field in FIELDS if field.operation == operation and "." not in field.path]
+
+    response = operation_client.send(operation, "{" + ", ".join(f'"{name}": 5' for name in names) + "}")
+
+    assert_invalid_fields(response, *names)

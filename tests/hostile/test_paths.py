@@ -1,10 +1,10 @@
-"""Paths and methods: F37 and F38 of the catalogue. Other methods, trailing slashes and unknown paths are in tests/contract/test_errors.py.
+"""Paths and methods (docs/guarantees.md, F37 and F38).
 
-The routes come from Django's resolver, so that each of them is known here to be in the document.
+Other methods, trailing slashes and unknown paths are tested in tests/contract/test_errors.py.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,11 +13,15 @@ from django.urls import get_resolver
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error
 from tests.factories import snapshot_of
-from tests.hostile.interface import UNKNOWN, operations
-from tests.hostile.tally import tried
+from tests.hostile.input_counter import count_inputs
+from tests.hostile.openapi import UNKNOWN_ID, operations
 
-BESIDE_THE_INTERFACE = ["GET /api/schema", "GET /api/docs"]
-NO_IDS = [
+SendRequest = Callable[..., Any]
+
+# A list and not a set: with parallel tests, each process must collect the same order.
+UNDOCUMENTED_OPERATIONS = ["GET /api/schema", "GET /api/docs"]
+# All of these get the response of an unknown id, which is among them.
+INVALID_IDS = [
     "5",
     "0",
     "-1",
@@ -36,25 +40,21 @@ NO_IDS = [
     "'",
     "%27%20OR%201=1",
     "<script>",
-]
-NO_IDS += [
     "{id}",
     "$%7Bx%7D",
-    UNKNOWN.replace("-", ""),
-    f"%7B{UNKNOWN}%7D",
-    f"urn:uuid:{UNKNOWN}",
-    f"{UNKNOWN}0",
-    UNKNOWN[:-1],
-    f"{UNKNOWN}%0a",
-    f"{UNKNOWN}.json",
+    UNKNOWN_ID.replace("-", ""),
+    f"%7B{UNKNOWN_ID}%7D",
+    f"urn:uuid:{UNKNOWN_ID}",
+    f"{UNKNOWN_ID}0",
+    UNKNOWN_ID[:-1],
+    f"{UNKNOWN_ID}%0a",
+    f"{UNKNOWN_ID}.json",
     "a" * 5000,
-]
-NO_IDS += [
-    UNKNOWN,
-    f"%20{UNKNOWN}",
-    f"{UNKNOWN}%20",
-    UNKNOWN.replace("0", "%EF%BC%90", 1),
-    f"{UNKNOWN};a=b",
+    UNKNOWN_ID,
+    f"%20{UNKNOWN_ID}",
+    f"{UNKNOWN_ID}%20",
+    UNKNOWN_ID.replace("0", "%EF%BC%90", 1),
+    f"{UNKNOWN_ID};a=b",
     "user_abc",
     "*",
     "~",
@@ -64,69 +64,71 @@ NO_IDS += [
 ]
 
 
-def routes(patterns: Any = None, prefix: str = "/") -> Iterator[str]:
-    """Methods and paths under /api/, as the document writes them."""
+def api_operations(patterns: Any = None, prefix: str = "/") -> Iterator[str]:
+    """Yield "METHOD /path" of each route below /api/, from Django's resolver, in the form of the OpenAPI document."""
     for entry in get_resolver().url_patterns if patterns is None else patterns:
         path = prefix + re.sub(r"<\w+:(\w+)>", r"{\1}", str(entry.pattern))
         if hasattr(entry, "url_patterns"):
-            yield from routes(entry.url_patterns, path)
+            yield from api_operations(entry.url_patterns, path)
         elif path.startswith("/api/") and str(entry.pattern):
-            yield from (
-                f"{method.upper()} {path}"
-                for method in getattr(entry.callback, "actions", {"get": ""})
-                if method != "head"
-            )
+            methods = getattr(entry.callback, "actions", {"get": ""})
+            yield from (f"{method.upper()} {path}" for method in methods if method != "head")
 
 
 @pytest.fixture
-def ask(api, measurements):
-    """Ask with a path as it is."""
+def send(api: ApiClient, measurements: dict[str, str]) -> SendRequest:
+    """Return a function that sends a request to "METHOD /path", with the path exactly as it is."""
 
-    def ask(call: str, body: bytes = b"{}"):
-        tried(measurements, "paths", 1)
-        return api.request(*call.split(" ", 1), body)
+    def send_request(operation: str, body: bytes = b"{}") -> Any:
+        count_inputs(measurements, "paths", 1)
+        return api.request(*operation.split(" ", 1), body)
 
-    return ask
-
-
-def test_the_document_knows_every_route():
-    assert set(routes()) == {*operations(), *BESIDE_THE_INTERFACE}
+    return send_request
 
 
-@pytest.mark.parametrize("call", [call for call in operations() if "{id}" in call])
-def test_an_id_that_is_none_is_an_unknown_one(ask, api, organization, call):
-    won = api.get_status("WON")["id"]
+def test_the_openapi_document_contains_every_route():
+    assert set(api_operations()) == {*operations(), *UNDOCUMENTED_OPERATIONS}
+
+
+@pytest.mark.parametrize("operation", [operation for operation in operations() if "{id}" in operation])
+def test_an_invalid_id_in_a_path_is_404(send, api, organization, operation):
+    status_id = api.get_status("WON")["id"]
     before = snapshot_of(organization)
 
-    for id in NO_IDS:
-        assert_error(ask(call.replace("{id}", id), f'{{"status_id": "{won}"}}'.encode()), 404, "Resource not found")
+    for id in INVALID_IDS:
+        response = send(operation.replace("{id}", id), f'{{"status_id": "{status_id}"}}'.encode())
+
+        assert_error(response, 404, "Resource not found")
 
     assert snapshot_of(organization) == before
 
 
-ENDS = ["/", "//", "/.", "/..", "%00", "%0a", "%20", "%2f", "%ff", ";a", ".json", "~"]
+SUFFIXES = ["/", "//", "/.", "/..", "%00", "%0a", "%20", "%2f", "%ff", ";a", ".json", "~"]
 
 
-def bent(path: str) -> list[str]:
-    """The path, as one might write it to get around something."""
-    path = path.replace("{id}", UNKNOWN)
-    head, _, tail = path[1:].partition("/")
-    middles = [f"/{head}/{middle}{tail}" for middle in ("/", "./", f"../{head}/", f"%2e%2e/{head}/", "%c0%af", "%2f")]
-    return [*(path + end for end in ENDS), *middles, f"/{head}/{tail.upper()}"]
+def manipulated_paths(path: str) -> list[str]:
+    """Return variants of the path as an attacker might write it to get around a check."""
+    path = path.replace("{id}", UNKNOWN_ID)
+    first, _, rest = path[1:].partition("/")
+    separators = ("/", "./", f"../{first}/", f"%2e%2e/{first}/", "%c0%af", "%2f")
+    return [
+        *(path + suffix for suffix in SUFFIXES),
+        *(f"/{first}/{separator}{rest}" for separator in separators),
+        f"/{first}/{rest.upper()}",
+    ]
 
 
-@pytest.mark.parametrize("call", operations())
-def test_a_bent_path_is_no_path(ask, organization, call):
-    """404; 405 where what was bent is read as an id, under which there is nothing to post."""
-    method, path = call.split(" ")
+@pytest.mark.parametrize("operation", operations())
+def test_a_manipulated_path_is_404(send, organization, operation):
+    """It is 405 if the manipulated part is read as an id, because nothing is posted below an id."""
+    method, path = operation.split(" ")
     before = snapshot_of(organization)
 
-    for other in bent(path):
-        answer = ask(f"{method} {other}")
-        assert (answer.status_code, answer.headers["Content-Type"]) in {
-            (404, "application/json"),
-            (405, "application/json"),
-        }, other
+    for manipulated_path in manipulated_paths(path):
+        response = send(f"{method} {manipulated_path}")
+
+        assert response.status_code in {404, 405}, manipulated_path
+        assert response.headers["Content-Type"] == "application/json", manipulated_path
 
     assert snapshot_of(organization) == before
 
@@ -149,33 +151,29 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("call", [*operations(), *BESIDE_THE_INTERFACE])
-def test_no_method_gets_html_or_a_server_error(ask, call):
-    path = call.split(" ")[1].replace("{id}", UNKNOWN)
-    for method in METHODS:
-        answer = ask(f"{method} {path}")
-        is_page = path == "/api/docs" and answer.status_code == 200
+@pytest.mark.parametrize("operation", [*operations(), *UNDOCUMENTED_OPERATIONS])
+def test_no_method_gets_html_or_a_server_error(send, operation):
+    path = operation.split(" ")[1].replace("{id}", UNKNOWN_ID)
 
-        assert answer.status_code < 500
-        assert is_page or answer.headers["Content-Type"] == "application/json", (method, path)
+    for method in METHODS:
+        response = send(f"{method} {path}")
+
+        # The documentation page itself is the only HTML.
+        is_page = path == "/api/docs" and response.status_code == 200
+        assert response.status_code < 500
+        assert is_page or response.headers["Content-Type"] == "application/json", (method, path)
 
 
 @pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
-def test_the_document_is_only_read(path):
+def test_the_openapi_document_is_read_only(path):
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]:
-        answer = ApiClient(None).request(method, path, b"{}")
+        response = ApiClient(None).request(method, path, b"{}")
 
-        assert (answer.status_code, answer.headers["Content-Type"], answer.json()["status"]) == (
-            405,
-            "application/json",
-            "error",
-        )
+        assert (response.status_code, response.headers["Content-Type"]) == (405, "application/json")
+        assert response.json()["status"] == "error"
 
 
-OVERRIDES = ["x_http_method_override", "x_method_override", "x_http_method"]
-
-
-@pytest.mark.parametrize("header", OVERRIDES)
+@pytest.mark.parametrize("header", ["x_http_method_override", "x_method_override", "x_http_method"])
 def test_no_header_changes_the_method(api, organization, header):
     before = snapshot_of(organization)
 

@@ -1,12 +1,11 @@
-"""What needs the real web server: A7, A8, A10, F6, F7, F23, F38, F39 and C9 of the catalogue.
+"""Requests that only the real web server can refuse (docs/guarantees.md, A7, A8, A10, F6, F7, F23, F38, F39, C9).
 
-What the server refuses before the application sees it is a 400, 413, 414 or 431 without a body: never a 5xx, never HTML.
+What the server refuses before the application runs is a 400, 413, 414 or 431 without a body: never a 5xx or HTML.
 """
 
 import contextlib
 import json
 import select
-import socket
 from collections.abc import Iterator
 
 import pytest
@@ -16,17 +15,21 @@ from organizations.models import Organization
 from tests.client import ApiClient, booking_payload
 from tests.factories import snapshot_of, summary_of
 from tests.faults.stack import Stack, wait_for
-from tests.hostile.tally import tried
-from tests.hostile.wire import PATIENCE, Wire, chunk, chunked, endless, take
+from tests.hostile.input_counter import count_inputs
+from tests.hostile.raw_http import RawHttpClient, RawResponse, chunk, chunked_body, read_response, unending_request
 
 MIB = 1024 * 1024
+CREATE = "POST /api/external/appointments"
+LEADS = "GET /api/external/leads?email=a%40b.cd"
+JSON = "application/json"
+COUNTED_AS = "raw requests"  # part of the measurement at the end of the run
+
 pytestmark = pytest.mark.django_db(transaction=True)
-CREATE, LEADS = "POST /api/external/appointments", "GET /api/external/leads?email=a%40b.cd"
 
 
 @pytest.fixture(scope="module")
 def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The web server and its Redis, for all tests here: none may harm it."""
+    """Start the web server and its Redis once for all tests of this file: none of them may break it."""
     with Stack(tmp_path_factory.mktemp("server")) as stack:
         stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000", "FAILED_KEYS_PER_MINUTE": "100000", "BODY_SECONDS": "3"}
         stack.start("web")
@@ -34,83 +37,96 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.fixture
-def wire(stack: Stack, api: ApiClient) -> Wire:
+def raw(stack: Stack, api: ApiClient) -> RawHttpClient:
+    """Return a client that sends raw bytes to the web server, with Acme's key."""
     assert api.key is not None
-    return Wire(stack.port, api.key)
+    return RawHttpClient(stack.port, api.key)
 
 
 @pytest.fixture
-def untouched(stack: Stack, organization: Organization, api: ApiClient) -> Iterator[None]:
-    """Nothing is written meanwhile, and afterwards the server serves on."""
+def nothing_changes(stack: Stack, organization: Organization, api: ApiClient) -> Iterator[None]:
+    """Assert that the test changes no row of the organization, and that the server still works afterwards."""
     before = snapshot_of(organization)
     yield
     assert snapshot_of(organization) == before
     assert stack.get("/api/external/statuses", api.key or "")[0] == 200
 
 
-def test_what_is_no_http_is_refused_without_a_word(wire: Wire, untouched: None, measurements: dict[str, str]) -> None:
+def code_and_type(response: RawResponse) -> tuple[int, str]:
+    return response.status_code, response.content_type
+
+
+MALFORMED_HEADERS = [
+    b"x-n: a\x00b",
+    b"x n: a",
+    b"nocolon",
+    b": a",
+    b"x-f: a\r\n b",
+    b"x-n: a\rb",
+    b"Content-Length: ten",
+]
+MALFORMED_REQUEST_LINES = [
+    b"GET /api/\xff HTTP/1.1",
+    b"GET /api/a b HTTP/1.1",
+    b"GET /api/\x00 HTTP/1.1",
+    b"GET /api/\x7f HTTP/1.1",
+    b"GET /\r\n",
+    b"GET / HTTP/3.0",
+    b"\x16\x03\x01\x02\x00",  # a TLS handshake
+]
+MALFORMED_FRAMING = [
+    ["Content-Length: 3", "Content-Length: 4"],
+    ["Content-Length: -1"],
+    ["Content-Length: +5"],
+    ["Content-Length: 9" + "9" * 30],
+    ["Content-Length: 5, 6"],
+    ["Transfer-Encoding: gzip"],
+    ["Transfer-Encoding: xchunked"],
+    ["Transfer-Encoding: chunked, gzip"],
+]
+
+
+def test_malformed_http_is_refused_without_a_body(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
+) -> None:
     body = json.dumps(booking_payload()).encode()
-    get = [
-        wire.request(LEADS, header)
-        for header in (
-            b"x-n: a\x00b",
-            b"x n: a",
-            b"nocolon",
-            b": a",
-            b"x-f: a\r\n b",
-            b"x-n: a\rb",
-            b"Content-Length: ten",
-        )
+    malformed = [
+        *(raw.build_request(LEADS, header) for header in MALFORMED_HEADERS),
+        *(line + b"\r\nHost: localhost\r\n\r\n" for line in MALFORMED_REQUEST_LINES),
+        *(raw.build_request(CREATE, f"Content-Type: {JSON}", *headers) + body for headers in MALFORMED_FRAMING),
     ]
-    lines = [
-        b"GET /api/\xff HTTP/1.1",
-        b"GET /api/a b HTTP/1.1",
-        b"GET /api/\x00 HTTP/1.1",
-        b"GET /api/\x7f HTTP/1.1",
-        b"GET /\r\n",
-        b"GET / HTTP/3.0",
-        b"\x16\x03\x01\x02\x00",
-    ]
-    lengths = [
-        ["Content-Length: 3", "Content-Length: 4"],
-        ["Content-Length: -1"],
-        ["Content-Length: +5"],
-        ["Content-Length: 9" + "9" * 30],
-        ["Content-Length: 5, 6"],
-    ]
-    codings = [["Transfer-Encoding: gzip"], ["Transfer-Encoding: xchunked"], ["Transfer-Encoding: chunked, gzip"]]
-    posts = [
-        wire.request(CREATE, "Content-Type: application/json", *headers) + body for headers in [*lengths, *codings]
-    ]
-    bad = [*get, *(line + b"\r\nHost: localhost\r\n\r\n" for line in lines), *posts]
-    tried(measurements, "on the wire", len(bad) + 3)
+    count_inputs(measurements, COUNTED_AS, len(malformed) + 3)
 
-    replies = [wire.say(data) for data in bad]
+    responses = [raw.send(data) for data in malformed]
+    long_path = raw.send(raw.build_request(f"GET /api/{'a' * 70_000}"))
+    many_headers = raw.send(raw.build_request(LEADS, *["x-many: a"] * 2_000))
+    long_header = raw.send(raw.build_request(LEADS, f"x-long: {'a' * MIB}"))
 
-    assert [(data[:40], reply.code) for data, reply in zip(bad, replies, strict=True) if reply.code != 400] == []
-    assert {reply.body for reply in replies} == {b""}
-    assert wire.say(wire.request(f"GET /api/{'a' * 70_000}")).code == 414
-    assert wire.say(wire.request(LEADS, *["x-many: a"] * 2_000)).code == 431
-    assert wire.say(wire.request(LEADS, f"x-long: {'a' * MIB}")).code in {400, 431}
+    status_codes = [(data[:40], response.status_code) for data, response in zip(malformed, responses, strict=True)]
+    assert [(data, status_code) for data, status_code in status_codes if status_code != 400] == []
+    assert {response.body for response in responses} == {b""}
+    assert long_path.status_code == 414
+    assert many_headers.status_code == 431
+    assert long_header.status_code in {400, 431}
 
 
-ODD_HEADERS = {
+UNUSUAL_HEADERS = {
     "100 kB": f"x-long: {'a' * 100_000}",
     "not ASCII": b"x-n: \xff\xfe",
     "a cookie of 80 kB": f"Cookie: {'a=b;' * 20_000}",
-    "a cookie of nothing": "Cookie: =;;;a",
-    "an id that is none": b"x-request-id: \xff",
-    "an id that is long": f"x-request-id: {'a' * 5_000}",
+    "an empty cookie": "Cookie: =;;;a",
+    "a request id that is no text": b"x-request-id: \xff",
+    "a long request id": f"x-request-id: {'a' * 5_000}",
     "another method": "X-HTTP-Method-Override: DELETE",
-    "another address": "X-Forwarded-Host: evil.example",
-    "a client that is none": "X-Forwarded-For: ';--",
+    "a forwarded host": "X-Forwarded-Host: evil.example",
+    "a forwarded client that is no address": "X-Forwarded-For: ';--",
     "an upgrade": "Upgrade: websocket",
     "h2c": "Upgrade: h2c\r\nHTTP2-Settings: x",
     "a range": "Range: bytes=0-0",
-    "a wish for HTML": "Accept: text/html",
-    "a wish for nothing": "Accept: ;q=x,,",
-    "a language": "Accept-Language: , x-y-z;q=9",
-    "a charset that is no text": "Content-Type: application/json; charset=rot13",
+    "a preference for HTML": "Accept: text/html",
+    "a malformed Accept": "Accept: ;q=x,,",
+    "a malformed language": "Accept-Language: , x-y-z;q=9",
+    "a charset that is no encoding": "Content-Type: application/json; charset=rot13",
     "a charset that fails": "Content-Type: application/json; charset=undefined",
     "a charset of a path": "Content-Type: application/json; charset=../../x",
     "a parameter in no encoding": "Content-Type: application/json; x*=bogus''a",
@@ -122,17 +138,20 @@ ODD_HEADERS = {
 }
 
 
-def test_an_odd_header_changes_nothing(wire: Wire, untouched: None, measurements: dict[str, str]) -> None:
-    tried(measurements, "on the wire", len(ODD_HEADERS))
+def test_unusual_headers_change_nothing(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, len(UNUSUAL_HEADERS))
 
-    replies = {name: wire.say(wire.request(LEADS, header)) for name, header in ODD_HEADERS.items()}
+    responses = {name: raw.send(raw.build_request(LEADS, header)) for name, header in UNUSUAL_HEADERS.items()}
 
-    assert {name: (reply.code, reply.kind) for name, reply in replies.items()} == dict.fromkeys(
-        ODD_HEADERS, (200, "application/json")
+    assert {name: code_and_type(response) for name, response in responses.items()} == dict.fromkeys(
+        UNUSUAL_HEADERS, (200, JSON)
     )
 
 
-KINDS = {
+# Expected status codes.
+MEDIA_TYPE_PARAMETERS = {
     "charset=undefined": 201,
     "charset=utf-16": 201,
     "charset=" + "u" * 9_000: 201,
@@ -143,49 +162,50 @@ KINDS = {
 }
 
 
-def test_the_parameters_of_a_media_type_change_nothing_unless_they_make_no_sense(
-    wire: Wire, api: ApiClient, measurements: dict[str, str]
+def test_media_type_parameters_are_ignored_unless_they_cannot_be_decoded(
+    raw: RawHttpClient, api: ApiClient, measurements: dict[str, str]
 ) -> None:
-    tried(measurements, "on the wire", len(KINDS) + 1)
-    codes = {}
+    count_inputs(measurements, COUNTED_AS, len(MEDIA_TYPE_PARAMETERS) + 1)
 
-    for number, kind in enumerate(KINDS):
+    status_codes = {}
+    for number, parameters in enumerate(MEDIA_TYPE_PARAMETERS):
         body = json.dumps(booking_payload(external_reference=f"ref-{number}")).encode()
-        head = wire.request(CREATE, f"Content-Type: application/json;{kind}", f"Content-Length: {len(body)}")
-        codes[kind] = wire.say(head + body).code
-    many = wire.say(
-        wire.request(f"GET /api/external/leads?{'&' * 2_000}", "Content-Type: application/json; charset=utf-8")
+        head = raw.build_request(CREATE, f"Content-Type: {JSON};{parameters}", f"Content-Length: {len(body)}")
+        status_codes[parameters] = raw.send(head + body).status_code
+    too_many_query_parameters = raw.send(
+        raw.build_request(f"GET /api/external/leads?{'&' * 2_000}", f"Content-Type: {JSON}; charset=utf-8")
     )
 
-    assert codes == KINDS
-    assert (many.code, many.kind) == (400, "application/json")
+    assert status_codes == MEDIA_TYPE_PARAMETERS
+    assert code_and_type(too_many_query_parameters) == (400, JSON)
 
 
-def test_what_names_no_key_or_another_host_is_refused_in_json(
-    wire: Wire, untouched: None, measurements: dict[str, str]
+def test_a_wrong_key_or_host_is_refused_in_json(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
 ) -> None:
-    without_host = wire.request(LEADS).replace(b"Host: localhost\r\n", b"")
+    valid = raw.build_request(LEADS)
+    without_host = valid.replace(b"Host: localhost\r\n", b"")
     refused = {
         without_host: 400,
         without_host.replace(b"HTTP/1.1", b"HTTP/1.0"): 400,
-        wire.request(LEADS, "Host: localhost"): 400,
-        wire.request(LEADS).replace(b"localhost", b"evil.example"): 400,
-        wire.request(LEADS).replace(b"localhost", b"localhost\xff"): 400,
-        wire.request(LEADS, f"x-api-key: {wire.key}"): 401,
-        wire.request(LEADS, key=f"{wire.key},{wire.key}"): 401,
-        wire.request(LEADS, key="k" * 100_000): 401,
-        wire.request(LEADS, key=""): 401,
-        wire.request(LEADS).replace(wire.key.encode(), b"\xff"): 401,
-        wire.request(f"GET /api/external/leads?x-api-key={wire.key}", key="") : 401,
-        wire.request("GET /api/nothing", key="no"): 401,
-        wire.request("BREW /api/external/leads", key="no"): 401,
-    }  # fmt: skip
-    tried(measurements, "on the wire", len(refused))
+        raw.build_request(LEADS, "Host: localhost"): 400,  # two of them
+        valid.replace(b"localhost", b"evil.example"): 400,
+        valid.replace(b"localhost", b"localhost\xff"): 400,
+        raw.build_request(LEADS, f"x-api-key: {raw.key}"): 401,  # two of them
+        raw.build_request(LEADS, key=f"{raw.key},{raw.key}"): 401,
+        raw.build_request(LEADS, key="k" * 100_000): 401,
+        raw.build_request(LEADS, key=""): 401,
+        valid.replace(raw.key.encode(), b"\xff"): 401,
+        raw.build_request(f"GET /api/external/leads?x-api-key={raw.key}", key=""): 401,
+        raw.build_request("GET /api/nothing", key="no"): 401,
+        raw.build_request("BREW /api/external/leads", key="no"): 401,
+    }
+    count_inputs(measurements, COUNTED_AS, len(refused))
 
-    replies = {data: wire.say(data) for data in refused}
+    responses = {data: raw.send(data) for data in refused}
 
-    assert {data: (reply.code, reply.kind) for data, reply in replies.items()} == {
-        data: (code, "application/json") for data, code in refused.items()
+    assert {data: code_and_type(response) for data, response in responses.items()} == {
+        data: (status_code, JSON) for data, status_code in refused.items()
     }
 
 
@@ -199,151 +219,158 @@ PATHS = [
     "/api/%2e%2e/healthz",
     "/api//external/statuses",
     "/api/external/statuses%2f",
+    "/api/%zz",
+    "/api/external/statuses;a=b",
+    "/api/external/../external/statuses",
+    "/api/external/leads/%c0%af",
 ]
-PATHS += ["/api/%zz", "/api/external/statuses;a=b", "/api/external/../external/statuses", "/api/external/leads/%c0%af"]
 
 
-def test_odd_methods_and_paths_are_answered_in_json(wire: Wire, untouched: None, measurements: dict[str, str]) -> None:
-    tried(measurements, "on the wire", len(METHODS) + len(PATHS))
-
-    methods = {method: wire.say(wire.request(f"{method} /api/external/statuses")) for method in METHODS}
-    paths = {path: wire.say(wire.request(f"GET {path}")) for path in PATHS}
-
-    assert {method: (reply.code, reply.kind) for method, reply in methods.items()} == {
-        method: (code, "application/json") for method, code in METHODS.items()
-    }
-    assert {path: (reply.code, reply.kind) for path, reply in paths.items()} == dict.fromkeys(
-        PATHS, (404, "application/json")
-    )
-
-
-def test_http_1_0_books_too(wire: Wire) -> None:
-    assert wire.say(wire.request(CREATE, body=json.dumps(booking_payload()).encode(), version="1.0")).code == 201
-
-
-def test_a_body_without_a_length_is_read_to_the_limit(
-    wire: Wire, organization: Organization, measurements: dict[str, str]
+def test_unusual_methods_and_paths_get_json_responses(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
 ) -> None:
-    head = wire.request(CREATE, "Content-Type: application/json", "Transfer-Encoding: chunked")
+    count_inputs(measurements, COUNTED_AS, len(METHODS) + len(PATHS))
+
+    by_method = {method: raw.send(raw.build_request(f"{method} /api/external/statuses")) for method in METHODS}
+    by_path = {path: raw.send(raw.build_request(f"GET {path}")) for path in PATHS}
+
+    assert {method: code_and_type(response) for method, response in by_method.items()} == {
+        method: (status_code, JSON) for method, status_code in METHODS.items()
+    }
+    assert {path: code_and_type(response) for path, response in by_path.items()} == dict.fromkeys(PATHS, (404, JSON))
+
+
+def test_http_1_0_works(raw: RawHttpClient) -> None:
+    request = raw.build_request(CREATE, body=json.dumps(booking_payload()).encode(), version="1.0")
+
+    assert raw.send(request).status_code == 201
+
+
+def test_a_body_without_a_length_is_read_up_to_the_limit(
+    raw: RawHttpClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    head = raw.build_request(CREATE, f"Content-Type: {JSON}", "Transfer-Encoding: chunked")
     body = json.dumps(booking_payload()).encode()
-    over = [
-        head + chunked(body.ljust(MIB + 1)),
-        endless(head, chunk(b" " * 65_536)),
-        endless(head + b"7fffffff\r\n", b" " * 65_536),
+    too_large = [
+        head + chunked_body(body.ljust(MIB + 1)),
+        unending_request(head, chunk(b" " * 65_536)),
+        unending_request(head + b"7fffffff\r\n", b" " * 65_536),  # one chunk of 2 GiB
         head.replace(b"Transfer-Encoding: chunked", b"Content-Length: 10000000000") + b"{",
     ]
-    tried(measurements, "on the wire", len(over))
+    count_inputs(measurements, COUNTED_AS, len(too_large))
 
-    replies = [wire.say(data) for data in over]
+    responses = [raw.send(data) for data in too_large]
 
-    assert [(reply.code, json.loads(reply.body or b"{}").get("message")) for reply in replies] == [
+    assert [(response.status_code, json.loads(response.body or b"{}").get("message")) for response in responses] == [
         (413, "The request body is larger than 1 MiB")
-    ] * len(over)
+    ] * len(too_large)
     assert summary_of(organization)["appointments"] == 0
-    assert wire.say(head + chunked(body[:9], body[9:].ljust(MIB - 9))).code == 201
-    assert wire.say(head + chunked()).code == 400
+    # A body of exactly the limit is accepted, and an empty one is read as such.
+    assert raw.send(head + chunked_body(body[:9], body[9:].ljust(MIB - 9))).status_code == 201
+    assert raw.send(head + chunked_body()).status_code == 400
 
 
-def test_a_stranger_is_refused_before_the_body_is_waited_for(
-    wire: Wire, untouched: None, measurements: dict[str, str]
+def test_a_wrong_key_is_refused_before_the_body_arrives(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
 ) -> None:
-    tried(measurements, "on the wire", 2)
+    count_inputs(measurements, COUNTED_AS, 2)
 
-    for unfinished in ["Transfer-Encoding: chunked", "Content-Length: 500"]:
-        assert wire.say(wire.request(CREATE, "Content-Type: application/json", unfinished, key="no")).code == 401
+    for framing in ["Transfer-Encoding: chunked", "Content-Length: 500"]:
+        response = raw.send(raw.build_request(CREATE, f"Content-Type: {JSON}", framing, key="no"))
+
+        assert response.status_code == 401
 
 
-def test_clients_that_announce_a_body_and_stall_hold_up_nobody_and_are_told(
-    stack: Stack, wire: Wire, untouched: None, measurements: dict[str, str]
+def test_clients_that_stall_in_the_body_delay_nobody_and_get_408(
+    stack: Stack, raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
 ) -> None:
-    """Three times as many as the server has threads, with a key, and as strangers at the sign-in."""
-    unfinished = "Content-Length: 500", "Content-Type: application/json"
-    stalled = [wire.request(CREATE, *unfinished), wire.request("POST /admin/login/", *unfinished, key="no")] * 6
-    tried(measurements, "on the wire", len(stalled))
+    """There are three times as many as the server has threads: with a key, and without one at the login page."""
+    headers = "Content-Length: 500", f"Content-Type: {JSON}"
+    stalling = [raw.build_request(CREATE, *headers), raw.build_request("POST /admin/login/", *headers, key="no")] * 6
+    count_inputs(measurements, COUNTED_AS, len(stalling))
 
-    with contextlib.ExitStack() as hanging:
-        lines = [
-            hanging.enter_context(socket.create_connection(("127.0.0.1", stack.port), timeout=PATIENCE))
-            for _ in stalled
-        ]
-        for line, data in zip(lines, stalled, strict=True):
-            line.sendall(data + b"{")
-        served = [wire.say(wire.request(LEADS)).code for _ in range(12)]
-        stay = select.select(lines, [], [], 0)[0] == []
-        replies = [take(line, is_head=False) for line in lines]
+    with contextlib.ExitStack() as open_connections:
+        connections = [open_connections.enter_context(raw.connect()) for _ in stalling]
+        for connection, data in zip(connections, stalling, strict=True):
+            connection.sendall(data + b"{")
+        served = [raw.send(raw.build_request(LEADS)).status_code for _ in range(12)]
+        # The others were served while all of these were still waiting.
+        still_waiting = select.select(connections, [], [], 0)[0] == []
+        responses = [read_response(connection) for connection in connections]
 
-    assert (served, stay) == ([200] * 12, True)
-    assert [(reply.code, reply.kind) for reply in replies] == [(408, "application/json")] * len(stalled)
+    assert (served, still_waiting) == ([200] * 12, True)
+    assert [code_and_type(response) for response in responses] == [(408, JSON)] * len(stalling)
 
 
-def test_what_follows_a_body_is_no_request_of_its_own(
-    wire: Wire, untouched: None, measurements: dict[str, str]
+def test_bytes_after_a_body_are_not_read_as_a_second_request(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
 ) -> None:
-    """One answer for each: neither of two lengths lets a second request be smuggled in."""
-    hidden = wire.request("GET /healthz")
-    both = ["Content-Type: application/json", "Content-Length: 4", "Transfer-Encoding: chunked"]
-    sent = [
-        wire.request(CREATE, *both) + chunked(b"{}") + hidden,
-        wire.request(CREATE, *both[::-1]) + chunked(b"{}") + hidden,
-        wire.request(CREATE, key="no", body=hidden),
-        wire.request(LEADS, body=hidden),
+    """Each request gets one response: two contradictory lengths can't smuggle a second request in."""
+    smuggled = raw.build_request("GET /healthz")
+    both_lengths = [f"Content-Type: {JSON}", "Content-Length: 4", "Transfer-Encoding: chunked"]
+    requests = [
+        raw.build_request(CREATE, *both_lengths) + chunked_body(b"{}") + smuggled,
+        raw.build_request(CREATE, *both_lengths[::-1]) + chunked_body(b"{}") + smuggled,
+        raw.build_request(CREATE, key="no", body=smuggled),
+        raw.build_request(LEADS, body=smuggled),
     ]
-    tried(measurements, "on the wire", len(sent))
+    count_inputs(measurements, COUNTED_AS, len(requests))
 
-    replies = [wire.say(data) for data in sent]
+    responses = [raw.send(data) for data in requests]
 
-    assert [(reply.code, reply.is_last) for reply in replies] == [(400, True), (400, True), (401, True), (200, True)]
+    assert [(response.status_code, response.is_last) for response in responses] == [
+        (400, True),
+        (400, True),
+        (401, True),
+        (200, True),
+    ]
 
 
-def test_of_a_client_that_hangs_up_everything_or_nothing_is_written(
-    wire: Wire, api: ApiClient, organization: Organization, measurements: dict[str, str]
+def test_a_booking_of_a_client_that_disconnects_is_stored_completely_or_not_at_all(
+    raw: RawHttpClient, organization: Organization, measurements: dict[str, str]
 ) -> None:
-    """And a retry tells which: 201 or 200, and one booking of each reference (C9, C10)."""
+    """A retry shows which (201 or 200), and leads to one booking of each reference (docs/guarantees.md, C9, C10)."""
     bodies = [
         json.dumps(
             booking_payload(external_reference=f"ref-{number}", lead_email=f"lead-{number}@example.com")
         ).encode()
         for number in range(12)
     ]
-    whole = [wire.request(CREATE, body=body) for body in bodies]
-    tried(measurements, "on the wire", len(whole))
+    requests = [raw.build_request(CREATE, body=body) for body in bodies]
+    count_inputs(measurements, COUNTED_AS, len(requests))
 
-    for number, data in enumerate(whole):
-        wire.hang_up_after(data if number % 2 else data[: -len(bodies[number]) // (number + 1)])
-    codes = [wire.say(data).code for data in whole]
+    # Every second client disconnects after the whole request, the others after a part of the body.
+    for number, data in enumerate(requests):
+        raw.send_and_reset(data if number % 2 else data[: -len(bodies[number]) // (number + 1)])
+    status_codes = {raw.send(data).status_code for data in requests}
 
-    assert set(codes) <= {200, 201}
-    wait_for(lambda: Appointment.objects.of(organization).count() == len(whole), seconds=10)
-    found = summary_of(organization)
-    assert (found["leads"], found["events"].count("appointment.created"), len(found["notifications"])) == (
-        len(whole),
-    ) * 3
+    assert status_codes <= {200, 201}
+    wait_for(lambda: Appointment.objects.of(organization).count() == len(requests), seconds=10)
+    summary = summary_of(organization)
+    created_events = summary["events"].count("appointment.created")
+    assert (summary["leads"], created_events, len(summary["notifications"])) == (len(requests),) * 3
 
 
-def test_nothing_of_a_client_gets_raw_into_the_log(stack: Stack, wire: Wire, measurements: dict[str, str]) -> None:
-    escape, odd = "\x1b[31m", "%1b%5b31m%0aERROR%20forged"
+def test_nothing_from_a_client_is_logged_unescaped(
+    stack: Stack, raw: RawHttpClient, measurements: dict[str, str]
+) -> None:
+    escape, encoded = "\x1b[31m", "%1b%5b31m%0aERROR%20forged"
+    forged = f"{escape}\nERROR forged"
+    paths = [f"/api/{encoded}", f"/{encoded}", f"/admin/{encoded}", f"/static/{encoded}", f"/api/docs?{encoded}"]
+    booking = json.dumps(booking_payload(external_reference=forged, notes=forged)).encode()
     requests: list[bytes] = [
-        wire.request(LEADS, f"x-request-id: {escape}"),
-        wire.request(LEADS, f"x-api-key: {escape}", f"User-Agent: {escape}", f"Referer: {escape}"),
-        wire.request(LEADS).replace(b"localhost", odd.encode()),
-        *(
-            wire.request(f"{method} {path}")
-            for method in ("GET", "POST")
-            for path in (f"/api/{odd}", f"/{odd}", f"/admin/{odd}", f"/static/{odd}", f"/api/docs?{odd}")
-        ),
-        wire.request(
-            CREATE,
-            body=json.dumps(
-                booking_payload(external_reference=f"{escape}\nERROR forged", notes=f"{escape}\nERROR forged")
-            ).encode(),
-        ),
-        wire.request(CREATE, body=f'{{"{escape}": 1, "{escape}": 2}}'.encode()),
+        raw.build_request(LEADS, f"x-request-id: {escape}"),
+        raw.build_request(LEADS, f"x-api-key: {escape}", f"User-Agent: {escape}", f"Referer: {escape}"),
+        raw.build_request(LEADS).replace(b"localhost", encoded.encode()),
+        *(raw.build_request(f"{method} {path}") for method in ("GET", "POST") for path in paths),
+        raw.build_request(CREATE, body=booking),
+        raw.build_request(CREATE, body=f'{{"{escape}": 1, "{escape}": 2}}'.encode()),
     ]
-    tried(measurements, "on the wire", len(requests))
+    count_inputs(measurements, COUNTED_AS, len(requests))
 
-    codes = [wire.say(data).code for data in requests]
+    status_codes = [raw.send(data).status_code for data in requests]
 
-    assert all(100 < code < 500 for code in codes)
+    assert all(100 < status_code < 500 for status_code in status_codes)
     log = (stack.folder / "web.log").read_text()
     assert "\x1b" not in log
     assert [line for line in log.splitlines() if line.startswith("ERROR forged")] == []

@@ -1,12 +1,13 @@
-"""Texts that mean something to other programs are kept as they are, and mean nothing where they are shown: F19, F20, F21 and F35 of the catalogue.
+"""Texts that other programs would interpret: stored unchanged, shown harmlessly (docs/guarantees.md, F19 to F21, F35).
 
-There is no export to CSV. That nothing gets raw into the log is in test_server.py.
+There is no CSV export. That such texts don't get into the log unescaped is tested in test_server.py.
 """
 
 import json
 from collections.abc import Iterator
 from email import message_from_bytes, policy
-from typing import Any
+from email.message import EmailMessage
+from typing import Any, cast
 
 import pytest
 from django.contrib import admin
@@ -19,59 +20,60 @@ from organizations.models import Membership, Organization
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
-from tests.hostile.tally import tried
-from tests.hostile.texts import TEXTS, raw_markup, trimmed
+from tests.hostile.input_counter import count_inputs
+from tests.hostile.malicious_texts import MALICIOUS_TEXTS, active_markup_in
 from tests.receiver import Receiver
 
-each_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-UTM = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+each_text = pytest.mark.parametrize("text", MALICIOUS_TEXTS.values(), ids=MALICIOUS_TEXTS)
+UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+TRAFFIC_FIELDS = [*UTM_FIELDS, "referrer", "landing_page"]
+HOST_EMAIL = "odd@acme.example"
 
 
-def tell(api: ApiClient, text: str, **fields: Any) -> tuple[str, str]:
-    """An opt-in and a booking with the text wherever text may stand; their ids."""
-    traffic = dict.fromkeys([*UTM, "referrer", "landing_page"], text)
-    answers = [{"question": text, "answer": text}]
-    form = {
-        "provider_form_id": text,
-        "provider_form_name": text,
-        "external_reference": text,
-        "questions_answers": answers,
-        "traffic": traffic,
-    }
-    opt_in = api.submit(first_name=text, last_name=text, **form)
-    booked = api.book(
+def send_everywhere(api: ApiClient, text: str, **booking_fields: Any) -> tuple[str, str]:
+    """Submit an opt-in and book an appointment with the text in every field that takes any text; return their ids."""
+    opt_in = api.submit(
+        first_name=text,
+        last_name=text,
+        provider_form_id=text,
+        provider_form_name=text,
+        external_reference=text,
+        questions_answers=[{"question": text, "answer": text}],
+        traffic=dict.fromkeys(TRAFFIC_FIELDS, text),
+    )
+    appointment = api.book(
         external_reference=text,
         event_type_name=text,
         lead_first_name=text,
         lead_last_name=text,
         lead_phone=text,
         notes=text,
-        **fields,
+        **booking_fields,
     )
-    assert (opt_in.status_code, booked.status_code) == (201, 201), (opt_in.content, booked.content)
-    return opt_in.json()["data"]["opt_in_id"], booked.json()["data"]["id"]
+    assert (opt_in.status_code, appointment.status_code) == (201, 201), (opt_in.content, appointment.content)
+    return opt_in.json()["data"]["opt_in_id"], appointment.json()["data"]["id"]
 
 
 @pytest.mark.django_db(transaction=True)
 @each_text
-def test_a_text_comes_back_as_it_was_sent(api: ApiClient, measurements: dict[str, str], text: str) -> None:
-    tried(measurements, "texts", 1)
-    opt_in_id, id = tell(api, text)
+def test_a_text_is_returned_as_it_was_sent(api: ApiClient, measurements: dict[str, str], text: str) -> None:
+    count_inputs(measurements, "texts", 1)
 
-    opt_in, booked, listed = (
-        api.get_opt_in(opt_in_id),
-        api.get_appointment(id),
-        api.get_data("/api/external/appointments")[0],
-    )
+    opt_in_id, appointment_id = send_everywhere(api, text)
 
-    lead = booked["lead"]
+    opt_in, appointment = api.get_opt_in(opt_in_id), api.get_appointment(appointment_id)
+    listed = api.get_data("/api/external/appointments")[0]
+    lead = appointment["lead"]
+    answers = [(item["question"], item["answer"]) for item in opt_in["question_answers"]]
     assert [opt_in["provider_form_id"], opt_in["provider_form_name"], opt_in["external_reference"]] == [text] * 3
-    assert opt_in["traffic_attribution"] == dict.fromkeys([*UTM, "referrer", "landing_page"], text)
-    assert [(one["question"], one["answer"]) for one in opt_in["question_answers"]] == [(text, text)]
-    assert [booked["external_reference"], listed["notes"]["note"], *(listed[name] for name in UTM)] == [text] * 7
-    assert [lead["first_name"], lead["last_name"], booked["appointment_type"]] == [trimmed(text)] * 3
-    assert booked["first_source"]["name"] == text
-    assert [event["data"] for event in api.list_events(type="appointment.created")] == [booked]
+    assert opt_in["traffic_attribution"] == dict.fromkeys(TRAFFIC_FIELDS, text)
+    assert answers == [(text, text)]
+    assert [appointment["external_reference"], listed["notes"]["note"]] == [text] * 2
+    assert [listed[name] for name in UTM_FIELDS] == [text] * 5
+    # Names are stored without surrounding white space.
+    assert [lead["first_name"], lead["last_name"], appointment["appointment_type"]] == [text.strip()] * 3
+    assert appointment["first_source"]["name"] == text
+    assert [event["data"] for event in api.list_events(type="appointment.created")] == [appointment]
     assert api.book(external_reference=text).status_code == 200
 
 
@@ -86,15 +88,19 @@ def test_references_are_compared_exactly(api: ApiClient) -> None:
         "re\u0301f",
         "ref\u200b",
         "ｒｅｆ",
-        "ref\u0000"[:3] + "\u00a0",
+        "ref\u00a0",
     ]
 
-    assert [api.book(external_reference=reference).status_code for reference in references] == [201] * len(references)
-    assert [api.book(external_reference=reference).status_code for reference in references] == [200] * len(references)
+    first = [api.book(external_reference=reference).status_code for reference in references]
+    repeated = [api.book(external_reference=reference).status_code for reference in references]
+
+    assert first == [201] * len(references)
+    assert repeated == [200] * len(references)
 
 
 @pytest.fixture
 def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
+    """Post the organization's Slack messages to a local receiver."""
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     with Receiver(status_codes=[200]) as receiver:
         organization.slack_url = receiver.url
@@ -103,88 +109,103 @@ def slack(settings: Any, organization: Organization) -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def odd_host(organization: Organization, text: str) -> Membership:
-    """A member whose name is the text too."""
-    return make_member(organization, "odd@acme.example", first_name=text[:150], last_name=text[:150])
+def host_named_like_the_text(organization: Organization, text: str) -> Membership:
+    """Create a member whose first and last name are the text."""
+    return make_member(organization, HOST_EMAIL, first_name=text[:150], last_name=text[:150])
+
+
+def html_of(mail: Any) -> str:
+    """Return the mail's only HTML part."""
+    (page,) = [part.content for part in mail.alternatives if part.mimetype == "text/html"]
+    return str(page)
 
 
 HEADERS = {"Subject", "From", "To", "Date", "Message-ID", "MIME-Version", "Content-Type", "X-Notification-Id"}
 
 
 @each_text
-def test_a_mail_has_the_heads_and_the_lines_that_we_gave_it(
+def test_a_mail_has_only_our_headers_and_no_active_markup(
     api: ApiClient,
     organization: Organization,
-    odd_host: Membership,
+    host_named_like_the_text: Membership,
     mailoutbox: list[Any],
     measurements: dict[str, str],
     text: str,
 ) -> None:
-    tried(measurements, "texts", 1)
+    count_inputs(measurements, "texts", 1)
     organization.name = text[:100]
     organization.save()
-    tell(api, text, host_email="odd@acme.example", meeting_url="https://meet.example/1")
+    send_everywhere(api, text, host_email=HOST_EMAIL, meeting_url="https://meet.example/1")
 
     deliver_due(str(organization.pk))
 
     (mail,) = mailoutbox
-    sent: Any = message_from_bytes(mail.message().as_bytes(linesep="\r\n"), policy=policy.default)
+    # Parsed from the bytes on the network, as a mail server would parse them.
+    sent = cast(EmailMessage, message_from_bytes(mail.message().as_bytes(linesep="\r\n"), policy=policy.default))
     assert set(sent.keys()) <= HEADERS
-    assert (sent["To"], sent["From"].count("@")) == ("odd@acme.example", 1)
+    assert (sent["To"], sent["From"].count("@")) == (HOST_EMAIL, 1)
     assert len(str(sent["Subject"]).splitlines()) == 1
-    plain = mail.body
-    assert [letter for letter in plain if not letter.isprintable() and letter != "\n" and ord(letter) < 0xA0] == []
-    assert [line for line in plain.splitlines() if line.startswith(("Bcc:", "END:", "ATTENDEE"))] in (
-        [],
-        text.splitlines()[1:2],
-        text.splitlines()[1:3],
-    )
-    (page,) = [part.content for part in mail.alternatives if part.mimetype == "text/html"]
-    assert raw_markup(page) == []
+    control_characters = [
+        character
+        for character in mail.body
+        if not character.isprintable() and character != "\n" and ord(character) < 0xA0
+    ]
+    assert control_characters == []
+    # Only the note keeps its lines. In the body they are harmless, even if they look like headers.
+    lines_like_headers = [line for line in mail.body.splitlines() if line.startswith(("Bcc:", "END:", "ATTENDEE"))]
+    assert lines_like_headers in ([], text.splitlines()[1:2], text.splitlines()[1:3])
+    assert active_markup_in(html_of(mail)) == []
 
 
 @each_text
-def test_an_invitation_has_the_one_event_and_guest_that_we_gave_it(
-    api: ApiClient, organization: Organization, odd_host: Membership, mailoutbox: list[Any], text: str
+def test_an_invitation_has_exactly_one_event_and_one_attendee(
+    api: ApiClient,
+    organization: Organization,
+    host_named_like_the_text: Membership,
+    mailoutbox: list[Any],
+    text: str,
 ) -> None:
-    tell(api, text, host_email="odd@acme.example")
+    send_everywhere(api, text, host_email=HOST_EMAIL)
 
     deliver_due(str(organization.pk))
 
     (calendar,) = [part.content for part in mailoutbox[0].alternatives if part.mimetype.startswith("text/calendar")]
     (event,) = Calendar.from_ical(calendar).walk("VEVENT")
-    assert event["ATTENDEE"] == "mailto:odd@acme.example"
+    assert event["ATTENDEE"] == f"mailto:{HOST_EMAIL}"
+    # Other calendar programs may split lines differently, so the lines are checked as well. Continued lines begin
+    # with a space.
     lines = [line for line in calendar.splitlines() if line[:1].isalpha()]
     assert [line.split(":")[0].split(";")[0] for line in lines].count("ATTENDEE") == 1
     assert not any(line.startswith("END:VEVENT") for line in lines[:-2])
 
 
 @each_text
-def test_a_slack_message_says_it_in_four_lines_and_calls_nobody(
+def test_a_slack_message_has_four_lines_and_no_mention(
     api: ApiClient,
     organization: Organization,
-    odd_host: Membership,
+    host_named_like_the_text: Membership,
     slack: Receiver,
     measurements: dict[str, str],
     text: str,
 ) -> None:
-    tried(measurements, "texts", 1)
-    tell(api, text, host_email="odd@acme.example")
+    count_inputs(measurements, "texts", 1)
+    send_everywhere(api, text, host_email=HOST_EMAIL)
 
     deliver_due(str(organization.pk))
 
     message = json.loads(slack.requests[0].body)
     block = message["blocks"][0]["text"]
     assert len(block["text"].splitlines()) == 4
+    # Mentions and links begin with "<". The only one is our link to the appointment.
     assert (block["verbatim"], block["text"].count("<"), len(block["text"]) < 3_000) == (True, 1, True)
     assert "<" not in message["text"]
 
 
 @pytest.mark.parametrize("text", ["&" * 255, "<" * 150, "👩‍👩‍👧‍👦" * 30], ids=["ampersands", "brackets", "families"])
-def test_slack_takes_the_longest_names(
-    api: ApiClient, organization: Organization, odd_host: Membership, slack: Receiver, text: str
+def test_a_slack_message_with_the_longest_names_stays_within_slacks_limit(
+    api: ApiClient, organization: Organization, host_named_like_the_text: Membership, slack: Receiver, text: str
 ) -> None:
-    tell(api, text, host_email="odd@acme.example")
+    send_everywhere(api, text, host_email=HOST_EMAIL)
 
     deliver_due(str(organization.pk))
 
@@ -195,58 +216,64 @@ def test_slack_takes_the_longest_names(
     "email",
     ["ada?bcc=all%40evil.example&body=x@example.com", "a&b=c@example.com", "a'b@example.com", "a%0ab@example.com"],
 )
-def test_a_leads_address_fills_in_nothing_but_the_address(
+def test_a_leads_email_adds_nothing_to_the_mailto_link(
     api: ApiClient, organization: Organization, mailoutbox: list[Any], email: str
 ) -> None:
     api.book(lead_email=email)
 
     deliver_due(str(organization.pk))
 
-    (page,) = [part.content for part in mailoutbox[0].alternatives if part.mimetype == "text/html"]
-    link = page.split('href="mailto:')[1].split('"')[0]
+    link = html_of(mailoutbox[0]).split('href="mailto:')[1].split('"')[0]
     assert set(link) & set("?&' ") == set()
+    # %250A is an escaped "%0A" that stands in the address itself, and no line break.
     assert "%0A" not in link.upper().replace("%250A", "")
 
 
-def pages_of(viewer: Client, organization: Organization) -> Iterator[tuple[str, str]]:
-    """Every list, row and history that the organization's owner can open."""
+def iter_admin_pages(client: Client, organization: Organization) -> Iterator[tuple[str, str]]:
+    """Yield URL and HTML of every list, row and history that the organization's owner can open."""
     for page in TENANT_MODEL_ADMINS:
-        model = page.model
-        addresses = [admin_url(model, "changelist")]
-        for row in model._base_manager.filter(organization=organization):
-            addresses += [admin_url(model, "change", row.pk), admin_url(model, "history", row.pk)]
-        for address in addresses:
-            answer = viewer.get(address)
-            assert answer.status_code == 200, (address, answer.status_code)
-            yield address, answer.content.decode()
+        urls = [admin_url(page.model, "changelist")]
+        for row in page.model._base_manager.filter(organization=organization):
+            urls += [admin_url(page.model, "change", row.pk), admin_url(page.model, "history", row.pk)]
+        for url in urls:
+            response = client.get(url)
+            assert response.status_code == 200, (url, response.status_code)
+            yield url, response.content.decode()
 
 
 @pytest.mark.parametrize(
-    "text", ["".join(TEXTS[name] for name in ("script", "image", "attribute", "json"))], ids=["markup"]
+    "text", ["".join(MALICIOUS_TEXTS[name] for name in ("script", "image", "attribute", "json"))], ids=["markup"]
 )
-def test_no_admin_page_runs_it(
-    api: ApiClient, organization: Organization, odd_host: Membership, measurements: dict[str, str], text: str
+def test_no_admin_page_contains_active_markup(
+    api: ApiClient,
+    organization: Organization,
+    host_named_like_the_text: Membership,
+    measurements: dict[str, str],
+    text: str,
 ) -> None:
-    tried(measurements, "texts", 1)
+    count_inputs(measurements, "texts", 1)
     make_custom_field(organization, "LEAD", "own", label=text[:100])
     make_custom_field(organization, "APPOINTMENT", "own", label=text[:100])
-    _, id = tell(api, text, host_email="odd@acme.example")
-    Appointment.objects.of(organization).filter(pk=id).update(
+    _, appointment_id = send_everywhere(api, text, host_email=HOST_EMAIL)
+    # The API refuses such a URL, but the page must not link to one in any case.
+    Appointment.objects.of(organization).filter(pk=appointment_id).update(
         meeting_url="javascript:alert(1)", recording_url="javascript:alert(1)"
     )
 
-    pages = list(pages_of(logged_in_client(owner_of(organization)), organization))
+    pages = list(iter_admin_pages(logged_in_client(owner_of(organization)), organization))
 
     assert len(pages) > 20
-    assert [(address, found) for address, page in pages if (found := raw_markup(page))] == []
-    assert [address for address, page in pages if 'href="javascript:' in page] == []
+    assert [(url, markup) for url, page in pages if (markup := active_markup_in(page))] == []
+    assert [url for url, page in pages if 'href="javascript:' in page] == []
 
 
-def test_the_search_of_the_admin_takes_any_text(api: ApiClient, organization: Organization) -> None:
+def test_the_admin_search_accepts_any_text(api: ApiClient, organization: Organization) -> None:
     owner = logged_in_client(owner_of(organization))
-    searched = [page for page in admin.site._registry.values() if page.search_fields and page in TENANT_MODEL_ADMINS]
+    searchable = [page for page in admin.site._registry.values() if page.search_fields and page in TENANT_MODEL_ADMINS]
 
-    for page in searched:
-        for text in [TEXTS["attribute"], TEXTS["sql"], "\x00", "%_\\", "a" * 3_000]:
-            answer = owner.get(admin_url(page.model, "changelist"), {"q": text})
-            assert (answer.status_code, raw_markup(answer.content.decode())) == (200, []), (page, text)
+    for page in searchable:
+        for text in [MALICIOUS_TEXTS["attribute"], MALICIOUS_TEXTS["sql"], "\x00", "%_\\", "a" * 3_000]:
+            response = owner.get(admin_url(page.model, "changelist"), {"q": text})
+
+            markup = active_markup_in(response.content.decode())
+            assert (response.status_code, markup) == (200, []), (page, text)

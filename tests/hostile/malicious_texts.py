@@ -1,8 +1,6 @@
-"""Texts that mean something to somebody else's program."""
+"""Texts that browsers, spreadsheets, terminals, mail programs or template engines would interpret."""
 
-from typing import Any
-
-TEXTS = {
+MALICIOUS_TEXTS = {
     "script": "<script>alert(1)</script>",
     "attribute": "\" onmouseover=\"alert(1)\" x='",
     "image": "<img src=x onerror=alert(1)>",
@@ -34,13 +32,10 @@ TEXTS = {
 }  # fmt: skip
 
 
-def raw_markup(page: str) -> list[str]:
-    """What of the texts a page's browser would run."""
-    return [
-        mark for mark in ("<script>alert", "<img src=x", '" onmouseover="alert', "<b>body</b>", "49{%") if mark in page
-    ]
+# What an HTML page must not contain: parts of the texts above that a browser would interpret, or a rendered template.
+ACTIVE_MARKUP = ["<script>alert", "<img src=x", '" onmouseover="alert', "<b>body</b>", "49{%"]
 
 
-def trimmed(text: Any) -> Any:
-    """As a field that names something keeps it."""
-    return text.strip()
+def active_markup_in(page: str) -> list[str]:
+    """Return the parts of the texts that stand unescaped in an HTML page."""
+    return [markup for markup in ACTIVE_MARKUP if markup in page]

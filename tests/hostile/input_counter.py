@@ -1,0 +1,35 @@
+"""Counts the malicious and malformed inputs that the tests send: a line at the end of the run."""
+
+from collections import Counter
+from typing import Any
+
+from tests.client import ApiClient
+
+MEASUREMENT = "hostile inputs tried"
+# Inputs by kind: bodies, paths, queries, texts and so on.
+COUNTS: Counter[str] = Counter()
+
+
+def count_inputs(measurements: dict[str, str], kind: str, count: int) -> None:
+    """Add inputs of one kind, and update the measurement."""
+    COUNTS[kind] += count
+    measurements[MEASUREMENT] = summary()
+
+
+def summary() -> str:
+    """Return the total, and the count of each kind."""
+    by_kind = ", ".join(f"{kind} {count:,}" for kind, count in sorted(COUNTS.items()))
+    return f"{COUNTS.total():,} ({by_kind})"
+
+
+class OperationClient:
+    """Sends bodies to operations named "METHOD /path", and counts them. `lead_id` replaces `{id}` in paths."""
+
+    def __init__(self, api: ApiClient, measurements: dict[str, str], lead_id: str = "") -> None:
+        self.api, self.measurements, self.lead_id = api, measurements, lead_id
+
+    def send(self, operation: str, body: str | bytes, content_type: str = "application/json", **headers: str) -> Any:
+        """Send a body exactly as it is, and return the response."""
+        method, path = operation.split(" ")
+        count_inputs(self.measurements, "bodies", 1)
+        return self.api.request(method, path.replace("{id}", self.lead_id), body, content_type, **headers)

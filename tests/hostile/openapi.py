@@ -1,0 +1,123 @@
+"""The API as its OpenAPI document describes it, so that a new field or parameter is covered without a new test."""
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pipeline_backend.web.openapi_views import rendered_schema
+from tests.client import booking_payload, opt_in_payload
+
+DOCUMENT = json.loads(rendered_schema())
+UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+CREATE, CANCEL = "POST /api/external/appointments", "POST /api/external/appointments/cancel"
+SUBMIT, SET_LEAD_STATUS = "POST /api/opt-in/submit", "PATCH /api/external/leads/{id}/status"
+QUESTION_ANSWERS = [
+    {"question": "Why?", "answer": "So.", "position": 1},
+    {"question": "Really?", "answer": "Yes.", "position": 2},
+]
+VALID_BODIES: dict[str, dict[str, Any]] = {
+    CREATE: booking_payload(),
+    CANCEL: {"external_reference": "ref-0"},
+    SUBMIT: opt_in_payload(questions_answers=QUESTION_ANSWERS, traffic={"utm_source": "letter"}),
+    SET_LEAD_STATUS: {"status_id": UNKNOWN_ID},
+}
+PLACEHOLDER = "@placeholder@"
+
+Schema = dict[str, Any]
+
+
+class BodyField(NamedTuple):
+    """A field of a request body: its operation, its dotted path and its schema."""
+
+    operation: str
+    path: str
+    schema: Schema
+
+    def __str__(self) -> str:
+        return f"{self.operation.rsplit('/', 1)[1]}:{self.path}"
+
+    @property
+    def type(self) -> str:
+        """Return string, integer, array or object."""
+        types = self.schema["type"]
+        # A nullable field has a list of types, with "null" last.
+        return types if isinstance(types, str) else str(types[0])
+
+    @property
+    def format(self) -> str:
+        """Return email, uri, uuid, date-time, enum, or an empty string for plain text and other types."""
+        return "enum" if "enum" in self.schema else str(self.schema.get("format", ""))
+
+
+class QueryParameter(NamedTuple):
+    """A query parameter of a list: the list's path, its name and its schema."""
+
+    path: str
+    name: str
+    schema: Schema
+
+    def __str__(self) -> str:
+        return f"{self.path.rsplit('/', 1)[1]}?{self.name}"
+
+
+def resolve(schema: Schema) -> Schema:
+    """Return the schema that a reference points at, or the schema itself if it is no reference."""
+    return DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+
+
+def operations() -> dict[str, Schema]:
+    """Return the description of each operation, by "METHOD /path"."""
+    return {
+        f"{method.upper()} {path}": operation
+        for path, item in DOCUMENT["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def body_schemas() -> dict[str, Schema]:
+    """Return the schema of the body of each operation that has one."""
+    return {
+        name: resolve(operation["requestBody"]["content"]["application/json"]["schema"])
+        for name, operation in operations().items()
+        if "requestBody" in operation
+    }
+
+
+def nested_fields(operation: str, schema: Schema, prefix: str = "") -> Iterator[BodyField]:
+    """Yield every field of an object and, recursively, of the objects in it."""
+    for name, reference in schema["properties"].items():
+        field_schema = resolve(reference)
+        yield BodyField(operation, f"{prefix}{name}", field_schema)
+        if "properties" in field_schema:
+            yield from nested_fields(operation, field_schema, f"{prefix}{name}.")
+        if "items" in field_schema:
+            # The second element stands for all: an error must name the right position, not just the first.
+            yield from nested_fields(operation, resolve(field_schema["items"]), f"{prefix}{name}.1.")
+
+
+def body_fields() -> list[BodyField]:
+    """Return every field of every body."""
+    return [field for operation, schema in body_schemas().items() for field in nested_fields(operation, schema)]
+
+
+def query_parameters() -> list[QueryParameter]:
+    """Return every query parameter of every list."""
+    return [
+        QueryParameter(name.split(" ")[1], parameter["name"], parameter["schema"])
+        for name, operation in operations().items()
+        for parameter in operation.get("parameters", [])
+        if parameter["in"] == "query"
+    ]
+
+
+def body_with(operation: str, path: str, value: str) -> str:
+    """Return the operation's valid body as JSON, with this JSON text as the value of one field."""
+    body = copy.deepcopy(VALID_BODIES[operation])
+    node: Any = body
+    *parents, last = path.split(".")
+    for key in parents:
+        node = node[int(key)] if isinstance(node, list) else node[key]
+    node[int(last) if isinstance(node, list) else last] = PLACEHOLDER
+    # The value is replaced in the text, because many values that tests need are no valid JSON.
+    return json.dumps(body).replace(f'"{PLACEHOLDER}"', value)
