@@ -7,8 +7,8 @@ from leads.models import LeadStatusChange
 from optins.models import OptIn
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
-from tests.soak.report import failures, table
-from tests.soak.soak import Outcome, soak
+from tests.soak.report import find_failures, result_table
+from tests.soak.soak import SoakResult, run_soak
 from webhooks.models import Event
 
 SECONDS = 60
@@ -17,11 +17,11 @@ SECONDS = 60
 def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_detected(
     stack: Stack, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
-    outcome = soak(stack, inbox, seconds=SECONDS)
+    result = run_soak(stack, inbox, seconds=SECONDS)
 
-    measurements.update({f"soak, {name}": value for name, value in table(outcome, inbox).items()})
-    assert failures(outcome, inbox) == {}
-    assert outcome.survived.keys() == {
+    measurements.update({f"soak, {name}": value for name, value in result_table(result, inbox).items()})
+    assert find_failures(result, inbox) == {}
+    assert result.injected_faults.keys() == {
         "the web server killed",
         "a web process killed",
         "a worker killed",
@@ -29,11 +29,11 @@ def test_a_minute_of_load_and_faults_loses_nothing_and_a_loss_would_be_detected(
     }
 
     delete_one_of_each()
-    assert count_failures(outcome, inbox) == {
+    assert count_failures(result, inbox) == {
         "writes lost": 2,
-        "writes that nobody accepted": 2,
-        "events wrong": 4,
-        "events undelivered": 1,
+        "unexpected rows": 2,
+        "wrong events": 4,
+        "undelivered events": 1,
     }
 
 
@@ -51,6 +51,6 @@ def delete_one_of_each() -> None:
         cursor.execute("SET session_replication_role = origin")
 
 
-def count_failures(outcome: Outcome, inbox: FastReceiver) -> dict[str, int]:
+def count_failures(result: SoakResult, inbox: FastReceiver) -> dict[str, int]:
     """Return the number of failures of each kind that the verification finds."""
-    return {name: len(details) for name, details in failures(outcome, inbox).items()}
+    return {name: len(details) for name, details in find_failures(result, inbox).items()}

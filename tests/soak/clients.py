@@ -1,4 +1,4 @@
-"""Integrators under load: they read, submit, book and cancel, and send again what got no answer."""
+"""API clients that make load: they read, submit, book and cancel, and repeat requests that got no response."""
 
 import http.client
 import json
@@ -11,160 +11,165 @@ from typing import Any
 
 from tests.client import booking_payload, opt_in_payload
 
-CLIENTS = 16
-THINKING_SECONDS = 0.12  # at most, between two requests
-PAUSE_SECONDS, TRIES = 0.2, 400
-ANSWER_SECONDS = 20
-LEADS = 400
-READS, SUBMITS = 0.6, 0.3  # the rest are bookings and cancels
-AGAIN = {0, 503}
+CLIENT_COUNT = 16
+MAX_PAUSE_SECONDS = 0.12  # between two requests of a client
+RETRY_SECONDS, MAX_ATTEMPTS = 0.2, 400
+TIMEOUT_SECONDS = 20
+LEAD_COUNT = 400
+READ_SHARE, SUBMIT_SHARE = 0.6, 0.3  # the rest are bookings and cancellations
+NO_RESPONSE = 0
+RETRY_STATUS_CODES = {NO_RESPONSE, 503}
 LISTS = ["appointments", "opt-ins", "leads", "statuses", "events"]
 
 
 @dataclass
-class Journal:
-    """What the clients have seen: every answer's kind and code, what was accepted, and what should not have been answered."""
+class TrafficLog:
+    """What clients have seen: requests by kind, responses by status code, accepted writes, and what went wrong.
+
+    `booked` and `submitted` map external references to the ids in the responses.
+    """
 
     requests: Counter[str] = field(default_factory=Counter)
-    codes: Counter[int] = field(default_factory=Counter)
+    status_codes: Counter[int] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
     booked: dict[str, str] = field(default_factory=dict)
     canceled: set[str] = field(default_factory=set)
     submitted: dict[str, str] = field(default_factory=dict)
     given_up: list[str] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    wrong_responses: list[str] = field(default_factory=list)
 
-    def add(self, other: "Journal") -> None:
-        """Take in another's."""
-        for name, own in vars(self).items():
-            theirs = getattr(other, name)
-            own.extend(theirs) if isinstance(own, list) else own.update(theirs)
+    def add(self, other: "TrafficLog") -> None:
+        """Add what another client has seen."""
+        for name, values in vars(self).items():
+            other_values = getattr(other, name)
+            values.extend(other_values) if isinstance(values, list) else values.update(other_values)
 
 
-class Client:
-    """One integrator."""
+class LoadClient:
+    """One API client. Its random choices are the same in each run."""
 
     def __init__(self, number: int, port: int, key: str) -> None:
         self.number, self.port = number, port
         self.headers = {"x-api-key": key, "Content-Type": "application/json"}
         self.random = random.Random(number)
-        self.journal = Journal()
-        self.line: http.client.HTTPConnection | None = None
+        self.traffic = TrafficLog()
+        self.connection: http.client.HTTPConnection | None = None
         self.writes = 0
 
-    def work(self, is_over: threading.Event) -> None:
-        """Until told to stop; what is begun is finished."""
-        while not is_over.wait(self.random.uniform(0, THINKING_SECONDS)):
-            self.act()
-        self.hang_up()
+    def run(self, stop: threading.Event) -> None:
+        """Send requests until `stop` is set; a request that has begun is completed, retries included."""
+        while not stop.wait(self.random.uniform(0, MAX_PAUSE_SECONDS)):
+            self.send_random_request()
+        self.disconnect()
 
-    def act(self) -> None:
-        """One request, with its retries."""
-        dice = self.random.random()
-        if dice < READS:
+    def send_random_request(self) -> None:
+        """Read, submit, book or cancel."""
+        choice = self.random.random()
+        if choice < READ_SHARE:
             return self.read()
-        if dice < READS + SUBMITS:
+        if choice < READ_SHARE + SUBMIT_SHARE:
             return self.submit()
-        open_calls = self.journal.booked.keys() - self.journal.canceled
-        if open_calls and self.random.random() < 0.5:
-            return self.cancel(min(open_calls))
+        cancelable = self.traffic.booked.keys() - self.traffic.canceled
+        if cancelable and self.random.random() < 0.5:
+            return self.cancel(min(cancelable))
         return self.book()
 
     def read(self) -> None:
-        """A list, or the detail of something that was accepted, which must be there."""
-        known = [("appointments", self.journal.booked), ("opt-ins", self.journal.submitted)]
-        name, ids = self.random.choice(known)
-        path = (
-            f"{name}/{self.random.choice(list(ids.values()))}"
-            if ids and self.random.random() < 0.5
-            else self.random.choice(LISTS)
-        )
-        self.insist("reads", "GET", f"/api/external/{path}", None, {200})
+        """Read a list, or an object that was accepted earlier and so must exist."""
+        accepted = [("appointments", self.traffic.booked), ("opt-ins", self.traffic.submitted)]
+        name, ids = self.random.choice(accepted)
+        if ids and self.random.random() < 0.5:
+            path = f"{name}/{self.random.choice(list(ids.values()))}"
+        else:
+            path = self.random.choice(LISTS)
+        self.send_until_answered("reads", "GET", f"/api/external/{path}", None, {200})
 
     def submit(self) -> None:
-        """A form with a reference of its own, of a known or a new lead."""
-        reference = self.reference("form")
-        body = opt_in_payload(email=self.lead(), external_reference=reference)
-        data = self.insist("submits", "POST", "/api/opt-in/submit", body, {200, 201})
+        """Submit an opt-in with a new reference, for a new or an existing lead."""
+        reference = self.next_reference("form")
+        body = opt_in_payload(email=self.random_email(), external_reference=reference)
+        data = self.send_until_answered("submits", "POST", "/api/opt-in/submit", body, {200, 201})
         if data:
-            self.journal.submitted[reference] = data["opt_in_id"]
+            self.traffic.submitted[reference] = data["opt_in_id"]
 
     def book(self) -> None:
-        """A call with a reference of its own; only a retry may be told that it is there already."""
-        reference = self.reference("call")
-        data = self.insist(
-            "bookings",
-            "POST",
-            "/api/external/appointments",
-            booking_payload(external_reference=reference, lead_email=self.lead()),
-            {201},
-        )
+        """Book an appointment with a new reference. Only a retry may get a 200, which means that it existed."""
+        reference = self.next_reference("call")
+        body = booking_payload(external_reference=reference, lead_email=self.random_email())
+        data = self.send_until_answered("bookings", "POST", "/api/external/appointments", body, {201})
         if data:
-            self.journal.booked[reference] = data["id"]
+            self.traffic.booked[reference] = data["id"]
 
     def cancel(self, reference: str) -> None:
-        """One of its own calls."""
-        data = self.insist(
-            "cancels", "POST", "/api/external/appointments/cancel", {"external_reference": reference}, {200}
-        )
+        """Cancel one of this client's appointments."""
+        body = {"external_reference": reference}
+        data = self.send_until_answered("cancels", "POST", "/api/external/appointments/cancel", body, {200})
         if data:
-            self.journal.canceled.add(reference)
-            self.check(data["id"] == self.journal.booked[reference], f"canceling {reference} answered {data['id']}")
+            self.traffic.canceled.add(reference)
+            self.check(data["id"] == self.traffic.booked[reference], f"canceling {reference} answered {data['id']}")
 
-    def reference(self, kind: str) -> str:
+    def next_reference(self, prefix: str) -> str:
         self.writes += 1
-        return f"{kind}-{self.number}-{self.writes}"
+        return f"{prefix}-{self.number}-{self.writes}"
 
-    def lead(self) -> str:
-        return f"lead-{self.random.randrange(LEADS)}@example.com"
+    def random_email(self) -> str:
+        return f"lead-{self.random.randrange(LEAD_COUNT)}@example.com"
 
-    def insist(self, kind: str, method: str, path: str, body: Any, good: set[int]) -> Any:
-        """The answer's data: what gets no answer, or a 503, is sent again as it was."""
+    def send_until_answered(self, kind: str, method: str, path: str, body: Any, expected: set[int]) -> Any:
+        """Send a request, unchanged, until it gets a response other than 503, and return the response's data.
+
+        Returns None if the response is wrong, or if there is none after the last attempt.
+        """
         text = None if body is None else json.dumps(body)
-        for attempt in range(TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             started = time.monotonic()
-            code, answer = self.ask(method, path, text)
-            self.journal.requests[kind] += 1
-            self.journal.codes[code] += 1
-            if code not in AGAIN:
-                self.journal.seconds.append(time.monotonic() - started)
-                is_good = code in good or (attempt > 0 and code == 200)
-                self.check(is_good, f"{method} {path} answered {code}: {answer}")
-                return answer["data"] if is_good else None
-            time.sleep(PAUSE_SECONDS)
-        return self.journal.given_up.append(f"{method} {path} {text}")
+            status_code, content = self.send(method, path, text)
+            self.traffic.requests[kind] += 1
+            self.traffic.status_codes[status_code] += 1
+            if status_code not in RETRY_STATUS_CODES:
+                self.traffic.seconds.append(time.monotonic() - started)
+                # An earlier attempt may have been stored, although its response got lost.
+                is_expected = status_code in expected or (attempt > 0 and status_code == 200)
+                self.check(is_expected, f"{method} {path} answered {status_code}: {content}")
+                return content["data"] if is_expected else None
+            time.sleep(RETRY_SECONDS)
+        self.traffic.given_up.append(f"{method} {path} {text}")
+        return None
 
-    def ask(self, method: str, path: str, text: str | None) -> tuple[int, Any]:
-        """Status and JSON of one request over the kept connection; status 0 if nobody answered to the end."""
+    def send(self, method: str, path: str, text: str | None) -> tuple[int, Any]:
+        """Send one request over the kept connection; return status code and JSON of a complete response."""
         try:
-            self.line = self.line or http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
-            self.line.request(method, path, text, self.headers)
-            with self.line.getresponse() as response:
+            self.connection = self.connection or http.client.HTTPConnection(
+                "127.0.0.1", self.port, timeout=TIMEOUT_SECONDS
+            )
+            self.connection.request(method, path, text, self.headers)
+            with self.connection.getresponse() as response:
                 body, headers = response.read(), response.headers
         except (OSError, http.client.HTTPException):
-            self.hang_up()
-            return 0, None
-        return response.status, self.understood(response.status, headers, body)
+            self.disconnect()
+            return NO_RESPONSE, None
+        return response.status, self.parse(response.status, headers, body)
 
-    def understood(self, code: int, headers: Any, body: bytes) -> Any:
-        """The JSON; anything else is noted, and so is an error that is not in the error form."""
+    def parse(self, status_code: int, headers: http.client.HTTPMessage, body: bytes) -> Any:
+        """Return the JSON, and check the format of errors."""
         try:
-            answer = json.loads(body)
+            content = json.loads(body)
         except ValueError:
-            return self.check(False, f"{code} came as {headers['Content-Type']}: {body[:80]!r}")
-        is_error = code >= 400
-        self.check(
-            not is_error or (answer.get("status"), "message" in answer) == ("error", True),
-            f"{code} is not in the error form: {answer}",
-        )
-        self.check(code != 503 or "Retry-After" in headers, "503 without Retry-After")
-        return answer
+            self.check(False, f"{status_code} came as {headers['Content-Type']}: {body[:80]!r}")
+            return None
+        if status_code >= 400:
+            has_error_format = content.get("status") == "error" and "message" in content
+            self.check(has_error_format, f"{status_code} is not in the error format: {content}")
+        self.check(status_code != 503 or "Retry-After" in headers, "503 without Retry-After")
+        return content
 
-    def check(self, is_so: bool, otherwise: str) -> None:
-        if not is_so:
-            self.journal.wrong.append(otherwise)
+    def check(self, condition: bool, failure: str) -> None:
+        """Note a wrong response if the condition is false."""
+        if not condition:
+            self.traffic.wrong_responses.append(failure)
 
-    def hang_up(self) -> None:
-        if self.line:
-            self.line.close()
-        self.line = None
+    def disconnect(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self.connection:
+            self.connection.close()
+        self.connection = None

@@ -1,4 +1,4 @@
-"""What the processes that live all the time hold of the memory, warmed up and at the end."""
+"""The memory of the processes that live through the whole run, after the warm-up and at the end."""
 
 import statistics
 import threading
@@ -7,64 +7,65 @@ from dataclasses import dataclass, field
 import psutil
 
 from tests.faults.stack import Stack
-from tests.soak.mischief import web_processes
+from tests.soak.fault_injection import web_processes
 
 SAMPLE_SECONDS = 1.0
-GROWTH = 0.10
-# Threads, statements and caches of a new process are filled by its first thousands of requests; a shorter look sees just that.
-JUDGED_SECONDS = 300
+MAX_GROWTH = 0.10
+# The first thousands of requests fill a new process's threads, statements and caches. A shorter run measures just that.
+MIN_SECONDS_TO_JUDGE = 300
 MIB = 1024 * 1024
 
 
 @dataclass
-class Memory:
-    """A process's memory that is its own, sample by sample."""
+class MemorySamples:
+    """Samples of the memory that a process shares with no other (its unique set size)."""
 
     process: psutil.Process
     samples: list[int] = field(default_factory=list)
 
-    def look(self) -> None:
-        """One more sample."""
+    def add_sample(self) -> None:
+        """Measure the process once more."""
         self.samples.append(self.process.memory_full_info().uss)
 
     @property
     def first(self) -> float:
-        """In MiB, the middle of the first tenth."""
+        """The median of the first tenth of the samples, in MiB."""
         return statistics.median(self.samples[: self.tenth]) / MIB
 
     @property
     def middle(self) -> float:
-        """In MiB, the middle of all."""
+        """The median of all samples, in MiB."""
         return statistics.median(self.samples) / MIB
 
     @property
     def last(self) -> float:
-        """In MiB, the middle of the last tenth."""
+        """The median of the last tenth of the samples, in MiB."""
         return statistics.median(self.samples[-self.tenth :]) / MIB
 
     @property
     def tenth(self) -> int:
+        """A tenth of the number of samples, at least 1."""
         return max(1, len(self.samples) // 10)
 
     @property
     def growth(self) -> float:
-        """As a share of what it was."""
+        """The growth from `first` to `last`; 0.1 means 10 %."""
         return self.last / self.first - 1
 
     @property
     def is_flat(self) -> bool:
-        """Within a tenth, if it was looked at for long enough to tell."""
-        return self.growth <= GROWTH or len(self.samples) * SAMPLE_SECONDS < JUDGED_SECONDS
+        """True if the growth is acceptable, or the run was too short to tell."""
+        return self.growth <= MAX_GROWTH or len(self.samples) * SAMPLE_SECONDS < MIN_SECONDS_TO_JUDGE
 
 
-def watch(stack: Stack, warm_up: float, is_over: threading.Event) -> dict[str, Memory]:
-    """Wait until all is warm, then sample the processes that nobody kills from then on, until the end."""
-    is_over.wait(warm_up)
+def sample_memory(stack: Stack, warm_up: float, stop: threading.Event) -> dict[str, MemorySamples]:
+    """Wait for the warm-up, then measure the processes that are no longer killed, until `stop` is set."""
+    stop.wait(warm_up)
     processes = {name: psutil.Process(stack.processes[name].pid) for name in ("web", "worker-1", "beat")}
-    memories = {
-        name: Memory(process) for name, process in {**processes, "web process": web_processes(stack)[0]}.items()
-    }
-    while not is_over.wait(SAMPLE_SECONDS):
-        for memory in memories.values():
-            memory.look()
-    return memories
+    # The fault injector kills the newer web processes only.
+    processes["web process"] = web_processes(stack)[0]
+    memory = {name: MemorySamples(process) for name, process in processes.items()}
+    while not stop.wait(SAMPLE_SECONDS):
+        for samples in memory.values():
+            samples.add_sample()
+    return memory

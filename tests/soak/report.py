@@ -1,74 +1,82 @@
-"""The closing table of a soak, and whether its promises held."""
+"""The report at the end of a soak test: a table of results, and the guarantees that didn't hold."""
+
+from collections.abc import Mapping
 
 from tests.faults.fast_receiver import FastReceiver
-from tests.soak import verdict
-from tests.soak.memory import Memory
-from tests.soak.soak import Outcome
+from tests.soak import verification
+from tests.soak.memory import MemorySamples
+from tests.soak.soak import SoakResult
 from webhooks.models import Event
 
-SHOWN = 5
+MAX_EXAMPLES = 5
 
 
-def failures(outcome: Outcome, inbox: FastReceiver) -> dict[str, list[str]]:
-    """Each promise that was broken, with what broke it."""
-    journal = outcome.journal
-    found = {
-        "writes lost": verdict.lost(journal),
-        "writes that nobody accepted": verdict.unaccounted(journal),
-        "requests never answered": journal.given_up,
-        "wrong answers": journal.wrong,
-        "events wrong": verdict.wrong_events(),
-        "events undelivered": verdict.undelivered(inbox),
-        "repeats without a kill": unexplained(outcome, inbox),
-        "memory grown": [name for name, memory in outcome.memories.items() if not memory.is_flat],
-        "parts that ended by themselves": outcome.ended,
+def find_failures(result: SoakResult, inbox: FastReceiver) -> dict[str, list[str]]:
+    """Return each guarantee that didn't hold, with the details."""
+    traffic = result.traffic
+    checks = {
+        "writes lost": verification.lost_writes(traffic),
+        "unexpected rows": verification.unexpected_rows(traffic),
+        "requests never answered": traffic.given_up,
+        "wrong responses": traffic.wrong_responses,
+        "wrong events": verification.wrong_events(),
+        "undelivered events": verification.undelivered_events(inbox),
+        "unexplained repeats": find_unexplained_repeats(result, inbox),
+        "memory grown": [name for name, samples in result.memory.items() if not samples.is_flat],
+        "processes that ended by themselves": result.ended_processes,
     }
-    return {name: wrong for name, wrong in found.items() if wrong}
+    return {name: details for name, details in checks.items() if details}
 
 
-def repeats(inbox: FastReceiver) -> int:
-    """How many arrivals were not the first of their event."""
+def count_repeats(inbox: FastReceiver) -> int:
+    """Return how many arrivals were not the first of their event."""
     return inbox.counts().total() - len(inbox.counts())
 
 
-def unexplained(outcome: Outcome, inbox: FastReceiver) -> list[str]:
-    """More events repeated than processes killed."""
-    kills = sum(count for name, count in outcome.survived.items() if name.endswith("killed"))
-    return [f"{repeats(inbox)} events repeated by {kills} kills"] if repeats(inbox) > kills else []
+def find_unexplained_repeats(result: SoakResult, inbox: FastReceiver) -> list[str]:
+    """Return a failure if more events arrived twice than processes were killed."""
+    kills = sum(count for name, count in result.injected_faults.items() if name.endswith("killed"))
+    repeats = count_repeats(inbox)
+    return [f"{repeats} events repeated by {kills} kills"] if repeats > kills else []
 
 
-def table(outcome: Outcome, inbox: FastReceiver) -> dict[str, str]:
-    """What was found, row by row."""
-    journal, wrong = outcome.journal, failures(outcome, inbox)
-    requests = journal.requests.total()
-    accepted = {"bookings": len(journal.booked), "cancels": len(journal.canceled), "submits": len(journal.submitted)}
-    seconds = sorted(journal.seconds)
+def result_table(result: SoakResult, inbox: FastReceiver) -> dict[str, str]:
+    """Return the rows of the table by title."""
+    traffic, failures = result.traffic, find_failures(result, inbox)
+    requests = traffic.requests.total()
+    per_second = f"{requests / result.seconds:.0f} a second"
+    seconds = sorted(traffic.seconds)
+    median, p99 = seconds[len(seconds) // 2] * 1000, seconds[int(len(seconds) * 0.99)] * 1000
+    writes = {"bookings": len(traffic.booked), "cancels": len(traffic.canceled), "submits": len(traffic.submitted)}
+    status_codes = (f"{count} {code or 'none'}" for code, count in sorted(traffic.status_codes.items()))
+    repeats = count_repeats(inbox)
     return {
-        "load held": f"{requests} requests in {outcome.seconds:.0f} s, {requests / outcome.seconds:.0f} a second ({counted(journal.requests)})",
-        "answered within": f"{seconds[len(seconds) // 2] * 1000:.0f} ms half, {seconds[int(len(seconds) * 0.99)] * 1000:.0f} ms 99 %",
-        "answers": ", ".join(f"{count} {code or 'none'}" for code, count in sorted(journal.codes.items())),
-        "faults survived": f"{outcome.survived.total()} ({counted(outcome.survived)})",
-        "writes accepted": f"{sum(accepted.values())} ({counted(accepted)})",
-        "writes lost": str(len(wrong.get("writes lost", []))),
-        "events delivered": f"{len(inbox.counts())} of {Event.unscoped.count()}, {repeats(inbox)} of them twice",
-        # warmed up, in the middle, at the end
-        "memory in MiB": ", ".join(described(name, memory) for name, memory in outcome.memories.items()),
+        "load held": f"{requests} requests in {result.seconds:.0f} s, {per_second} ({list_counts(traffic.requests)})",
+        "response time": f"{median:.0f} ms median, {p99:.0f} ms 99th percentile",
+        "status codes": ", ".join(status_codes),
+        "faults survived": f"{result.injected_faults.total()} ({list_counts(result.injected_faults)})",
+        "writes accepted": f"{sum(writes.values())} ({list_counts(writes)})",
+        "writes lost": str(len(failures.get("writes lost", []))),
+        "events delivered": f"{len(inbox.counts())} of {Event.unscoped.count()}, {repeats} of them twice",
+        # After the warm-up, in the middle and at the end.
+        "memory in MiB": ", ".join(format_memory(name, samples) for name, samples in result.memory.items()),
     }
 
 
-def described(name: str, memory: Memory) -> str:
-    return f"{name} {memory.first:.1f}, {memory.middle:.1f}, {memory.last:.1f} ({memory.growth:+.1%})"
+def format_memory(name: str, samples: MemorySamples) -> str:
+    return f"{name} {samples.first:.1f}, {samples.middle:.1f}, {samples.last:.1f} ({samples.growth:+.1%})"
 
 
-def counted(numbers: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in numbers.items())
+def list_counts(counts: Mapping[str, int]) -> str:
+    """Return "3 bookings, 2 cancels"."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def text(outcome: Outcome, inbox: FastReceiver) -> str:
-    """The table, and below it every promise that was broken."""
-    rows = [f"{name:<18}{value}" for name, value in table(outcome, inbox).items()]
-    broken = [
-        f"BROKEN {name}: {len(found)}, such as {'; '.join(found[:SHOWN])}"
-        for name, found in failures(outcome, inbox).items()
+def render_report(result: SoakResult, inbox: FastReceiver) -> str:
+    """Return the table, and below it each guarantee that didn't hold, with some examples."""
+    rows = [f"{title:<18}{value}" for title, value in result_table(result, inbox).items()]
+    failures = [
+        f"FAILED {name}: {len(details)}, such as {'; '.join(details[:MAX_EXAMPLES])}"
+        for name, details in find_failures(result, inbox).items()
     ]
-    return "\n".join([*rows, *broken])
+    return "\n".join([*rows, *failures])

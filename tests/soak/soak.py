@@ -1,4 +1,4 @@
-"""Mixed traffic for a while, with faults all along; then what was promised is counted."""
+"""The soak test: mixed traffic for a while, with faults all the time; `report` tells what the service got wrong."""
 
 import threading
 import time
@@ -12,67 +12,73 @@ from tests.faults.backlog import make_endpoint
 from tests.faults.booking_stream import all_events_received
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
-from tests.soak.clients import CLIENTS, Client, Journal
-from tests.soak.memory import Memory, watch
-from tests.soak.mischief import Mischief
+from tests.soak.clients import CLIENT_COUNT, LoadClient, TrafficLog
+from tests.soak.fault_injection import FaultInjector
+from tests.soak.memory import MemorySamples, sample_memory
 
-ORGANIZATIONS = 4
+ORGANIZATION_COUNT = 4
+# Short deadlines and leases, so that deliveries interrupted by a kill are repeated within the run.
 SETTINGS = {"RATE_LIMIT_PER_MINUTE": "1000000", "DELIVERY_DEADLINE_SECONDS": "3", "DELIVERY_LEASE_SECONDS": "8"}
-WARM_UP = 1 / 3  # of the time
-QUIET_SECONDS = 6.0  # without faults before anything is measured or counted
-SETTLE_SECONDS = 120
+WARM_UP = 1 / 3  # of the run, before memory is measured
+QUIET_SECONDS = 6.0  # without faults at the end of the run
+DELIVERY_SECONDS = 120  # for the last events to arrive
 
 
 @dataclass
-class Outcome:
-    """What the clients did, what was done to the stack, and what each surviving process held of the memory."""
+class SoakResult:
+    """What the clients saw, which faults were injected, the memory of the measured processes, and which have ended."""
 
     seconds: float
-    journal: Journal
-    survived: Counter[str]
-    memories: dict[str, Memory]
-    ended: list[str]
+    traffic: TrafficLog
+    injected_faults: Counter[str]
+    memory: dict[str, MemorySamples]
+    ended_processes: list[str]
 
 
-def soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> Outcome:
-    """Run it all on this stack, of which nothing but Redis is started yet, until every event has had its time to arrive."""
+def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult:
+    """Run clients and faults on a stack of which only Redis is started, and wait until all events have arrived."""
     stack.settings |= SETTINGS
     stack.web_workers = 2
-    keys = open_organizations(inbox)
+    keys = create_organizations(inbox)
     stack.start("web", "worker-1", "worker-2", "beat")
-    clients = [Client(number, stack.port, keys[number % ORGANIZATIONS]) for number in range(CLIENTS)]
-    started, warm = time.monotonic(), WARM_UP * seconds
-    mischief = Mischief(
-        stack, pause=max(3.0, seconds / 60), steady_at=started + warm / 2, until=started + seconds - QUIET_SECONDS
+    clients = [LoadClient(number, stack.port, keys[number % ORGANIZATION_COUNT]) for number in range(CLIENT_COUNT)]
+    started, warm_up = time.monotonic(), WARM_UP * seconds
+    faults = FaultInjector(
+        stack,
+        pause=max(3.0, seconds / 60),
+        steady_from=started + warm_up / 2,
+        until=started + seconds - QUIET_SECONDS,
     )
-    is_over = threading.Event()
-    with ThreadPoolExecutor(CLIENTS + 1) as pool:
-        working = [pool.submit(client.work, is_over) for client in clients]
-        watching = pool.submit(watch, stack, warm, is_over)
+    stop = threading.Event()
+    with ThreadPoolExecutor(CLIENT_COUNT + 1) as pool:
+        client_futures = [pool.submit(client.run, stop) for client in clients]
+        memory_future = pool.submit(sample_memory, stack, warm_up, stop)
         try:
-            mischief.run()  # in this thread: what is started dies with the thread that started it
+            # In this thread, because processes die with the thread that started them.
+            faults.run()
             time.sleep(QUIET_SECONDS)
         finally:
-            is_over.set()
-        took = time.monotonic() - started
-        for work in working:
-            work.result()
-    processes.wait_until(all_events_received(inbox), SETTLE_SECONDS)
-    ended = [name for name, part in stack.processes.items() if part.poll() is not None]
-    return Outcome(took, total(clients), mischief.survived, watching.result(), ended)
+            stop.set()
+        elapsed = time.monotonic() - started
+        for future in client_futures:
+            future.result()  # raises what the client has raised
+    # Without an assertion: the report names the events that are missing.
+    processes.wait_until(all_events_received(inbox), DELIVERY_SECONDS)
+    ended = [name for name, process in stack.processes.items() if process.poll() is not None]
+    return SoakResult(elapsed, merge_traffic(clients), faults.injected, memory_future.result(), ended)
 
 
-def open_organizations(inbox: FastReceiver) -> list[str]:
-    """Each with an endpoint for all events; their keys."""
-    organizations = [make_organization(f"Org{number}") for number in range(ORGANIZATIONS)]
-    for one in organizations:
-        make_endpoint(one, inbox.url(f"ok/{one.pk}"))
-    return [str(make_api(one).key) for one in organizations]
+def create_organizations(inbox: FastReceiver) -> list[str]:
+    """Create organizations with an endpoint for all events, and return an API key of each."""
+    organizations = [make_organization(f"Org{number}") for number in range(ORGANIZATION_COUNT)]
+    for organization in organizations:
+        make_endpoint(organization, inbox.url(f"ok/{organization.pk}"))
+    return [str(make_api(organization).key) for organization in organizations]
 
 
-def total(clients: list[Client]) -> Journal:
-    """What all of them have seen."""
-    journal = Journal()
+def merge_traffic(clients: list[LoadClient]) -> TrafficLog:
+    """Return what all clients have seen."""
+    traffic = TrafficLog()
     for client in clients:
-        journal.add(client.journal)
-    return journal
+        traffic.add(client.traffic)
+    return traffic
