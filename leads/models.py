@@ -153,16 +153,18 @@ class CustomField(TenantModel):
     entity = models.CharField("belongs to", max_length=12, choices=Entity.choices)
     key = models.CharField(
         max_length=64,
-        validators=[RegexValidator(r"^[a-z][a-z0-9_]*\Z", "must be lower-case letters, digits and _")],
-        help_text="How integrations know it.",
+        validators=[
+            RegexValidator(r"^[a-z][a-z0-9_]*\Z", "Use lower-case letters, digits and _, starting with a letter.")
+        ],
+        help_text="The name that integrations use.",
     )
-    label = models.CharField(max_length=255, help_text="How people know it.")
+    label = models.CharField(max_length=255, help_text="The name that people see.")
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.TEXT)
     options = ArrayField(
         models.CharField(max_length=255),
         default=list,
         blank=True,
-        help_text="For a choice: its options, comma-separated.",
+        help_text="Options of a choice, separated by commas.",
     )
     position = models.PositiveIntegerField(default=0)
 

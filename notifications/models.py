@@ -21,7 +21,7 @@ class Kind(models.TextChoices):
     CALL_BOOKED = "CALL_BOOKED", "Call Booked"
     CALL_RESCHEDULED = "CALL_RESCHEDULED", "Call Rescheduled"
     CALL_CANCELED = "CALL_CANCELED", "Call Canceled"
-    ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need you"
+    ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need attention"
 
 
 APPOINTMENT_KINDS = [Kind.CALL_BOOKED, Kind.CALL_RESCHEDULED, Kind.CALL_CANCELED]
@@ -68,7 +68,10 @@ class MailPreference(TenantModel):
         Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference"
     )
     muted = ArrayField(
-        models.CharField(max_length=20, choices=Kind.choices), default=list, blank=True, verbose_name="no mails about"
+        models.CharField(max_length=20, choices=Kind.choices),
+        default=list,
+        blank=True,
+        verbose_name="muted e-mail notifications",
     )
 
     class Meta(TenantModel.Meta):

@@ -22,18 +22,25 @@ class Organization(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
-    is_active = models.BooleanField(default=True, help_text="Keys and members of an inactive organization are refused.")
+    is_active = models.BooleanField(
+        default=True, help_text="API keys and members of an inactive organization are refused."
+    )
     default_country = models.CharField(
-        max_length=2, default="US", help_text="ISO country in which phone numbers without + are read."
+        max_length=2,
+        default="US",
+        help_text="Two-letter ISO country code; phone numbers without + are read as numbers of this country.",
     )
     rate_limit_per_minute = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Requests a minute over all its keys; empty for the server's default.",
+        help_text="Requests per minute for all API keys together. Leave empty for the server's default.",
     )
     slack_url = EncryptedField(
-        "Slack webhook URL", blank=True, default="", help_text="Incoming webhook; calls are told there too."
+        "Slack webhook URL",
+        blank=True,
+        default="",
+        help_text="Incoming webhook that also gets appointment notifications.",
     )
     created_at = MillisecondDateTimeField(default=now, editable=False)
 
@@ -71,7 +78,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     first_name = models.CharField(max_length=255, blank=True)
     last_name = models.CharField(max_length=255, blank=True)
     profile_image_url = models.URLField(max_length=2048, null=True, blank=True)  # the API shows null
-    time_zone = models.CharField(max_length=64, default="UTC", help_text="IANA name; times in mails are shown in it.")
+    time_zone = models.CharField(
+        max_length=64,
+        default="UTC",
+        help_text="IANA name, such as Europe/Berlin. Times in the admin and in e-mail are shown in it.",
+    )
     is_staff = models.BooleanField(default=False, help_text="May sign in to this admin.")
     is_active = models.BooleanField(default=True)
     date_joined = MillisecondDateTimeField(default=now, editable=False)
@@ -113,7 +124,7 @@ class Membership(TenantModel):
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.CLOSER)
     is_active = models.BooleanField(default=True)
     wants_mail = models.BooleanField(
-        "wants notifications", default=True, help_text="E-mails about booked, moved and canceled calls."
+        "wants notifications", default=True, help_text="E-mail about booked, rescheduled and canceled appointments."
     )
 
     class Meta(TenantModel.Meta):

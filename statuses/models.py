@@ -68,10 +68,12 @@ class Status(TenantModel):
     text_color = models.CharField(max_length=7, default="#111827", validators=[validate_hex_color])
     bg_color = models.CharField("background color", max_length=7, default="#e5e7eb", validators=[validate_hex_color])
     is_lead_default = models.BooleanField(
-        "default for leads", default=False, help_text="What automatic moves of leads to this role use."
+        "default for leads", default=False, help_text="Used when a lead moves to this role automatically."
     )
     is_appointment_default = models.BooleanField(
-        "default for appointments", default=False, help_text="What automatic moves of appointments to this role use."
+        "default for appointments",
+        default=False,
+        help_text="Used when an appointment moves to this role automatically.",
     )
     updated_at = MillisecondDateTimeField(default=now, editable=False)
 

@@ -73,7 +73,7 @@ class Endpoint(TenantModel):
     url = models.CharField("URL", max_length=2048)
     description = models.CharField(max_length=255, blank=True)
     event_types = ArrayField(
-        models.CharField(max_length=60), default=list, blank=True, help_text="None chosen: all of them."
+        models.CharField(max_length=60), default=list, blank=True, help_text="Choose none to receive all event types."
     )
     is_active = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=255, blank=True, editable=False)
@@ -89,7 +89,7 @@ class Endpoint(TenantModel):
         null=True,
         editable=False,
         db_column="told_at",
-        help_text="When the owners were last told that it fails or is disabled.",
+        help_text="When the owners were last notified that this endpoint is failing or disabled.",
     )
 
     class Meta(TenantModel.Meta):
@@ -118,7 +118,7 @@ class Replay(TenantModel, ActorFields):
     since = MillisecondDateTimeField(null=True, editable=False)
     until = MillisecondDateTimeField(null=True, editable=False)
     event_types = ArrayField(models.CharField(max_length=60), default=list, blank=True, editable=False)
-    count = models.PositiveIntegerField(default=0, editable=False, help_text="How many deliveries it was.")
+    count = models.PositiveIntegerField(default=0, editable=False, help_text="Number of deliveries replayed.")
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
@@ -168,9 +168,9 @@ class Attempt(TenantModel):
     status_code = models.PositiveIntegerField(null=True)
     error = models.CharField(max_length=40, blank=True)
     request_head = models.TextField(blank=True, help_text="The request as it was sent, without its body.")
-    response = models.TextField(blank=True, help_text="The first 4 KiB of the answer.")
+    response = models.TextField(blank=True, help_text="The first 4 KiB of the response.")
     is_stale = models.BooleanField(
-        default=False, help_text="Another worker had taken over; this result changed nothing."
+        default=False, help_text="Another worker had taken over the delivery, so this result changed nothing."
     )
 
     class Meta(TenantModel.Meta):
