@@ -2,7 +2,7 @@
 # make test    run all tests, in several processes; ARGS="-k booking" for some of them, ARGS="-n 0" for one process
 # make soak    ten minutes of load with kills and restarts, then a report; SECONDS=60 for one minute
 # make lint    check style, types and missing migrations
-# make bench   measure the table of docs/performance.md, in 15 minutes; QUICK=1 for a part of it in three minutes
+# make bench   run the benchmarks of docs/performance.md, about 15 minutes; QUICK=1 for a smaller run of 4 minutes
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make clean   remove the virtual environment and the local data
 
@@ -34,7 +34,7 @@ lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m pipeline_backend.local with-servers sh -ec \
 		'$(VENV) -m mypy; $(VENV) manage.py makemigrations --check --dry-run'
 
-# Always on servers of its own, also if DATABASE_URL and REDIS_URL are set: the benchmark fills two empty databases.
+# Ignores DATABASE_URL and REDIS_URL and starts servers of its own, because the benchmark creates databases on them.
 bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks $(if $(QUICK),--quick)
 

@@ -1,12 +1,19 @@
-"""How fast it is, against yardsticks on the same data in the same run: `make bench`, told in docs/performance.md.
+"""Performance benchmarks: this service against baselines, on the same data, in the same run.
 
-world      databases, web servers, organizations and keys of a run; all are gone when it ends
-preparing  what each database holds: filling brings rows by the million
-delivering what the deliveries' workers get done
-load       the client: keeps its connections, asks and reads as fast as it can
-measuring  two sides in turn, medians, whether they are as they must be, and the table
-pgbench    the database alone, asked by PostgreSQL's own program
-recording  what it is asked: a booking's work in twelve statements
-ordinary   the same interface as one would write it first, on the same models; and views that answer only bytes
-rows       the rows of the table
+`make bench` runs them all and prints the table that docs/performance.md explains.
+
+Shared by all benchmarks:
+  environment       databases and web servers of one run; all of them are removed when it ends
+  load_generator    an HTTP client that sends requests as fast as the server responds
+  measurement       alternating rounds, medians, targets, and the table
+  suites            what is measured: each module yields rows of the table
+
+Programs that the suites start in processes of their own:
+  prepare           fills a database (with bulk_data, which copies rows by the million)
+  deliveries        measures how many webhook deliveries the workers make
+  booking_script    records the SQL of a booking as a script for pgbench
+
+Baselines:
+  plain_drf         the same API in plain Django REST framework, and a "hello" view
+  pgbench           the database alone, measured by PostgreSQL's own load generator
 """

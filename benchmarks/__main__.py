@@ -1,4 +1,7 @@
-"""`python -m benchmarks [--quick]`, with DATABASE_URL and REDIS_URL of servers that are for this alone (`make bench` starts them)."""
+"""`python -m benchmarks [--quick]` runs all benchmarks. `make bench` starts it on servers of its own.
+
+DATABASE_URL and REDIS_URL must name servers that nothing else uses: the run creates databases and uses all of the CPU.
+"""
 
 import signal
 import sys
@@ -8,45 +11,47 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from benchmarks.measuring import HEAD, QUICK, WHOLE, Row, Scale, line, write
-from benchmarks.rows import filters, growth, reads, writes
-from benchmarks.world import ROOT, World
+from benchmarks.environment import ROOT, Environment
+from benchmarks.measurement import FULL, QUICK, TABLE_HEAD, Comparison, Scale, table_row, write_json
+from benchmarks.suites import list_filters, reads, scaling, writes
 
-SMALL = 1_000
+SMALL_DATABASE = 1_000  # appointments
 
 
 def main(scale: Scale) -> None:
-    """Print the table line by line, and leave it as JSON."""
-    began, found = time.monotonic(), []
-    say(HEAD)
-    with tempfile.TemporaryDirectory() as folder, World(Path(folder)) as world:
-        for row in rows(world, scale):
-            found.append(row)
-            say(line(row))
-    write(ROOT / ".data" / "bench.json", found)
-    say(f"\n{sum(row.holds for row in found)} of {len(found)} rows hold, after {time.monotonic() - began:.0f} seconds.")
+    """Print the table row by row, and store it as JSON."""
+    started_at = time.monotonic()
+    results: list[Comparison] = []
+    output(TABLE_HEAD)
+    with tempfile.TemporaryDirectory() as folder, Environment(Path(folder)) as environment:
+        for comparison in run_suites(environment, scale):
+            results.append(comparison)
+            output(table_row(comparison))
+    write_json(ROOT / ".data" / "bench.json", results)
+    met = sum(comparison.is_met for comparison in results)
+    output(f"\n{met} of {len(results)} targets met, in {time.monotonic() - started_at:.0f} seconds.")
 
 
-def rows(world: World, scale: Scale) -> Iterator[Row]:
-    """All of the table."""
-    small = world.database("bench_small", SMALL)
-    large = world.database("bench_large", scale.rows)
-    yield from reads.rows(world, small, large, scale)
-    yield from filters.rows(world, small, large, scale)
-    yield from writes.rows(world, small, scale)
-    yield from growth.rows(world, small, scale)
+def run_suites(environment: Environment, scale: Scale) -> Iterator[Comparison]:
+    """Create both databases and yield the comparisons of every suite."""
+    small = environment.create_database("bench_small", SMALL_DATABASE)
+    large = environment.create_database("bench_large", scale.appointments)
+    yield from reads.run(environment, small, large, scale)
+    yield from list_filters.run(environment, small, large, scale)
+    yield from writes.run(environment, small, scale)
+    yield from scaling.run(environment, small, scale)
 
 
-def say(text: str) -> None:
-    """At once, also into a pipe."""
+def output(text: str) -> None:
+    """Print without buffering, because each row takes seconds and the output is often a pipe."""
     print(text, flush=True)  # noqa: T201
 
 
-def end(number: int, _frame: object) -> NoReturn:
-    """Leave in order, so that what was started ends too."""
+def exit_on_signal(number: int, _frame: object) -> NoReturn:
+    """Exit through the context managers, so that the processes of the run are stopped."""
     sys.exit(128 + number)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, end)
-    main(QUICK if "--quick" in sys.argv else WHOLE)
+    signal.signal(signal.SIGTERM, exit_on_signal)
+    main(QUICK if "--quick" in sys.argv else FULL)

@@ -1,4 +1,4 @@
-"""The web server's way in."""
+"""The baseline's application, run by the product's server adapter."""
 
 from django.core.wsgi import get_wsgi_application
 

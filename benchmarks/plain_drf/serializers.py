@@ -1,7 +1,8 @@
-"""What it answers: the interface's objects, field by field."""
+"""The objects of the API as model serializers."""
 
 from typing import Any
 
+from django.db import models
 from rest_framework import serializers
 
 from appointments.models import Appointment, CallAnalysis, EventType, Note
@@ -10,18 +11,22 @@ from optins.models import UTM_FIELDS, OptIn, QuestionAnswer
 from organizations.models import Membership
 from statuses.models import Status
 
-MOMENT = "%Y-%m-%dT%H:%M:%S.%fZ"
+TIMESTAMP_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
-class Moments(serializers.ModelSerializer):
-    """Model serializers that show moments in one form."""
+class TimestampSerializer(serializers.ModelSerializer):
+    """A model serializer that renders all timestamps in the API's format."""
 
-    def build_standard_field(self, field_name: str, model_field: Any) -> Any:
-        field, options = super().build_standard_field(field_name, model_field)
-        return field, options | ({"format": MOMENT} if issubclass(field, serializers.DateTimeField) else {})
+    def build_standard_field(
+        self, field_name: str, model_field: models.Field
+    ) -> tuple[type[serializers.Field], dict[str, Any]]:
+        field_class, options = super().build_standard_field(field_name, model_field)
+        if issubclass(field_class, serializers.DateTimeField):
+            options["format"] = TIMESTAMP_FORMAT
+        return field_class, options
 
 
-class LeadSerializer(Moments):
+class LeadSerializer(TimestampSerializer):
     class Meta:
         model = Lead
         fields = [
@@ -54,7 +59,7 @@ class EventTypeSerializer(serializers.ModelSerializer):
         fields = ["id", "provider", "owner_name"]
 
 
-class OutcomeSerializer(Moments):
+class StatusSerializer(TimestampSerializer):
     class Meta:
         model = Status
         fields = ["id", "name", "role", "description", "text_color", "bg_color", "created_at"]
@@ -68,7 +73,7 @@ class NoteSerializer(serializers.ModelSerializer):
         fields = ["note", "mention_users"]
 
 
-class CallAnalysisSerializer(Moments):
+class CallAnalysisSerializer(TimestampSerializer):
     class Meta:
         model = CallAnalysis
         fields = [
@@ -89,7 +94,7 @@ class SourceSerializer(serializers.ModelSerializer):
         fields = ["id", "name"]
 
 
-class OptInSerializer(Moments):
+class OptInSerializer(TimestampSerializer):
     class Meta:
         model = OptIn
         fields = [
@@ -120,12 +125,12 @@ class OptInDetailSerializer(OptInSerializer):
         fields = [*OptInSerializer.Meta.fields, "question_answers", "traffic_attribution"]
 
 
-class WithCustomFields(Moments):
-    """Custom fields are asked for once in a request, and are in the context."""
+class CustomFieldsSerializer(TimestampSerializer):
+    """Adds the values of custom fields. The context must contain the list `custom_fields`, read once per request."""
 
     custom_fields = serializers.SerializerMethodField()
 
-    def get_custom_fields(self, row: Any) -> list[dict[str, Any]]:
+    def get_custom_fields(self, row: Appointment | Lead) -> list[dict[str, Any]]:
         fields: list[CustomField] = self.context["custom_fields"]
         return [
             {
@@ -139,50 +144,49 @@ class WithCustomFields(Moments):
         ]
 
 
-class AppointmentSerializer(WithCustomFields):
+class AppointmentSerializer(CustomFieldsSerializer):
     lead = LeadSerializer()
     host = UserSerializer()
     setter = UserSerializer()
     triager = UserSerializer()
     appointment_type = serializers.CharField(source="event_type.name")
     appointment_event_type = EventTypeSerializer(source="event_type")
-    outcome = OutcomeSerializer()
+    outcome = StatusSerializer()
     notes = serializers.SerializerMethodField()
     call_analysis = serializers.SerializerMethodField()
 
-    def get_notes(self, appointment: Appointment) -> Any:
+    def get_notes(self, appointment: Appointment) -> dict[str, Any] | None:
         notes = list(appointment.notes.all())
         return NoteSerializer(notes[0]).data if notes else None
 
-    def get_call_analysis(self, appointment: Appointment) -> Any:
-        found = getattr(appointment, "call_analysis", None)
-        return CallAnalysisSerializer(found).data if found else None
+    def get_call_analysis(self, appointment: Appointment) -> dict[str, Any] | None:
+        analysis = getattr(appointment, "call_analysis", None)
+        return CallAnalysisSerializer(analysis).data if analysis else None
 
     class Meta:
         model = Appointment
         fields = [
-            *[
-                "id",
-                "lead",
-                "schedule_time",
-                "host",
-                "setter",
-                "triager",
-                "meeting_url",
-                "appointment_type",
-                "call_category",
-            ],
-            *[
-                "appointment_event_type",
-                "outcome",
-                "notes",
-                "recording_url",
-                "no_show",
-                "source",
-                "external_reference",
-                *UTM_FIELDS,
-            ],
-            *["call_analysis", "custom_fields", "created_at", "updated_at"],
+            "id",
+            "lead",
+            "schedule_time",
+            "host",
+            "setter",
+            "triager",
+            "meeting_url",
+            "appointment_type",
+            "call_category",
+            "appointment_event_type",
+            "outcome",
+            "notes",
+            "recording_url",
+            "no_show",
+            "source",
+            "external_reference",
+            *UTM_FIELDS,
+            "call_analysis",
+            "custom_fields",
+            "created_at",
+            "updated_at",
         ]
 
 
@@ -191,7 +195,7 @@ class AppointmentDetailSerializer(AppointmentSerializer):
     last_source = SourceSerializer()
     opt_ins = serializers.SerializerMethodField()
 
-    def get_opt_ins(self, appointment: Appointment) -> Any:
+    def get_opt_ins(self, appointment: Appointment) -> list[dict[str, Any]]:
         return OptInSerializer(appointment.lead.opt_ins.order_by("-created_at", "-id")[:3], many=True).data
 
     class Meta(AppointmentSerializer.Meta):
@@ -203,8 +207,8 @@ class AppointmentDetailSerializer(AppointmentSerializer):
         ]
 
 
-class LeadDetailSerializer(WithCustomFields):
-    status = OutcomeSerializer()
+class LeadDetailSerializer(CustomFieldsSerializer):
+    status = StatusSerializer()
     setter = UserSerializer()
     first_source = SourceSerializer()
     last_source = SourceSerializer()

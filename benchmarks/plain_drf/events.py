@@ -1,0 +1,60 @@
+"""Webhook events, their deliveries, and notifications, saved row by row."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from celery import current_app
+from django.db import transaction
+from rest_framework.renderers import JSONRenderer
+
+from appointments.models import Appointment
+from leads.models import Lead
+from notifications.models import Kind, Notification
+from notifications.services import WAKE_UP_TASK as NOTIFICATIONS_TASK
+from optins.models import OptIn
+from organizations.actors import Actor, actor_columns
+from organizations.models import Membership, Organization
+from pipeline_backend.api.request_id import current_request_id
+from pipeline_backend.db.timestamps import isoformat_z
+from webhooks.models import Delivery, Endpoint, Event
+from webhooks.services import WAKE_UP_TASK as WEBHOOKS_TASK
+
+
+def record_event(type: str, subject: Appointment | Lead | OptIn, data: object, actor: Actor) -> None:
+    """Save an event, and a delivery for each endpoint that subscribes to its type."""
+    organization = subject.organization
+    event = Event(
+        organization=organization,
+        type=type,
+        subject_id=subject.pk,
+        request_id=current_request_id(),
+        **actor_columns(actor),
+    )
+    body = {
+        "type": type,
+        "timestamp": isoformat_z(event.created_at),
+        "organization_id": organization.pk,
+        "data": data,
+    }
+    event.body = JSONRenderer().render(body).decode()
+    event.save()
+    for endpoint in Endpoint.objects.of(organization).filter(is_active=True):
+        if not endpoint.event_types or type in endpoint.event_types:
+            Delivery.objects.create(organization=organization, event=event, endpoint=endpoint)
+            send_task_on_commit(WEBHOOKS_TASK, endpoint.pk)
+
+
+def notify(kind: Kind, organization: Organization, members: list[Membership], context: dict[str, Any]) -> None:
+    """Save an e-mail notification for each member."""
+    attendees = [{"name": str(member), "email": member.user.email} for member in members]
+    for member in members:
+        Notification.objects.create(
+            organization=organization, kind=kind, recipient=member, context=context | {"attendees": attendees}
+        )
+    send_task_on_commit(NOTIFICATIONS_TASK, organization.pk)
+
+
+def send_task_on_commit(task: str, id: UUID) -> None:
+    """Send a Celery task with this id once the transaction has committed."""
+    transaction.on_commit(partial(current_app.send_task, task, (str(id),)))
