@@ -50,14 +50,18 @@ def measure(events: int, rounds: int) -> dict[str, list[float]]:
 
 
 def delivery_rate(name: str, receiver: str, endpoints: int, events_per_endpoint: int, workers: list[str]) -> float:
-    """Return how many events per second the workers deliver from a backlog of a new organization.
+    """Return how many events per second the workers deliver from a backlog of new organizations.
 
-    `receiver` is "ok" for receivers that respond at once, and "slow" for 0.3 seconds.
+    Each has `ENDPOINTS` endpoints, since an organization can have only a limited number of them. `receiver` is "ok" for receivers that respond at once, and "slow" for 0.3 seconds.
     """
-    organization = create_organization(name=name, owner_email=f"owner@{name}.example").organization
+    organizations = [
+        create_organization(name=f"{name}-{number}", owner_email=f"owner@{name}-{number}.example").organization
+        for number in range(endpoints // ENDPOINTS)
+    ]
     with run_stack() as (stack, inbox):
         for number in range(endpoints):
-            make_backlog(make_endpoint(organization, inbox.url(f"{receiver}/{number}")), events_per_endpoint)
+            endpoint = make_endpoint(organizations[number // ENDPOINTS], inbox.url(f"{receiver}/{number}"))
+            make_backlog(endpoint, events_per_endpoint)
         stack.start(*workers)
         return measure_rate(lambda: len(inbox.arrivals()), endpoints * events_per_endpoint)
 

@@ -9,12 +9,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone
 from leads.topics import CREATED, STATUS_CHANGED
 from organizations.actors import Actor, actor_columns
+from organizations.limits import LimitReached, has_room
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
@@ -260,7 +262,15 @@ def require_free_email(lead: Lead, email: str) -> None:
 
 @transaction.atomic
 def save_custom_field(*, organization: Organization, field: CustomField) -> CustomField:
-    """Store a new or changed custom field and return it."""
+    """Store a new or changed custom field and return it.
+
+    For a new one, locks the organization, and raises LimitReached if it has `MAX_CUSTOM_FIELDS` custom fields.
+    """
+    fields = CustomField.objects.of(organization)
+    limit = settings.MAX_CUSTOM_FIELDS
+    if field._state.adding and not has_room(organization=organization, rows=fields, limit=limit):
+        advice = "Delete one that is no longer needed first."
+        raise LimitReached(limit=limit, rows="custom fields", advice=advice)
     field.organization = organization
     field.save()
     return field

@@ -2,11 +2,13 @@
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
 from organizations.isolation import bypass_rls
 from organizations.keys import new_key
+from organizations.limits import LimitReached, has_room
 from organizations.models import ApiKey, Membership, Organization, Role, Scope, User
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
@@ -21,6 +23,7 @@ class LastOwner(Conflict):
     message = "{name} is the last active owner; make someone else an owner first"
 
 
+@transaction.atomic
 def issue_key(
     *,
     organization: Organization,
@@ -29,7 +32,14 @@ def issue_key(
     expires_at: datetime | None = None,
     created_by: User | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key, with all scopes unless some are named. Return it and its full text, which isn't stored."""
+    """Create a key, with all scopes unless some are named. Return it and its full text, which isn't stored.
+
+    Locks the organization. Raises LimitReached if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
+    """
+    active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
+    if not has_room(organization=organization, rows=active, limit=settings.MAX_API_KEYS):
+        advice = "Revoke one that is no longer needed first."
+        raise LimitReached(limit=settings.MAX_API_KEYS, rows="active API keys", advice=advice)
     parsed = new_key()
     key = ApiKey.objects.create(
         organization=organization,
@@ -47,7 +57,8 @@ def issue_key(
 def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> tuple[ApiKey, str]:
     """Issue a second key with the same name and scopes, and let this one expire after the overlap (one of OVERLAPS).
 
-    Returns the new key and its full text. Locks the old key. Raises Conflict if it is revoked or expired.
+    Returns the new key and its full text. Locks the old key and the organization. Raises Conflict if the old key is
+    revoked or expired, and LimitReached as `issue_key` does: the old key counts until the overlap has ended.
     """
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:

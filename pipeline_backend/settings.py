@@ -272,6 +272,12 @@ BODY_LIMIT = 1024 * 1024
 BODY_SECONDS = read_int("BODY_SECONDS", default=20)
 WEB_THREADS = read_int("WEB_THREADS", default=4)  # per web process
 
+# --- What an organization may have ------------------------------------------------------------------------------------
+MAX_WEBHOOK_ENDPOINTS = read_int("MAX_WEBHOOK_ENDPOINTS", default=20)
+MAX_API_KEYS = read_int("MAX_API_KEYS", default=50)  # that are neither revoked nor expired
+MAX_CUSTOM_FIELDS = read_int("MAX_CUSTOM_FIELDS", default=100)
+MAX_EVENT_TYPES = read_int("MAX_EVENT_TYPES", default=1000)
+
 # --- Webhook deliveries and other background work ---------------------------------------------------------------------
 WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
 WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")

@@ -6,12 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from organizations.actors import Actor, actor_columns
 from organizations.isolation import TenantModel
+from organizations.limits import LimitReached, has_room
 from organizations.models import Organization
 from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed
@@ -152,9 +154,14 @@ def add_endpoint(
 ) -> tuple[Endpoint, str]:
     """Create an endpoint for these topics (none: all of them), and return it with its signing secret.
 
-    Show the secret now: it is stored encrypted and never displayed again. Raises ValidationFailed.
+    Show the secret now: it is stored encrypted and never displayed again. Locks the organization. Raises
+    ValidationFailed, and LimitReached if the organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
     """
     validate_endpoint(url, types or [])
+    endpoints = Endpoint.objects.of(organization)
+    if not has_room(organization=organization, rows=endpoints, limit=settings.MAX_WEBHOOK_ENDPOINTS):
+        advice = "Change one that is no longer needed instead."
+        raise LimitReached(limit=settings.MAX_WEBHOOK_ENDPOINTS, rows="webhook endpoints", advice=advice)
     secret = new_secret()
     endpoint = Endpoint.objects.create(
         organization=organization, url=url, description=description, event_types=types or [], secret=secret

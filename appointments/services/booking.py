@@ -6,6 +6,8 @@ from functools import partial
 from typing import TypedDict, Unpack
 from uuid import UUID
 
+from django.conf import settings
+
 from appointments.members import recipients_for_booking, resolve_members
 from appointments.models import Appointment, AppointmentSource, EventType
 from appointments.notifications import build_appointment_notifications
@@ -27,6 +29,7 @@ from leads.services import (
 from notifications.models import Kind
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor
+from organizations.limits import has_room
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
@@ -134,7 +137,8 @@ def book(
 
     Safe to repeat: if the reference is booked for the same time, returns that appointment and changes nothing.
     Raises ReferenceConflict if it is booked for another time, and ValidationFailed if a member, the lead id or the
-    event type id is unknown. Locks the lead.
+    event type id is unknown, or if a new event type would be one too many. Locks the lead, and for a new event type
+    the organization.
     """
 
     def attempt() -> Booking:
@@ -240,7 +244,10 @@ def resolve_lead(
 
 
 def resolve_event_type(organization: Organization, data: BookingData, context: BookingContext) -> EventType:
-    """Return the booking's event type, created if its name is new. `event_type_id` takes precedence over the name."""
+    """Return the booking's event type, created if its name is new. `event_type_id` takes precedence over the name.
+
+    Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
+    """
     if event_type_id := data.get("event_type_id"):
         event_type = EVENT_TYPE_BY_ID.first(organization=organization.pk, id=event_type_id)
         if event_type is None:
@@ -250,6 +257,14 @@ def resolve_event_type(organization: Organization, data: BookingData, context: B
         return context.event_type
     name = data["event_type_name"]
     find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, name=name)
+    event_types = EventType.objects.of(organization)
+    if not has_room(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
+        # It may have got this one from another booking, while this one waited for the lock.
+        event_type = find()
+        if event_type is None:
+            problem = f"is new, but an organization can have at most {settings.MAX_EVENT_TYPES} event types"
+            raise ValidationFailed({"event_type_name": [f"{problem}; use one that exists"]})
+        return event_type
     return insert_or_get(EventType(organization=organization, name=name), find)[0]
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
 
@@ -23,6 +24,7 @@ from appointments.topics import OUTCOME_CHANGED, RESCHEDULED
 from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
+from organizations.limits import LimitReached, has_room
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.retry import atomic_with_retry
@@ -121,7 +123,15 @@ def create_note(
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, event_type: EventType) -> EventType:
-    """Store a new or changed event type and return it. Booked appointments keep their category."""
+    """Store a new or changed event type and return it. Booked appointments keep their category.
+
+    For a new one, locks the organization, and raises LimitReached if it has `MAX_EVENT_TYPES` event types.
+    """
+    event_types = EventType.objects.of(organization)
+    limit = settings.MAX_EVENT_TYPES
+    if event_type._state.adding and not has_room(organization=organization, rows=event_types, limit=limit):
+        advice = "Delete one that no appointment uses first."
+        raise LimitReached(limit=limit, rows="event types", advice=advice)
     event_type.organization = organization
     event_type.save()
     return event_type
