@@ -4,9 +4,10 @@ Messages carry ids and results are not kept: the state of every job is in its ro
 """
 
 import os
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from celery import Celery
+from celery.app.utils import Settings
 from celery.signals import celeryd_after_setup, celeryd_init, setup_logging, worker_shutdown, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
@@ -84,7 +85,7 @@ def configure_logging(**_: object) -> None:
 
 
 @celeryd_init.connect
-def set_worker_timeouts(conf: Any, **_: object) -> None:
+def set_worker_timeouts(conf: Settings, **_: object) -> None:
     """Let a worker wait longer for Redis than a web request may."""
     conf.broker_transport_options["socket_timeout"] = WORKER_SOCKET_SECONDS
 

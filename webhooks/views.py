@@ -20,8 +20,9 @@ class EventViewSet(ExternalViewSet):
         parameters=FeedQuery.parameters,
     )
     def list(self, request: Request) -> Response:
-        """Return the organization's events, oldest first. To get all of them, repeat the request with the id of the
-        last event as `after` until `has_more` is false.
+        """Return the organization's events, oldest first.
+
+        To get all of them, repeat the request with the id of the last event as `after` until `has_more` is false.
         """
         query = FeedQuery.from_params(request.query_params)
         events, has_more = feed(organization=self.organization, after=query.after, types=query.types, limit=query.limit)

@@ -103,7 +103,7 @@ class ScopeWrapper:
         params: ExecuteParams,
         many: bool,
         context: dict[str, Any],
-    ) -> Any:
+    ) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
         scope = current_scope.get()
         if scope is not SET_BY_QUERY and not self.is_applied(scope, context["connection"]):
             self.apply(scope, context["connection"])

@@ -4,6 +4,7 @@ Reading across organizations is possible only through `unscoped`, a name that a 
 """
 
 from typing import Any, ClassVar, NoReturn
+from uuid import UUID
 
 from django.db import models
 
@@ -18,14 +19,14 @@ class TenantQuerySet(models.QuerySet[Any]):
     """Base of the tenant models' querysets."""
 
 
-def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any:
+def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any:  # noqa: ANN401  # the class is made at run time
     """Return a manager with the queryset's methods that raises UnscopedQuery unless an organization is named."""
 
     class TenantManager(models.Manager.from_queryset(queryset)):  # type: ignore[misc]
-        def of(self, organization: Any) -> Any:
+        def of(self, organization: models.Model | UUID) -> models.QuerySet[Any]:
             return super().get_queryset().filter(organization=organization)
 
-        def create(self, *, organization: Any, **fields: Any) -> Any:
+        def create(self, *, organization: models.Model, **fields: Any) -> models.Model:
             return self.of(organization).create(organization=organization, **fields)
 
         # All other methods of a manager (`all`, `filter`, `get` …) start here.

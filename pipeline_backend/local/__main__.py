@@ -1,4 +1,4 @@
-"""python -m pipeline_backend.local run | test [arguments of pytest] | with-servers <command> | clean"""
+"""Usage: python -m pipeline_backend.local run | test [arguments of pytest] | with-servers <command> | clean."""
 
 import sys
 from pathlib import Path

@@ -140,6 +140,8 @@ class Server(ABC):
 
 
 class Postgres(Server):
+    """PostgreSQL from the wheel."""
+
     name = "PostgreSQL"
     # Its "fast" shutdown, then its "immediate" one.
     stop_steps = [(signal.SIGINT, 20), (signal.SIGQUIT, 5), (signal.SIGKILL, 5)]
@@ -230,6 +232,8 @@ class Postgres(Server):
 
 
 class Redis(Server):
+    """Valkey, which speaks Redis's protocol, from the wheel."""
+
     name = "Redis"
     stop_steps = [(signal.SIGTERM, 10), (signal.SIGKILL, 5)]
     kill_signals = [signal.SIGKILL]
