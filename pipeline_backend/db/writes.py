@@ -85,7 +85,7 @@ def update_sql(model: type[models.Model], names: tuple[str, ...]) -> str:
     return UPDATE.format(table=quote(model._meta.db_table), assignments=assignments)
 
 
-def db_value(field: "models.Field[Any, Any]", row: models.Model) -> object:
+def db_value(field: Any, row: models.Model) -> Any:  # noqa: ANN401  # the types differ by field
     """Return the field's value as psycopg accepts it."""
     return field.get_db_prep_save(field.pre_save(row, add=False), connection)
 
