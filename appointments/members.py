@@ -26,7 +26,7 @@ def active_members() -> QuerySet[Membership]:
 MEMBERS_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     lambda: active_members().alias(lowercase_email=Lower("user__email")).filter(lowercase_email__any=Param("emails"))
 )
-OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=Role.OWNER))
+ACTIVE_OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=Role.OWNER))
 MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
     lambda: active_members().filter(Q(pk__any=Param("ids")) | Q(role=Role.OWNER))
 )
@@ -56,7 +56,7 @@ def recipients_for_booking(organization: Organization, participants: Iterable[Me
     """Return the members to notify about a new appointment: its participants, or the owners if it has none."""
     # One member can have several roles, and is notified once.
     unique = {member.pk: member for member in participants}
-    return list(unique.values()) or OWNERS.all(organization=organization.pk)
+    return list(unique.values()) or ACTIVE_OWNERS.all(organization=organization.pk)
 
 
 def recipients(appointment: Appointment) -> list[Membership]:

@@ -1,6 +1,6 @@
 """Permissions in the admin: what each role may see and change.
 
-They come from the user's active memberships of active organizations, read anew on each request.
+They come from the user's active memberships of active organizations, read again on each request.
 """
 
 from dataclasses import dataclass

@@ -93,8 +93,8 @@ def start_servers(number: int, stack: ExitStack) -> dict[str, str]:
     """Start servers for another process and return their URLs; for a given Redis, use another numbered database."""
     urls = ephemeral.start_more(f"process-{number}", ROOT, stack)
     if "REDIS_URL" not in started_servers():
-        given = urlsplit(os.environ["REDIS_URL"])
-        urls["REDIS_URL"] = given._replace(path=f"/{int(given.path.strip('/') or 0) + number}").geturl()
+        url = urlsplit(os.environ["REDIS_URL"])
+        urls["REDIS_URL"] = url._replace(path=f"/{int(url.path.strip('/') or 0) + number}").geturl()
     return urls
 
 

@@ -117,10 +117,10 @@ class MembershipAdmin(TenantAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         """Return the members of organizations that the user leads, and the user's own memberships."""
-        own = Membership.unscoped.filter(
+        own_memberships = Membership.unscoped.filter(
             user=current_user(request), organization__in=roles_by_organization(request)
         ).select_related("organization", *self.select_related)
-        return super().get_queryset(request) | own
+        return super().get_queryset(request) | own_memberships
 
     def has_manage_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """Return whether the user leads the team and the member has no role above theirs."""

@@ -6,8 +6,8 @@ comes from here, as docs/interface.md promises it in the section on general rule
 
 The constraints:
 
-1. Every endpoint checks in the same order: key, rate limit, scope, method, media type, body. What an outsider is told
-   doesn't reveal which paths, methods or ids exist.
+1. Every endpoint checks in the same order: key, rate limit, scope, method, media type, body. Without a
+   valid key, no response reveals which paths, methods or ids exist.
 2. Every response is JSON in one of three forms (action, data, error), also when something fails unexpectedly. Errors
    say what to fix, and quote nothing that is internal.
 3. Input is never guessed: a JSON type is accepted as it is or refused by name.

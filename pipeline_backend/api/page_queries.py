@@ -18,7 +18,7 @@ then it passes a million rows to find ten. The figures are in docs/performance.m
 In every strategy:
 
 - `limit`, `offset` and `end` (their sum) are literals, because with parameters PostgreSQL would plan on every call.
-- The page is not looked for if the total shows that it lies behind the end of the list.
+- The page is not read if the total shows that it lies past the end of the list.
 - A query is counted up to `SMALL_COUNT` first where that is cheap: the plan for many rows has parallel workers, which
   take longer to start than a single process takes to count ten thousand index entries.
 """

@@ -69,7 +69,7 @@ class RedisConnection:
         self.connection = connection
 
     def count(self, key: str, *arguments: int) -> tuple[int, int]:
-        """Run the script and return its two numbers. A connection that failed is opened anew on the next call."""
+        """Run the script and return its two numbers. A connection that failed is opened again on the next call."""
         if self.connection.is_connected and self.is_stale():
             self.connection.disconnect()
         try:

@@ -279,7 +279,7 @@ class SQLSerializer:
     @cache
     def one_query(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
         """Return the compiled query of id and JSON for the parameters `organization` and `id`."""
-        # Not `many_query` with one id: PostgreSQL would plan that anew on every call.
+        # Not `many_query` with one id: PostgreSQL would plan that again on every call.
         return CompiledQuery(lambda: cls.base_query().filter(pk=Param("id")))
 
     @classmethod

@@ -9,7 +9,7 @@ The constraints:
 1. A query is compiled once per process, whatever its values are. So its text must not depend on them: not on the length
    of a list, and not on whether a value is null.
 2. PostgreSQL plans a prepared statement once per connection. So few different texts, and values that the planner can't
-   see where a rare value would tempt it to plan anew.
+   see where a rare value would make it plan again for each call.
 3. A round trip costs more than most statements do. So several reads, or the inserts of several tables, are combined.
 4. Two transactions may insert the same row at the same time. The unique constraint decides; nobody waits on a lock of
    our own, and no check comes before the insert without the constraint behind it.

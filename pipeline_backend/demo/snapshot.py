@@ -29,7 +29,7 @@ OUTCOME_WEIGHTS = {
     Role.PARTIAL_PAYMENT: 6,
     Role.UNQUALIFIED: 12,
 }
-# Custom values are drawn from this many prepared sets, because drawing each value anew would be slow.
+# Custom values are drawn from this many prepared sets, because drawing each value separately would be slow.
 CUSTOM_VALUE_SETS = 50
 
 

@@ -5,7 +5,7 @@ Constraints
      ones we connect to, so a name that resolves differently the second time (DNS rebinding) gains nothing.
   2. A request ends at a total deadline, however slowly the receiver answers.
   3. A response costs little memory, however long it is: 64 KiB are read, nothing is decompressed, 4 KiB are kept.
-  4. A connection is used for one endpoint only, and never again after bytes that nobody asked for.
+  4. A connection is used for one endpoint only, and never again after unexpected bytes.
   5. Redirects are not followed, cookies not kept, and proxies from the environment not used.
   6. `EndpointClient.post` raises nothing for what a receiver does: every outcome is a `SendResult` with an error class.
 

@@ -40,7 +40,7 @@ class ResponseReader:
         try:
             self.parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
-            # Behind a valid head an error only ends the response: the status has already said how it went.
+            # After a valid head an error only ends the response: the status alone decides whether it was a success.
             self.is_complete, self.keeps_alive = True, False
         if not self.has_head and (self.is_complete or self.size > MAX_HEAD_SIZE):
             raise InvalidResponse
@@ -56,7 +56,7 @@ class ResponseReader:
         return self.body[:BODY_PREFIX].decode("utf-8", "backslashreplace").replace("\x00", "\\x00")
 
     def on_message_begin(self) -> None:
-        """Note that a message behind a complete response is one that nobody asked for."""
+        """Note that a message after a complete response was not requested, so the connection can't be used again."""
         self.keeps_alive = self.keeps_alive and not self.is_complete
 
     def on_header(self, name: bytes, value: bytes) -> None:

@@ -42,8 +42,8 @@ def for_run(data: Path, port: int) -> dict[str, str]:
         "PYTHONWARNINGS": "ignore:::celery.platforms",
     }
     # An empty variable counts as not set.
-    given = {name: value for name, value in os.environ.items() if value or name not in defaults}
-    return {**defaults, **given}
+    environment = {name: value for name, value in os.environ.items() if value or name not in defaults}
+    return {**defaults, **environment}
 
 
 def for_tests() -> dict[str, str]:
@@ -73,16 +73,16 @@ def start_servers(
     ephemeral: bool,
     stack: ExitStack,
     template: Postgres | None = None,
-    given: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] = os.environ,
 ) -> tuple[dict[str, str], list[Server]]:
-    """Start the servers whose URL isn't in `given`. Return the URLs of both, and the servers that were started.
+    """Start the servers whose URL isn't in `environ`. Return the URLs of both, and the servers that were started.
 
     `stack` stops them. PostgreSQL starts with a copy of the template's data, if there is one.
     """
     urls: dict[str, str] = {}
     started: list[Server] = []
     for variable, (name, kind) in SERVERS.items():
-        url = given.get(variable)
+        url = environ.get(variable)
         if not url:
             server = kind(directory / name, ephemeral=ephemeral)
             if isinstance(server, Postgres):

@@ -41,21 +41,23 @@ def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
         return child.run(command, variables)
 
 
-def start_servers(directory: Path, stack: ExitStack, migrated: Path | None, given: Mapping[str, str]) -> dict[str, str]:
-    """Start the servers whose URL isn't in `given`, and return the URLs of both."""
+def start_servers(
+    directory: Path, stack: ExitStack, migrated: Path | None, environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Start the servers whose URL isn't in `environ`, and return the URLs of both."""
     with ExitStack() as copying:
         # Entered only while the cluster is copied: this keeps other runs from removing it.
         cluster = None
-        if migrated and not given.get("DATABASE_URL"):
+        if migrated and not environ.get("DATABASE_URL"):
             cluster = copying.enter_context(migrated_cluster(migrated))
-        return environment.start_servers(directory, ephemeral=True, stack=stack, template=cluster, given=given)[0]
+        return environment.start_servers(directory, ephemeral=True, stack=stack, template=cluster, environ=environ)[0]
 
 
 def start_more(name: str, migrated: Path, stack: ExitStack) -> dict[str, str]:
     """Start another set of the servers that `run` has started, for a further pytest process. Return the URLs."""
     started = os.environ[STARTED].split()
-    given = {variable: os.environ[variable] for variable in environment.SERVERS if variable not in started}
-    return start_servers(Path(os.environ[DIRECTORY]) / name, stack, migrated, given)
+    environ = {variable: os.environ[variable] for variable in environment.SERVERS if variable not in started}
+    return start_servers(Path(os.environ[DIRECTORY]) / name, stack, migrated, environ)
 
 
 class Child:

@@ -150,14 +150,14 @@ def test_a_test_event_is_sent_to_its_endpoint_only(owner: Client, appointment: A
     assert [delivery.endpoint for delivery in event.deliveries.all()] == [endpoint]
 
 
-@pytest.mark.parametrize("way", ["button_response", "list"])
-def test_a_dead_delivery_can_be_replayed(way: str, owner: Client, appointment: Appointment):
+@pytest.mark.parametrize("action", ["button", "list"])
+def test_a_dead_delivery_can_be_replayed(action: str, owner: Client, appointment: Appointment):
     delivery = Delivery.objects.of(appointment.organization).first()
     Delivery.objects.of(appointment.organization).filter(pk=delivery.pk).update(
         state=State.DEAD, attempt_count=10, next_attempt_at=None
     )
 
-    if way == "button_response":
+    if action == "button":
         owner.post(admin_url(Delivery, "replay", delivery.pk))
     else:
         owner.post(

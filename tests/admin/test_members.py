@@ -101,13 +101,13 @@ def test_a_manager_cannot_make_or_change_owners(manager: Client, manager_member:
 def test_a_password_link_is_only_for_members_of_no_other_organization(
     owner: Client, host: Membership, other_organization: Organization
 ):
-    alone = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
+    of_one_organization = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
     add_member(organization=other_organization, user=host.user, role=Role.SETTER)
-    shared = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
+    of_two_organizations = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
 
-    assert alone.status_code == 200
-    assert password_link_in(alone)
-    assert shared.status_code == 302
+    assert of_one_organization.status_code == 200
+    assert password_link_in(of_one_organization)
+    assert of_two_organizations.status_code == 302
 
 
 def test_an_owner_cannot_create_a_password_link_for_an_operator(owner: Client, organization: Organization):

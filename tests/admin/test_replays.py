@@ -163,14 +163,14 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize("way", REASONS)
+@pytest.mark.parametrize("action", REASONS)
 def test_a_replay_to_a_disabled_endpoint_is_refused_with_the_reason(
-    way: str, owner: Client, endpoint: Endpoint
+    action: str, owner: Client, endpoint: Endpoint
 ) -> None:
     Endpoint.objects.of(endpoint.organization).update(is_active=False, disabled_at=now() - timedelta(days=1))
     delivery = Delivery.objects.of(endpoint.organization).first()
 
-    if way == "button":
+    if action == "button":
         response = owner.post(admin_url(Delivery, "replay", delivery.pk))
     else:
         response = owner.post(
@@ -178,8 +178,8 @@ def test_a_replay_to_a_disabled_endpoint_is_refused_with_the_reason(
             {"action": "replay_selected", "_selected_action": str(delivery.pk), "index": "0"},
         )
 
-    shown = form_errors(response) if way == "button" else shown_messages(response)
-    assert shown == [REASONS[way]]
+    shown = form_errors(response) if action == "button" else shown_messages(response)
+    assert shown == [REASONS[action]]
     assert not Replay.objects.of(endpoint.organization).exists()
 
 

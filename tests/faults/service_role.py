@@ -16,7 +16,7 @@ TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usenam
 
 
 class ServiceRole:
-    """A role that is no superuser: for superusers PostgreSQL reserves connections, and they ignore most limits."""
+    """A role that is not a superuser: for superusers PostgreSQL reserves connections, and they ignore most limits."""
 
     def __init__(self, stack: Stack) -> None:
         database = connection.settings_dict

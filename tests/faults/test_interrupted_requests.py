@@ -17,7 +17,7 @@ from webhooks.models import Event
 
 DISCONNECTS = 20
 ROUNDS, ALL_PROCESSES = 2, ("web", "worker", "beat")
-NOTHING = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "notifications": []}
+NO_ROWS = {"appointments": 0, "leads": 0, "opt_ins": 0, "event_types": 0, "events": [], "notifications": []}
 
 
 def test_a_web_server_killed_in_the_middle_of_a_booking_stores_nothing_of_it(
@@ -28,7 +28,7 @@ def test_a_web_server_killed_in_the_middle_of_a_booking_stores_nothing_of_it(
 
     assert stack.book(str(api.key), external_reference="interrupted")[0] == 0
     assert stack.wait_for_exit("crashing_web", seconds=10) == -signal.SIGKILL
-    assert summary_of(organization) == NOTHING
+    assert summary_of(organization) == NO_ROWS
 
     stack.start("web")
     status, body = stack.book(str(api.key), external_reference="interrupted")
@@ -82,7 +82,7 @@ def test_a_client_that_disconnects_has_booked_all_or_nothing_and_once_after_its_
     for length in (20, len(complete) // 2, len(complete) - 1):
         send_and_disconnect(stack, complete[:length])
     assert stack.get("/readyz")[0] == 200
-    assert summary_of(organization) == NOTHING
+    assert summary_of(organization) == NO_ROWS
 
     references = [f"disconnected-{number}" for number in range(DISCONNECTS)]
     for number, reference in enumerate(references):

@@ -26,7 +26,7 @@ UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 
 @pytest.mark.django_db
 def test_the_page_shows_every_event_as_it_is_sent() -> None:
-    """With UPDATE_DOCS=1 the test writes the section anew instead of failing."""
+    """With UPDATE_DOCS=1 the test rewrites the section instead of failing."""
     with time_machine.travel("2026-12-01T09:30:00.000Z", tick=False):
         organization = make_organization("Acme")
         host = make_member(organization, "hana@acme.example", first_name="Hana", last_name="Host")

@@ -55,7 +55,7 @@ def parse_expiry(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        # Told apart by length: fromisoformat() would also accept shorter forms of a date, such as 20270131.
+        # Distinguished by length, because fromisoformat() also accepts shorter forms of a date, such as 20270131.
         is_date = len(text) == len("2027-01-31")
         expires_at = datetime.combine(date.fromisoformat(text), time(), UTC) if is_date else parse_timestamp(text)
     except ValueError:

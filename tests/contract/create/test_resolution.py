@@ -14,7 +14,7 @@ from tests.factories import deactivate, make_event_type, make_member, owner_of, 
 LATER = "2090-01-05T10:00:00.000Z"
 
 
-def lead_of(api, response):
+def get_lead(api, response):
     """Return the lead in the detail of the appointment that was created."""
     assert response.status_code == 201, response.json()
     return api.get_appointment(response.json()["data"]["id"])["lead"]
@@ -22,7 +22,7 @@ def lead_of(api, response):
 
 def test_a_new_email_creates_a_lead(api, organization):
     """docs/interface.md, A10, L2"""
-    lead = lead_of(
+    lead = get_lead(
         api, api.book(lead_first_name="Ada", lead_last_name="Byron", lead_phone="+442079460000", schedule_time=LATER)
     )
 
@@ -43,7 +43,7 @@ def test_a_lead_is_found_by_its_email_trimmed_and_case_insensitively(api, organi
     """docs/interface.md, L1"""
     lead_id = api.submit(email="ada@Example.com").json()["data"]["lead_id"]
 
-    lead = lead_of(api, api.book(lead_email=email))
+    lead = get_lead(api, api.book(lead_email=email))
 
     assert (lead["id"], lead["email"]) == (lead_id, "ada@Example.com")
     assert summary_of(organization)["leads"] == 1
@@ -51,19 +51,19 @@ def test_a_lead_is_found_by_its_email_trimmed_and_case_insensitively(api, organi
 
 def test_the_email_is_shown_as_it_was_first_sent(api):
     """docs/interface.md, L1"""
-    assert lead_of(api, api.book(lead_email=" Ada.Byron@Example.COM "))["email"] == "Ada.Byron@Example.COM"
+    assert get_lead(api, api.book(lead_email=" Ada.Byron@Example.COM "))["email"] == "Ada.Byron@Example.COM"
 
 
 def test_the_first_name_defaults_to_the_email_prefix(api):
     """docs/interface.md, L5"""
-    lead = lead_of(api, api.book(lead_email="Ada.Byron+calls@example.com"))
+    lead = get_lead(api, api.book(lead_email="Ada.Byron+calls@example.com"))
 
     assert (lead["first_name"], lead["last_name"]) == ("Ada.Byron+calls", "")
 
 
 def test_a_last_name_is_used_without_a_first_name(api):
     """docs/interface.md, L5"""
-    lead = lead_of(api, api.book(lead_last_name="Byron"))
+    lead = get_lead(api, api.book(lead_last_name="Byron"))
 
     assert (lead["first_name"], lead["last_name"]) == ("ada", "Byron")
 
@@ -72,7 +72,7 @@ def test_names_are_not_used_for_an_existing_lead_not_even_for_empty_ones(api):
     """docs/interface.md, L4"""
     api.submit(first_name="Ada", last_name=...)
 
-    lead = lead_of(api, api.book(lead_first_name="Grace", lead_last_name="Hopper"))
+    lead = get_lead(api, api.book(lead_first_name="Grace", lead_last_name="Hopper"))
 
     assert (lead["first_name"], lead["last_name"]) == ("Ada", "")
 
@@ -81,7 +81,7 @@ def test_a_phone_is_used_if_the_lead_has_none(api):
     """docs/interface.md, L4"""
     api.submit()
 
-    lead = lead_of(api, api.book(lead_phone="+442079460000"))
+    lead = get_lead(api, api.book(lead_phone="+442079460000"))
 
     assert (lead["phone_e164"], lead["phone_country"]) == ("+442079460000", "GB")
 
@@ -90,7 +90,7 @@ def test_a_known_phone_is_kept(api):
     """docs/interface.md, L4"""
     api.submit(phone_e164="+12125550123", phone_country="US")
 
-    lead = lead_of(api, api.book(lead_phone="+442079460000"))
+    lead = get_lead(api, api.book(lead_phone="+442079460000"))
 
     assert (lead["phone_e164"], lead["phone_country"]) == ("+12125550123", "US")
 
@@ -115,7 +115,7 @@ def test_a_phone_is_read_in_the_default_country_or_ignored(api, organization, co
     organization.default_country = country
     organization.save()
 
-    lead = lead_of(api, api.book(lead_phone=phone))
+    lead = get_lead(api, api.book(lead_phone=phone))
 
     assert (lead["phone_e164"], lead["phone_country"]) == expected
 
@@ -124,7 +124,7 @@ def test_lead_id_takes_precedence_over_lead_email(api, organization):
     """docs/interface.md, A10"""
     lead_id = api.submit(email="grace@example.com").json()["data"]["lead_id"]
 
-    lead = lead_of(api, api.book(lead_id=lead_id, lead_email="ada@example.com", lead_first_name="Ada"))
+    lead = get_lead(api, api.book(lead_id=lead_id, lead_email="ada@example.com", lead_first_name="Ada"))
 
     assert (lead["id"], lead["email"]) == (lead_id, "grace@example.com")
     assert summary_of(organization)["leads"] == 1
@@ -134,7 +134,7 @@ def test_lead_email_is_optional_with_a_lead_id(api):
     """docs/interface.md, A9"""
     lead_id = api.submit().json()["data"]["lead_id"]
 
-    assert lead_of(api, api.book(lead_id=lead_id, lead_email=...))["id"] == lead_id
+    assert get_lead(api, api.book(lead_id=lead_id, lead_email=...))["id"] == lead_id
 
 
 def test_event_type_id_takes_precedence_over_event_type_name(api, organization):
@@ -267,7 +267,7 @@ def test_the_touch_point_is_the_leads_earliest_upcoming_appointment(api):
     ]
 
     touch_points = [
-        lead_of(api, api.book(external_reference=time, schedule_time=time))["next_touch_point_at"] for time in times
+        get_lead(api, api.book(external_reference=time, schedule_time=time))["next_touch_point_at"] for time in times
     ]
 
     # The third appointment is later than the second, and the last one is in the past.
@@ -276,7 +276,7 @@ def test_the_touch_point_is_the_leads_earliest_upcoming_appointment(api):
 
 def test_a_booking_in_the_past_sets_no_touch_point(api):
     """docs/interface.md, L13"""
-    lead = lead_of(api, api.book(schedule_time="2020-01-05T10:00:00Z"))
+    lead = get_lead(api, api.book(schedule_time="2020-01-05T10:00:00Z"))
 
     assert (lead["next_touch_point_at"], lead["next_touch_point_type"]) == (None, None)
 
@@ -292,7 +292,7 @@ def test_an_earlier_future_touch_point_that_staff_set_is_kept(api, organization,
         next_touch_point_at=touch_point_at, next_touch_point_type="SMS"
     )
 
-    lead = lead_of(api, api.book(schedule_time=LATER))
+    lead = get_lead(api, api.book(schedule_time=LATER))
 
     expected = (touch_point_at.replace("Z", ".000Z"), "SMS") if is_kept else (LATER, "APPOINTMENT")
     assert (lead["next_touch_point_at"], lead["next_touch_point_type"]) == expected

@@ -11,7 +11,7 @@ TRAFFIC = {name: f"https://example.com/{name}" for name in ["referrer", "landing
 TRAFFIC |= {name: f"the {name}" for name in ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]}
 
 
-def lead_of(api, response):
+def get_lead(api, response):
     """Return the detail of the lead that a submission belongs to."""
     assert response.status_code in (200, 201), response.json()
     return api.get_lead(response.json()["data"]["lead_id"])
@@ -43,7 +43,7 @@ def test_a_submission_with_a_new_email_creates_the_lead_and_is_201(api, organiza
 
 def test_a_lead_created_by_a_submission_has_the_status_new_lead(api):
     """docs/interface.md, S8"""
-    lead = lead_of(api, api.submit(last_name="Byron", phone_e164="+442079460000", phone_country="GB"))
+    lead = get_lead(api, api.submit(last_name="Byron", phone_e164="+442079460000", phone_country="GB"))
 
     assert lead["status"] == api.get_status("NEW_LEAD")
     contact = {
@@ -154,7 +154,7 @@ def test_the_same_reference_in_another_organization_is_another_opt_in(api, other
 
 def test_the_member_in_utm_content_becomes_the_leads_setter(api, host):
     """docs/interface.md, O10"""
-    lead = lead_of(api, api.submit(traffic={"utm_content": host.user_id}))
+    lead = get_lead(api, api.submit(traffic={"utm_content": host.user_id}))
 
     assert lead["setter"]["id"] == host.user_id
     assert lead["setter"]["email"] == "hana@acme.example"
@@ -164,7 +164,7 @@ def test_an_existing_lead_without_a_setter_gets_one(api, host):
     """docs/interface.md, O10"""
     api.submit()
 
-    lead = lead_of(api, api.submit(traffic={"utm_content": host.user_id}))
+    lead = get_lead(api, api.submit(traffic={"utm_content": host.user_id}))
 
     assert lead["setter"]["id"] == host.user_id
 
@@ -184,7 +184,7 @@ def test_any_other_utm_content_is_stored_and_assigns_nobody(api, organization, o
 
     response = api.submit(traffic={"utm_content": utm_content})
 
-    assert (response.status_code, lead_of(api, response)["setter"]) == (201, None)
+    assert (response.status_code, get_lead(api, response)["setter"]) == (201, None)
     assert api.get_opt_in(response.json()["data"]["opt_in_id"])["traffic_attribution"]["utm_content"] == utm_content
 
 
@@ -193,7 +193,7 @@ def test_known_values_of_the_lead_are_kept(api):
     contact = {"first_name": "Ada", "last_name": "Byron", "phone_e164": "+442079460000", "phone_country": "GB"}
     api.submit(**contact)
 
-    lead = lead_of(
+    lead = get_lead(
         api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US")
     )
 
@@ -204,7 +204,7 @@ def test_empty_fields_of_the_lead_are_filled(api):
     """docs/interface.md, L4"""
     api.submit()
 
-    lead = lead_of(
+    lead = get_lead(
         api, api.submit(first_name="Grace", last_name="Hopper", phone_e164="+12125550123", phone_country="US")
     )
 
@@ -237,7 +237,7 @@ def test_an_opt_in_does_not_change_the_status_of_an_existing_lead(api, organizat
 )
 def test_the_leads_source_is_the_utm_source_or_the_opt_ins_source(api, fields, name):
     """docs/interface.md, L10"""
-    lead = lead_of(api, api.submit(**fields))
+    lead = get_lead(api, api.submit(**fields))
 
     assert lead["first_source"] == lead["last_source"] == {"id": lead["first_source"]["id"], "name": name}
 
