@@ -52,7 +52,8 @@ def measure(events: int, rounds: int) -> dict[str, list[float]]:
 def delivery_rate(name: str, receiver: str, endpoints: int, events_per_endpoint: int, workers: list[str]) -> float:
     """Return how many events per second the workers deliver from a backlog of new organizations.
 
-    Each has `ENDPOINTS` endpoints, since an organization can have only a limited number of them. `receiver` is "ok" for receivers that respond at once, and "slow" for 0.3 seconds.
+    Each has `ENDPOINTS` endpoints, since an organization can have only a limited number of them. `receiver` is "ok" for
+    receivers that respond at once, and "slow" for those that take 0.3 seconds.
     """
     organizations = [
         create_organization(name=f"{name}-{number}", owner_email=f"owner@{name}-{number}.example").organization
