@@ -12,7 +12,7 @@ from pipeline_backend.api.filters import (
     RelatedChoiceFilter,
     RelatedIdFilter,
 )
-from statuses.models import Role, Status
+from statuses.models import Status, StatusRole
 
 
 class AppointmentFilter(CountedListFilter):
@@ -22,7 +22,7 @@ class AppointmentFilter(CountedListFilter):
 
     lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
     call_category = ChoiceFilter("call_category", CallCategory)
-    outcome_role = RelatedChoiceFilter("outcome", Status, "role", Role)
+    outcome_role = RelatedChoiceFilter("outcome", Status, "role", StatusRole)
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")
     closer = MemberEmailFilter("host", help_text="The host's e-mail.")

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
 from appointments.models import Appointment
-from organizations.models import Membership, Organization, Role
+from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 
@@ -26,9 +26,9 @@ def active_members() -> QuerySet[Membership]:
 MEMBERS_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     lambda: active_members().alias(lowercase_email=Lower("user__email")).filter(lowercase_email__any=Param("emails"))
 )
-ACTIVE_OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=Role.OWNER))
+ACTIVE_OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=MemberRole.OWNER))
 MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
-    lambda: active_members().filter(Q(pk__any=Param("ids")) | Q(role=Role.OWNER))
+    lambda: active_members().filter(Q(pk__any=Param("ids")) | Q(role=MemberRole.OWNER))
 )
 
 
@@ -65,4 +65,4 @@ def recipients(appointment: Appointment) -> list[Membership]:
     # Participants and owners come from one query, since whether the owners are needed is known only after it.
     members = MEMBERS_BY_ID_AND_OWNERS.all(organization=appointment.organization_id, ids=list(ids))
     participants = [member for member in members if member.pk in ids]
-    return participants or [member for member in members if member.role == Role.OWNER]
+    return participants or [member for member in members if member.role == MemberRole.OWNER]

@@ -16,7 +16,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from pipeline_backend.db.compiled import Param, as_expression
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from statuses.models import Role, Status, StatusChange
+from statuses.models import Status, StatusChange, StatusRole
 
 
 class CallCategory(models.TextChoices):
@@ -86,7 +86,7 @@ class AppointmentQuerySet(TenantQuerySet):
 
     def upcoming(self, since: datetime | Param | None = None) -> Self:
         """Filter for appointments after `since` (by default now) that are not canceled."""
-        return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=Role.CANCELED)
+        return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=StatusRole.CANCELED)
 
 
 class Appointment(TenantModel, Traffic):

@@ -14,7 +14,7 @@ from appointments.models import Appointment
 from leads.models import Lead
 from optins.models import OptIn
 from organizations.migrations._row_counts import BACKFILL, SHARDS
-from organizations.models import Organization, Role, User
+from organizations.models import MemberRole, Organization, User
 from organizations.services import add_member
 from pipeline_backend.demo.growth import plan_growth
 from pipeline_backend.demo.loading import load
@@ -131,7 +131,7 @@ def create_data(appointments: int) -> Organization:
 
 def set_rare_values(organization: Organization) -> None:
     """Give each filter of the appointments list a value that half a percent of the rows have."""
-    member = add_member(organization=organization, user=User.objects.create_user(RARE_EMAIL), role=Role.CLOSER)
+    member = add_member(organization=organization, user=User.objects.create_user(RARE_EMAIL), role=MemberRole.CLOSER)
     status = Status.objects.of(organization).get(role="NEW_LEAD")
     with connection.cursor() as cursor:
         cursor.execute(CLEAR_RARE_CATEGORY, {"organization": organization.pk})

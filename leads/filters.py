@@ -14,7 +14,7 @@ from pipeline_backend.api.filters import (
     RelatedIdFilter,
 )
 from pipeline_backend.db.compiled import Param
-from statuses.models import Role, Status
+from statuses.models import Status, StatusRole
 
 
 class LeadEmailFilter(QueryFilter):
@@ -32,7 +32,7 @@ class LeadFilter(CountedListFilter):
 
     email = LeadEmailFilter("email", help_text="The lead's e-mail, case-insensitive.")
     status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")
-    status_role = RelatedChoiceFilter("status", Status, "role", Role)
+    status_role = RelatedChoiceFilter("status", Status, "role", StatusRole)
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     created_from = DateTimeFromFilter("created_at")
     created_to = DateTimeToFilter("created_at")

@@ -23,7 +23,7 @@ from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import get_or_insert, insert_all, insert_or_get, update_columns
-from statuses.models import PAID_ROLES, Board, Role, Status
+from statuses.models import PAID_ROLES, Board, Status, StatusRole
 from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
@@ -220,7 +220,7 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: 
         source = get_or_create_source(organization=organization, name="MANUAL")
         status = values.pop("status", None)
         if status is None:
-            new_lead_role = (Board.LEAD, Role.NEW_LEAD)
+            new_lead_role = (Board.LEAD, StatusRole.NEW_LEAD)
             status = default_statuses(organization, new_lead_role)[new_lead_role]
         lead, is_new = get_or_create_lead(
             build_lead(organization=organization, email=email, status=status, source=source)

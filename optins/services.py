@@ -25,7 +25,7 @@ from organizations.models import Membership, Organization
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.writes import insert_all
-from statuses.models import Board, Role, Status
+from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
@@ -136,7 +136,7 @@ def load_context(
             organization=organization.pk,
             source=source,
             reference=reference,
-            role=Role.NEW_LEAD.value,
+            role=StatusRole.NEW_LEAD.value,
             name=source_name,
             email=email,
         )

@@ -105,7 +105,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         return f"{self.first_name} {self.last_name}".strip() or self.email
 
 
-class Role(models.TextChoices):
+class MemberRole(models.TextChoices):
     """A member's role in the organization; `permissions` says what each may do."""
 
     OWNER = "OWNER", "Owner"
@@ -121,7 +121,7 @@ class Membership(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # PROTECT: former members stay, because appointments and notes refer to them.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
-    role = models.CharField(max_length=20, choices=Role.choices, default=Role.CLOSER)
+    role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
     is_active = models.BooleanField(default=True)
     wants_mail = models.BooleanField(
         "wants notifications", default=True, help_text="E-mail about booked, rescheduled and canceled appointments."

@@ -11,14 +11,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from organizations.isolation import bypass_rls
-from organizations.models import Membership, Organization, Role, User
+from organizations.models import MemberRole, Membership, Organization, User
 
-Roles = frozenset[Role]
+Roles = frozenset[MemberRole]
 
-ALL_ROLES: Roles = frozenset(Role)
-BACK_OFFICE: Roles = frozenset({Role.OWNER, Role.MANAGER, Role.SALES_OPS})
-LEADERS: Roles = frozenset({Role.OWNER, Role.MANAGER})
-OWNERS_ONLY: Roles = frozenset({Role.OWNER})
+ALL_ROLES: Roles = frozenset(MemberRole)
+BACK_OFFICE: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER, MemberRole.SALES_OPS})
+LEADERS: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER})
+OWNERS_ONLY: Roles = frozenset({MemberRole.OWNER})
 NO_ROLES: Roles = frozenset()
 
 
@@ -51,7 +51,7 @@ PERMISSIONS = {
 }
 
 # From least to most. Nobody may assign a role above their own, or change a member who has one.
-ROLE_ORDER = [Role.SETTER, Role.CLOSER, Role.SALES_OPS, Role.MANAGER, Role.OWNER]
+ROLE_ORDER = [MemberRole.SETTER, MemberRole.CLOSER, MemberRole.SALES_OPS, MemberRole.MANAGER, MemberRole.OWNER]
 
 
 def current_user(request: HttpRequest) -> User:
@@ -107,9 +107,9 @@ def filter_by_role(request: HttpRequest, roles: Roles, rows: QuerySet) -> QueryS
     return rows.filter(organization_id__in=[pk for pk, role in roles_by_organization(request).items() if role in roles])
 
 
-def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[Role]:
+def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[MemberRole]:
     """Return the roles that the user may assign, and whose holders they may change: none above their own."""
     if is_operator(request):
         return ROLE_ORDER
     own_role = roles_by_organization(request).get(organization_id)
-    return ROLE_ORDER[: ROLE_ORDER.index(Role(own_role)) + 1] if own_role else []
+    return ROLE_ORDER[: ROLE_ORDER.index(MemberRole(own_role)) + 1] if own_role else []

@@ -1,6 +1,6 @@
 """The members of an organization, as the API shows them."""
 
-from organizations.models import Membership, Role
+from organizations.models import MemberRole, Membership
 from pipeline_backend.api import sql_serializers as sql
 
 
@@ -14,4 +14,4 @@ class UserSerializer(sql.SQLSerializer):
     email = sql.StringField("user__email")
     profile_image_url = sql.StringField("user__profile_image_url", null=True)
     id = sql.StringField("user_id", help_text="Begins with user_.")
-    role = sql.ChoiceField(Role)
+    role = sql.ChoiceField(MemberRole)

@@ -9,7 +9,7 @@ from django.db.models import Q
 from organizations.isolation import bypass_rls
 from organizations.keys import new_key
 from organizations.limits import LimitReached, has_room
-from organizations.models import ApiKey, Membership, Organization, Role, Scope, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, User
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 
@@ -83,7 +83,7 @@ def touch_last_used(key: ApiKey) -> None:
 
 
 @transaction.atomic
-def add_member(*, organization: Organization, user: User, role: str = Role.CLOSER) -> Membership:
+def add_member(*, organization: Organization, user: User, role: str = MemberRole.CLOSER) -> Membership:
     """Make the user an active member who may sign in to the admin. A former member becomes active again.
 
     Raises LastOwner if the last active owner would get another role.
@@ -115,9 +115,9 @@ def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> No
 
     Locks the organization's owners, so call it in the transaction that changes the member.
     """
-    if role == Role.OWNER and is_active:
+    if role == MemberRole.OWNER and is_active:
         return
-    owners = Membership.objects.of(member.organization).filter(role=Role.OWNER, is_active=True)
+    owners = Membership.objects.of(member.organization).filter(role=MemberRole.OWNER, is_active=True)
     # An owner whose account is inactive can't sign in, so they don't count. The order prevents deadlocks between two
     # changes that lock the same owners.
     is_user_active = {

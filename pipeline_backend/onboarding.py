@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from organizations.models import Membership, Organization, Role, User
+from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
 from statuses.services import seed_defaults
 
@@ -27,6 +27,8 @@ def create_organization(*, name: str, owner_email: str) -> CreatedOrganization:
     organization = Organization.objects.create(name=name)
     user = User.objects.filter(email__iexact=owner_email.strip()).first()
     is_new = user is None
-    owner = add_member(organization=organization, user=user or User.objects.create_user(owner_email), role=Role.OWNER)
+    owner = add_member(
+        organization=organization, user=user or User.objects.create_user(owner_email), role=MemberRole.OWNER
+    )
     seed_defaults(organization=organization)
     return CreatedOrganization(organization, owner, is_new)

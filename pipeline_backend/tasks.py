@@ -8,7 +8,7 @@ from django.db import transaction
 
 from notifications.models import Kind
 from notifications.services import enqueue
-from organizations.models import Membership, Organization, Role
+from organizations.models import MemberRole, Membership, Organization
 from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
 
@@ -33,7 +33,7 @@ def notify_owners(*, organization: Organization) -> None:
     endpoints = take_unreported_failures(organization=organization)
     if not endpoints:
         return
-    members = Membership.objects.of(organization).filter(role=Role.OWNER, is_active=True, user__is_active=True)
+    members = Membership.objects.of(organization).filter(role=MemberRole.OWNER, is_active=True, user__is_active=True)
     owners = list(members.select_related("user", "mail_preference"))
     context = {"organization": organization.name, "endpoints": [endpoint_summary(endpoint) for endpoint in endpoints]}
     enqueue(organization=organization, kind=Kind.ENDPOINTS_FAILING, recipients=owners, context=context)

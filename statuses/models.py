@@ -12,7 +12,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
-class Role(models.TextChoices):
+class StatusRole(models.TextChoices):
     """What a status means, whatever the organization names it."""
 
     NEW_LEAD = "NEW_LEAD", "New lead"
@@ -43,8 +43,8 @@ class Board(models.TextChoices):
 
 
 # Roles that automatic changes set. Each needs a default status on each board at any time.
-AUTOMATIC_ROLES = [Role.NEW_LEAD, Role.APPOINTMENT_BOOKED, Role.CANCELED]
-PAID_ROLES = [Role.WON, Role.PARTIAL_PAYMENT]
+AUTOMATIC_ROLES = [StatusRole.NEW_LEAD, StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED]
+PAID_ROLES = [StatusRole.WON, StatusRole.PARTIAL_PAYMENT]
 
 validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 
@@ -62,7 +62,7 @@ class Status(TenantModel):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
-    role = models.CharField(max_length=20, choices=Role.choices)
+    role = models.CharField(max_length=20, choices=StatusRole.choices)
     type = models.CharField("board", max_length=12, choices=BoardScope.choices, default=BoardScope.BOTH)
     description = models.TextField(max_length=10_000, blank=True)
     text_color = models.CharField(max_length=7, default="#111827", validators=[validate_hex_color])

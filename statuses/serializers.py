@@ -5,7 +5,7 @@ from django.db.models.expressions import Expression
 
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.sql_serializers import SqlLiteral
-from statuses.models import BoardScope, Role, Status
+from statuses.models import BoardScope, Status, StatusRole
 
 
 class NullableStringField(sql.Field):
@@ -23,7 +23,7 @@ class StatusSerializer(sql.SQLSerializer):
 
     id = sql.UUIDField(help_text="Used to update a lead's status.")
     name = sql.StringField()
-    role = sql.ChoiceField(Role)
+    role = sql.ChoiceField(StatusRole)
     type = sql.ChoiceField(BoardScope)
     description: sql.Field = NullableStringField(null=True)
     text_color = sql.StringField(help_text="The label's text color as hex.")

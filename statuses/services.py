@@ -9,20 +9,20 @@ from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
-from statuses.models import AUTOMATIC_ROLES, Board, Role, Status
+from statuses.models import AUTOMATIC_ROLES, Board, Status, StatusRole
 
 # Name, role, text color and background color. The contrast of each pair is at least 4.5 : 1 (WCAG AA).
 DEFAULT_STATUSES = [
-    ("New lead", Role.NEW_LEAD, "#1e3a8a", "#dbeafe"),
-    ("Appointment booked", Role.APPOINTMENT_BOOKED, "#3730a3", "#e0e7ff"),
-    ("No-show", Role.NO_SHOW, "#7c2d12", "#ffedd5"),
-    ("Rescheduled", Role.RESCHEDULED, "#155e75", "#cffafe"),
-    ("Canceled", Role.CANCELED, "#991b1b", "#fee2e2"),
-    ("Partial payment", Role.PARTIAL_PAYMENT, "#3f6212", "#ecfccb"),
-    ("Won", Role.WON, "#166534", "#dcfce7"),
-    ("Unqualified", Role.UNQUALIFIED, "#374151", "#f3f4f6"),
-    ("Follow-up", Role.FOLLOW_UP, "#6b21a8", "#f3e8ff"),
-    ("Lost", Role.LOST, "#9f1239", "#ffe4e6"),
+    ("New lead", StatusRole.NEW_LEAD, "#1e3a8a", "#dbeafe"),
+    ("Appointment booked", StatusRole.APPOINTMENT_BOOKED, "#3730a3", "#e0e7ff"),
+    ("No-show", StatusRole.NO_SHOW, "#7c2d12", "#ffedd5"),
+    ("Rescheduled", StatusRole.RESCHEDULED, "#155e75", "#cffafe"),
+    ("Canceled", StatusRole.CANCELED, "#991b1b", "#fee2e2"),
+    ("Partial payment", StatusRole.PARTIAL_PAYMENT, "#3f6212", "#ecfccb"),
+    ("Won", StatusRole.WON, "#166534", "#dcfce7"),
+    ("Unqualified", StatusRole.UNQUALIFIED, "#374151", "#f3f4f6"),
+    ("Follow-up", StatusRole.FOLLOW_UP, "#6b21a8", "#f3e8ff"),
+    ("Lost", StatusRole.LOST, "#9f1239", "#ffe4e6"),
 ]
 
 # The column that marks a status as the default of its role on a board.
@@ -74,7 +74,9 @@ def seed_defaults(*, organization: Organization) -> None:
     )
 
 
-def default_statuses(organization: Organization, *keys: tuple[Board, Role]) -> dict[tuple[Board, Role], Status]:
+def default_statuses(
+    organization: Organization, *keys: tuple[Board, StatusRole]
+) -> dict[tuple[Board, StatusRole], Status]:
     """Return the default status of each board and role, in one query. Keys without a default are left out."""
     rows = DEFAULT_STATUSES_BY_ROLES.all(organization=organization.pk, roles=[role.value for _, role in keys])
     return {
@@ -137,4 +139,4 @@ def ensure_required_defaults(before: Status, after: Status | None) -> None:
             after is not None and after.role == before.role and getattr(after, flag) and after.is_on_board(board)
         )
         if not is_still_default:
-            raise RequiredStatus(name=before.name, role=Role(before.role).label, board=board.label.lower())
+            raise RequiredStatus(name=before.name, role=StatusRole(before.role).label, board=board.label.lower())

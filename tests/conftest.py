@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.cache import caches
 
-from organizations.models import Membership, Organization, Role
+from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.outbox import wakeup
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
@@ -53,7 +53,7 @@ def other_api(other_organization: Organization) -> ApiClient:
 @pytest.fixture
 def host(organization: Organization) -> Membership:
     """Create an active member of Acme, hana@acme.example."""
-    return make_member(organization, "hana@acme.example", role=Role.CLOSER, first_name="Hana", last_name="Host")
+    return make_member(organization, "hana@acme.example", role=MemberRole.CLOSER, first_name="Hana", last_name="Host")
 
 
 @pytest.fixture

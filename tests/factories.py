@@ -12,7 +12,7 @@ from notifications.models import Notification
 from optins.models import OptIn
 from organizations.actors import Actor, staff_actor
 from organizations.isolation import TenantModel
-from organizations.models import ApiKey, Membership, Organization, Role, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, User
 from organizations.services import add_member, issue_key
 from pipeline_backend.onboarding import create_organization
 from statuses.models import Status
@@ -26,7 +26,9 @@ def make_organization(name: str = "Acme") -> Organization:
     return create_organization(name=name, owner_email=f"owner@{name.lower()}.example").organization
 
 
-def make_member(organization: Organization, email: str, *, role: str = Role.CLOSER, **user_fields: Any) -> Membership:
+def make_member(
+    organization: Organization, email: str, *, role: str = MemberRole.CLOSER, **user_fields: Any
+) -> Membership:
     """Create an active member who can sign in with the password `secret-of-tests`."""
     user = User.objects.create_user(email, "secret-of-tests", **user_fields)
     return add_member(organization=organization, user=user, role=role)
@@ -40,7 +42,7 @@ def make_api(organization: Organization, **key_fields: Any) -> ApiClient:
 
 def owner_of(organization: Organization) -> Membership:
     """Return the organization's only owner."""
-    return Membership.objects.of(organization).get(role=Role.OWNER)
+    return Membership.objects.of(organization).get(role=MemberRole.OWNER)
 
 
 def owner_actor(organization: Organization) -> Actor:

@@ -23,14 +23,14 @@ from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import HistoryInline, status_label
-from statuses.models import Role
+from statuses.models import StatusRole
 
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
 
 
 def is_cancelable(appointment: Appointment) -> bool:
     """Return whether the appointment is not canceled yet."""
-    return appointment.outcome is None or appointment.outcome.role != Role.CANCELED
+    return appointment.outcome is None or appointment.outcome.role != StatusRole.CANCELED
 
 
 class NoteInline(ReadOnlyInline):

@@ -10,10 +10,10 @@ from organizations.models import Membership, Organization
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
-from statuses.models import Board, Role, Status
+from statuses.models import Board, Status, StatusRole
 
-BOOKED_LEAD = (Board.LEAD, Role.APPOINTMENT_BOOKED)
-BOOKED_APPOINTMENT = (Board.APPOINTMENT, Role.APPOINTMENT_BOOKED)
+BOOKED_LEAD = (Board.LEAD, StatusRole.APPOINTMENT_BOOKED)
+BOOKED_APPOINTMENT = (Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED)
 NEXT_SCHEDULE_TIME: CompiledQuery[tuple[datetime]] = CompiledQuery(
     lambda: (
         Appointment.objects.of(Param("organization"))
@@ -36,7 +36,7 @@ def set_outcome(appointment: Appointment, outcome: Status | None, actor: Actor) 
     """Store the outcome with its history row, and the time, meeting URL and sequence that the caller has changed."""
     previous = appointment.outcome
     appointment.outcome = outcome
-    appointment.no_show = outcome is not None and outcome.role == Role.NO_SHOW
+    appointment.no_show = outcome is not None and outcome.role == StatusRole.NO_SHOW
     appointment.updated_at = now()
     appointment.save(
         update_fields=["outcome", "no_show", "meeting_url", "schedule_time", "invitation_sequence", "updated_at"]
@@ -82,7 +82,7 @@ def update_lead_after_change(lead: Lead, status: Status | None, actor: Actor) ->
     """
     upcoming = next_schedule_time(lead)
     set_next_touch_point(lead, upcoming)
-    stays_booked = upcoming is not None and status is not None and status.role == Role.CANCELED
+    stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
     set_status_automatically(lead, None if stays_booked else status, actor=actor)
 
 

@@ -36,7 +36,7 @@ from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
-from statuses.models import Board, Role, Status
+from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
@@ -161,7 +161,7 @@ def load_context(organization: Organization, reference: str | None, data: Bookin
         *CONTEXT_QUERY.first(
             organization=organization.pk,
             reference=reference,
-            role=Role.APPOINTMENT_BOOKED.value,
+            role=StatusRole.APPOINTMENT_BOOKED.value,
             email=data.get("lead_email"),
             name=data.get("event_type_name"),
         )

@@ -16,12 +16,12 @@ from organizations.actors import Actor
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ResourceNotFound
 from pipeline_backend.db.retry import atomic_with_retry
-from statuses.models import Board, Role, Status
+from statuses.models import Board, Status, StatusRole
 from statuses.services import default_statuses
 from webhooks.services import record_event
 
-CANCELED_LEAD = (Board.LEAD, Role.CANCELED)
-CANCELED_APPOINTMENT = (Board.APPOINTMENT, Role.CANCELED)
+CANCELED_LEAD = (Board.LEAD, StatusRole.CANCELED)
+CANCELED_APPOINTMENT = (Board.APPOINTMENT, StatusRole.CANCELED)
 
 
 class AppointmentNotFound(ResourceNotFound):
@@ -86,7 +86,7 @@ def apply_cancellation(
 
     is_canceled = (
         appointment.outcome is not None
-        and appointment.outcome.role == Role.CANCELED
+        and appointment.outcome.role == StatusRole.CANCELED
         and outcome in (None, appointment.outcome)
     )
     # A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.

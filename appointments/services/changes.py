@@ -29,7 +29,7 @@ from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import isoformat_z, now
-from statuses.models import Board, Role
+from statuses.models import Board, StatusRole
 from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
@@ -56,7 +56,7 @@ def reschedule(*, organization: Organization, actor: Actor, appointment: Appoint
         stored.schedule_time = to
         # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
         stored.invitation_sequence += 1
-        is_rebooked = stored.outcome is None or stored.outcome.role in (Role.CANCELED, Role.NO_SHOW)
+        is_rebooked = stored.outcome is None or stored.outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW)
         set_outcome(stored, statuses[BOOKED_APPOINTMENT] if is_rebooked else stored.outcome, actor)
         stored.lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
         update_lead_after_change(stored.lead, statuses[BOOKED_LEAD] if is_rebooked else None, actor)
@@ -81,7 +81,7 @@ def change_outcome(
         outcome = get_board_status(organization, Board.APPOINTMENT, status_id)
         if outcome == stored.outcome:
             return stored
-        if outcome.role == Role.CANCELED:
+        if outcome.role == StatusRole.CANCELED:
             return apply_cancellation(stored, actor, "", outcome=outcome)
         previous = {"outcome": status_summary(stored.outcome), "no_show": stored.no_show}
         set_outcome(stored, outcome, actor)

@@ -14,7 +14,7 @@ from notifications.models import Notification
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
 from statuses.admin import status_label
-from statuses.models import Role
+from statuses.models import StatusRole
 from webhooks.models import Delivery, Endpoint
 
 M = TypeVar("M", bound=Model)
@@ -64,7 +64,7 @@ def dashboard(request: HttpRequest, context: dict[str, object]) -> dict[str, obj
 
 def upcoming_appointments(request: HttpRequest) -> Iterator[dict[str, object]]:
     """Yield the next appointments that the user may see, the earliest first."""
-    rows = visible_rows(request, Appointment).filter(schedule_time__gt=now()).exclude(outcome__role=Role.CANCELED)
+    rows = visible_rows(request, Appointment).filter(schedule_time__gt=now()).exclude(outcome__role=StatusRole.CANCELED)
     rows = rows.select_related("event_type", "host__user").order_by("schedule_time", "id")
     for appointment in rows[:UPCOMING_APPOINTMENTS]:
         yield {

@@ -45,27 +45,33 @@ from pipeline_backend.db.writes import insert_all
 from pipeline_backend.demo.campaigns import FORMS, Channel, random_answers, random_traffic
 from pipeline_backend.demo.organization_setup import CUSTOM_FIELDS, OrganizationData
 from pipeline_backend.demo.people import Person
-from statuses.models import PAID_ROLES, Role
+from statuses.models import PAID_ROLES, StatusRole
 from webhooks.services import record_event
 
 # Outcomes of a meeting that took place, so that there can be a recording of it.
-OUTCOMES_AFTER_MEETING = [Role.WON, Role.LOST, Role.FOLLOW_UP, Role.PARTIAL_PAYMENT, Role.UNQUALIFIED]
+OUTCOMES_AFTER_MEETING = [
+    StatusRole.WON,
+    StatusRole.LOST,
+    StatusRole.FOLLOW_UP,
+    StatusRole.PARTIAL_PAYMENT,
+    StatusRole.UNQUALIFIED,
+]
 OUTCOME_NOTES = {
-    Role.WON: "Signed for the Growth program, first invoice is out.",
-    Role.LOST: "Went with somebody cheaper; ask again in half a year.",
-    Role.FOLLOW_UP: "Wants to talk to the business partner first.",
-    Role.PARTIAL_PAYMENT: "Paid the deposit, the rest follows in two instalments.",
-    Role.UNQUALIFIED: "Has no business yet. Sent the starter guide.",
-    Role.NO_SHOW: "Waited ten minutes, then wrote an e-mail.",
-    Role.RESCHEDULED: "Asked for another day; new link is out.",
-    Role.NEW_LEAD: "Triage only; back to the start until the form is filled in.",
+    StatusRole.WON: "Signed for the Growth program, first invoice is out.",
+    StatusRole.LOST: "Went with somebody cheaper; ask again in half a year.",
+    StatusRole.FOLLOW_UP: "Wants to talk to the business partner first.",
+    StatusRole.PARTIAL_PAYMENT: "Paid the deposit, the rest follows in two instalments.",
+    StatusRole.UNQUALIFIED: "Has no business yet. Sent the starter guide.",
+    StatusRole.NO_SHOW: "Waited ten minutes, then wrote an e-mail.",
+    StatusRole.RESCHEDULED: "Asked for another day; new link is out.",
+    StatusRole.NEW_LEAD: "Triage only; back to the start until the form is filled in.",
 }
 RATIONALES = {
-    Role.WON: "The lead accepted the price and asked for the contract twice.",
-    Role.LOST: "The lead named a competitor and ended the call early.",
-    Role.FOLLOW_UP: "The lead was interested, but could not decide alone.",
-    Role.PARTIAL_PAYMENT: "The lead agreed to start with a deposit.",
-    Role.UNQUALIFIED: "The lead's revenue is below the program's minimum.",
+    StatusRole.WON: "The lead accepted the price and asked for the contract twice.",
+    StatusRole.LOST: "The lead named a competitor and ended the call early.",
+    StatusRole.FOLLOW_UP: "The lead was interested, but could not decide alone.",
+    StatusRole.PARTIAL_PAYMENT: "The lead agreed to start with a deposit.",
+    StatusRole.UNQUALIFIED: "The lead's revenue is below the program's minimum.",
 }
 # Touch points that staff set; APPOINTMENT is set by the services.
 MANUAL_TOUCH_POINTS = [
@@ -90,7 +96,7 @@ class PlannedAppointment:
     host: Membership
     setter: Membership | None
     triager: Membership | None
-    outcome: Role | None
+    outcome: StatusRole | None
     id: UUID | None = None
 
     @property
@@ -188,7 +194,7 @@ def book_at_provider(data: OrganizationData, person: Person, planned: PlannedApp
 
     The application has no integration with schedulers, so this repeats the steps of `appointments.services.book`.
     """
-    organization, booked = data.organization, data.statuses[Role.APPOINTMENT_BOOKED]
+    organization, booked = data.organization, data.statuses[StatusRole.APPOINTMENT_BOOKED]
     source = get_or_create_source(organization=organization, name=planned.source.value)
     lead, is_new = get_or_create_lead(
         build_lead(
@@ -272,7 +278,7 @@ def fill_in_appointment(data: OrganizationData, rng: random.Random, planned: Pla
     )
 
 
-def record_outcome(data: OrganizationData, rng: random.Random, planned: PlannedAppointment, role: Role) -> None:
+def record_outcome(data: OrganizationData, rng: random.Random, planned: PlannedAppointment, role: StatusRole) -> None:
     """Record how the appointment went: outcome, note, recording, and the lead's status and touch point."""
     organization, actor, status = data.organization, staff_actor(planned.host.user), data.statuses[role]
     appointment = change_outcome(
@@ -289,7 +295,7 @@ def record_outcome(data: OrganizationData, rng: random.Random, planned: PlannedA
     if lead.status.role in PAID_ROLES:
         return
     change_status(organization=organization, actor=actor, lead_id=lead.pk, status_id=status.pk)
-    if role == Role.FOLLOW_UP:
+    if role == StatusRole.FOLLOW_UP:
         edit_lead(
             organization=organization,
             actor=actor,
@@ -299,7 +305,7 @@ def record_outcome(data: OrganizationData, rng: random.Random, planned: PlannedA
         )
 
 
-def add_recording(data: OrganizationData, rng: random.Random, appointment: Appointment, role: Role) -> None:
+def add_recording(data: OrganizationData, rng: random.Random, appointment: Appointment, role: StatusRole) -> None:
     """Add a recording and, for four of five, a call analysis."""
     url = f"https://recordings.northwind.example/{appointment.pk}"
     edit_appointment(organization=data.organization, actor=SYSTEM, appointment=appointment, recording_url=url)

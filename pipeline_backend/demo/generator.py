@@ -36,7 +36,7 @@ from pipeline_backend.demo.bulk_copy import (
 from pipeline_backend.demo.campaigns import CHANNELS, FORMS, random_answers, random_traffic
 from pipeline_backend.demo.people import random_person
 from pipeline_backend.demo.snapshot import ActorColumns, Host, OrganizationSnapshot
-from statuses.models import PAID_ROLES, Role
+from statuses.models import PAID_ROLES, StatusRole
 
 LONG_RANGE = timedelta(days=730)
 SHORT_RANGE = timedelta(days=14)
@@ -58,7 +58,7 @@ class SimulatedAppointment:
     booked_at: datetime
     schedule_time: datetime
     updated_at: datetime
-    role: Role = Role.APPOINTMENT_BOOKED
+    role: StatusRole = StatusRole.APPOINTMENT_BOOKED
     status_id: str | None = None
     source_ids: tuple[str, str] = ("", "")
     utm: list[str | None] = field(default_factory=list)
@@ -76,7 +76,7 @@ class LeadSimulation:
     batch: Batch
     id: str
     since: datetime
-    role: str = Role.NEW_LEAD
+    role: str = StatusRole.NEW_LEAD
     status_id: str | None = None  # None for a new lead
     first_source: str = ""
     last_source: str = ""
@@ -93,7 +93,7 @@ class LeadSimulation:
         ]
         if self.status_id is None:
             # A new lead is created by its first opt-in or, without any, by its first booking.
-            self.change_status(self.since, Role.NEW_LEAD, snapshot.integration)
+            self.change_status(self.since, StatusRole.NEW_LEAD, snapshot.integration)
             if steps:
                 steps[0] = (self.since, self.submit_opt_in, None)
             else:
@@ -155,15 +155,15 @@ class LeadSimulation:
         self.set_source(self.snapshot.sources[appointment.source])
         appointment.source_ids, appointment.utm = (self.first_source, self.last_source), self.utm
         self.upcoming[appointment.id] = appointment.schedule_time
-        self.change_outcome(time, appointment, Role.APPOINTMENT_BOOKED, self.booking_actor(appointment))
-        self.change_status(time, Role.APPOINTMENT_BOOKED, self.booking_actor(appointment))
+        self.change_outcome(time, appointment, StatusRole.APPOINTMENT_BOOKED, self.booking_actor(appointment))
+        self.change_status(time, StatusRole.APPOINTMENT_BOOKED, self.booking_actor(appointment))
 
     def cancel(self, time: datetime, appointment: SimulatedAppointment) -> None:
         """Cancel the appointment. The lead keeps its status if it has another upcoming one."""
         del self.upcoming[appointment.id]
-        self.change_outcome(time, appointment, Role.CANCELED, self.booking_actor(appointment))
+        self.change_outcome(time, appointment, StatusRole.CANCELED, self.booking_actor(appointment))
         if not self.upcoming:
-            self.change_status(time, Role.CANCELED, self.booking_actor(appointment))
+            self.change_status(time, StatusRole.CANCELED, self.booking_actor(appointment))
 
     def record_outcome(self, time: datetime, appointment: SimulatedAppointment) -> None:
         """Record how the appointment went: its outcome, the lead's status and, for some, a note."""
@@ -186,7 +186,7 @@ class LeadSimulation:
         self.last_source = source_id
 
     def change_outcome(
-        self, time: datetime, appointment: SimulatedAppointment, role: Role, actor: ActorColumns
+        self, time: datetime, appointment: SimulatedAppointment, role: StatusRole, actor: ActorColumns
     ) -> None:
         """Set the appointment's outcome, with a row of its history."""
         status_id, organization_id = self.snapshot.appointment_statuses[role], self.snapshot.organization_id
@@ -197,7 +197,7 @@ class LeadSimulation:
         )
         appointment.role, appointment.status_id, appointment.updated_at = role, status_id, time
 
-    def change_status(self, time: datetime, role: Role, actor: ActorColumns) -> None:
+    def change_status(self, time: datetime, role: StatusRole, actor: ActorColumns) -> None:
         """Set the lead's status, with a row of its history, if the services would do so."""
         status_id, organization_id = self.snapshot.lead_statuses.get(role), self.snapshot.organization_id
         if status_id is None or self.status_id == status_id or self.role in PAID_ROLES:
@@ -227,16 +227,16 @@ class LeadSimulation:
                 host_id=appointment.host.id,
                 setter_id=appointment.setter_id,
                 triager_id=rng.choice(snapshot.setters) if rng.random() < 0.2 else None,
-                meeting_url=None if appointment.role == Role.CANCELED else meeting_url,
+                meeting_url=None if appointment.role == StatusRole.CANCELED else meeting_url,
                 recording_url=recording_url if is_recorded else None,
                 outcome_id=str(appointment.status_id),
-                no_show=appointment.role == Role.NO_SHOW,
+                no_show=appointment.role == StatusRole.NO_SHOW,
                 source=appointment.source,
                 external_reference=f"call-{appointment.id[19:]}",
                 first_source_id=appointment.source_ids[0],
                 last_source_id=appointment.source_ids[1],
                 custom_values=rng.choice(snapshot.appointment_custom_values),
-                invitation_sequence=int(appointment.role == Role.CANCELED),
+                invitation_sequence=int(appointment.role == StatusRole.CANCELED),
                 updated_at=appointment.updated_at,
                 **dict(zip(UTM_FIELDS, appointment.utm, strict=True)),
             )

@@ -8,11 +8,10 @@ from appointments.models import CallCategory, EventType, Provider
 from appointments.services import save_event_type
 from leads.models import CustomField
 from leads.services import save_custom_field
-from organizations.models import ApiKey, Membership, Organization, Role, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, User
 from organizations.services import add_member, change_member
 from pipeline_backend.onboarding import create_organization
-from statuses.models import Board, Status
-from statuses.models import Role as StatusRole
+from statuses.models import Board, Status, StatusRole
 from statuses.services import default_statuses
 
 
@@ -21,7 +20,7 @@ class MemberSpec(NamedTuple):
 
     first_name: str
     last_name: str
-    role: Role
+    role: MemberRole
     time_zone: str
 
 
@@ -47,22 +46,22 @@ NORTHWIND = OrganizationSpec(
     "Northwind Coaching",
     "northwind.example",
     [
-        MemberSpec("Olivia", "Hart", Role.OWNER, "America/New_York"),
-        MemberSpec("Marcus", "Lee", Role.MANAGER, "America/Chicago"),
-        MemberSpec("Sofia", "Ramirez", Role.SALES_OPS, "Europe/Madrid"),
-        MemberSpec("Daniel", "Okoro", Role.CLOSER, "Europe/London"),
-        MemberSpec("Hannah", "Weiss", Role.CLOSER, "Europe/Berlin"),
-        MemberSpec("Priya", "Nair", Role.CLOSER, "Asia/Kolkata"),
-        MemberSpec("Tom", "Becker", Role.SETTER, "America/Los_Angeles"),
-        MemberSpec("Grace", "Kim", Role.SETTER, "Asia/Seoul"),
+        MemberSpec("Olivia", "Hart", MemberRole.OWNER, "America/New_York"),
+        MemberSpec("Marcus", "Lee", MemberRole.MANAGER, "America/Chicago"),
+        MemberSpec("Sofia", "Ramirez", MemberRole.SALES_OPS, "Europe/Madrid"),
+        MemberSpec("Daniel", "Okoro", MemberRole.CLOSER, "Europe/London"),
+        MemberSpec("Hannah", "Weiss", MemberRole.CLOSER, "Europe/Berlin"),
+        MemberSpec("Priya", "Nair", MemberRole.CLOSER, "Asia/Kolkata"),
+        MemberSpec("Tom", "Becker", MemberRole.SETTER, "America/Los_Angeles"),
+        MemberSpec("Grace", "Kim", MemberRole.SETTER, "Asia/Seoul"),
     ],
 )
 HARBOR = OrganizationSpec(
     "Harbor Fitness",
     "harbor.example",
     [
-        MemberSpec("Nina", "Castle", Role.OWNER, "Australia/Sydney"),
-        MemberSpec("Ben", "Ford", Role.CLOSER, "Australia/Perth"),
+        MemberSpec("Nina", "Castle", MemberRole.OWNER, "Australia/Sydney"),
+        MemberSpec("Ben", "Ford", MemberRole.CLOSER, "Australia/Perth"),
     ],
 )
 

@@ -13,7 +13,7 @@ from itertools import cycle
 
 from appointments.models import AppointmentSource, CallCategory, EventType
 from optins.models import OptInSource
-from organizations.models import Membership, Role
+from organizations.models import MemberRole, Membership
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo import actions
 from pipeline_backend.demo.actions import PlannedAppointment
@@ -21,8 +21,7 @@ from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.clock import fake_now
 from pipeline_backend.demo.organization_setup import OrganizationData
 from pipeline_backend.demo.people import Person, random_person
-from statuses.models import PAID_ROLES
-from statuses.models import Role as Outcome
+from statuses.models import PAID_ROLES, StatusRole
 
 WEEKS = 8
 # The pattern of ten leads, repeated: 15 opt-ins and 20 appointments, of which 7 are upcoming. The tenth has no opt-in.
@@ -32,19 +31,25 @@ UPCOMING = [1, 0, 0, 1, 1, 1, 0, 1, 0, 2]
 
 # The outcomes of a lead's appointments: of the last one if none is upcoming, ...
 FINAL_OUTCOMES = [
-    Outcome.WON,
-    Outcome.NO_SHOW,
-    Outcome.UNQUALIFIED,
-    Outcome.LOST,
-    Outcome.RESCHEDULED,
-    Outcome.PARTIAL_PAYMENT,
-    Outcome.FOLLOW_UP,
+    StatusRole.WON,
+    StatusRole.NO_SHOW,
+    StatusRole.UNQUALIFIED,
+    StatusRole.LOST,
+    StatusRole.RESCHEDULED,
+    StatusRole.PARTIAL_PAYMENT,
+    StatusRole.FOLLOW_UP,
 ]
 # ... of the last past one before upcoming ones, of the earlier ones, ...
-LAST_PAST_OUTCOMES = [Outcome.WON, Outcome.FOLLOW_UP, Outcome.PARTIAL_PAYMENT, Outcome.LOST]
-EARLIER_OUTCOMES = [Outcome.NO_SHOW, Outcome.FOLLOW_UP, Outcome.RESCHEDULED, Outcome.CANCELED, Outcome.NEW_LEAD]
+LAST_PAST_OUTCOMES = [StatusRole.WON, StatusRole.FOLLOW_UP, StatusRole.PARTIAL_PAYMENT, StatusRole.LOST]
+EARLIER_OUTCOMES = [
+    StatusRole.NO_SHOW,
+    StatusRole.FOLLOW_UP,
+    StatusRole.RESCHEDULED,
+    StatusRole.CANCELED,
+    StatusRole.NEW_LEAD,
+]
 # ... and of upcoming ones, where None means that the appointment stays booked.
-UPCOMING_OUTCOMES = [None, None, None, Outcome.CANCELED, None, None]
+UPCOMING_OUTCOMES = [None, None, None, StatusRole.CANCELED, None, None]
 BOOKING_NOTES = [
     "Prefers to talk in the morning.",
     "Found us through a friend.",
@@ -98,7 +103,7 @@ class Scenario:
         self.channels = cycle(CHANNELS)
         self.appointment_sources = cycle(AppointmentSource)
         self.booking_notes = cycle(BOOKING_NOTES)
-        self.outcomes: dict[str, Iterator[Outcome | None]] = {
+        self.outcomes: dict[str, Iterator[StatusRole | None]] = {
             "final": cycle(FINAL_OUTCOMES),
             "last_past": cycle(LAST_PAST_OUTCOMES),
             "earlier": cycle(EARLIER_OUTCOMES),
@@ -169,12 +174,12 @@ class Scenario:
         return AppointmentSource(event_type.provider or AppointmentSource.MANUAL), event_type
 
     def plan_appointment(
-        self, booked_on: int, day: int, outcome: Outcome | None, source: AppointmentSource, event_type: EventType
+        self, booked_on: int, day: int, outcome: StatusRole | None, source: AppointmentSource, event_type: EventType
     ) -> PlannedAppointment:
         """Return a new appointment. Every sixth reference is first booked for the day after, unless it is canceled."""
         schedule_time = days_from_today(day, self.rng.randint(13, 20), self.rng.choice([0, 30]))
         reference = self.next_reference("call")
-        is_rescheduled = self.reference_count % 6 == 0 and outcome != Outcome.CANCELED
+        is_rescheduled = self.reference_count % 6 == 0 and outcome != StatusRole.CANCELED
         return PlannedAppointment(
             reference=reference,
             source=source,
@@ -185,9 +190,9 @@ class Scenario:
             ),
             first_schedule_time=schedule_time + timedelta(days=1) if is_rescheduled else schedule_time,
             schedule_time=schedule_time,
-            host=self.rng.choice(self.data.members_with_role(Role.CLOSER)),
-            setter=self.maybe_member(Role.SETTER),
-            triager=self.maybe_member(Role.SALES_OPS),
+            host=self.rng.choice(self.data.members_with_role(MemberRole.CLOSER)),
+            setter=self.maybe_member(MemberRole.SETTER),
+            triager=self.maybe_member(MemberRole.SALES_OPS),
             outcome=outcome,
         )
 
@@ -197,7 +202,7 @@ class Scenario:
         yield Step(booked_at, partial(actions.book_appointment, self.data, person, planned, notes))
         if planned.first_schedule_time != planned.schedule_time:
             yield Step(booked_at + timedelta(minutes=20), partial(actions.reschedule_appointment, self.data, planned))
-        if planned.outcome == Outcome.CANCELED:
+        if planned.outcome == StatusRole.CANCELED:
             cancel = partial(actions.cancel_planned_appointment, self.data, planned)
             yield Step(booked_at + timedelta(minutes=30), cancel)
             return
@@ -207,7 +212,7 @@ class Scenario:
             record_outcome = partial(actions.record_outcome, self.data, self.rng, planned, planned.outcome)
             yield Step(planned.schedule_time + timedelta(minutes=50), record_outcome)
 
-    def maybe_member(self, role: Role) -> Membership | None:
+    def maybe_member(self, role: MemberRole) -> Membership | None:
         """Return a random member with this role, or None in three of ten cases."""
         return self.rng.choice(self.data.members_with_role(role)) if self.rng.random() < 0.7 else None
 

@@ -10,24 +10,23 @@ from appointments.models import AppointmentSource, EventType
 from leads.models import CustomField
 from leads.services import get_or_create_source
 from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
-from organizations.models import ApiKey, Organization
-from organizations.models import Role as MemberRole
+from organizations.models import ApiKey, MemberRole, Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.actions import random_custom_values
 from pipeline_backend.demo.campaigns import CHANNELS
 from pipeline_backend.demo.organization_setup import load_organization
-from statuses.models import Board, Role
+from statuses.models import Board, StatusRole
 from statuses.services import default_statuses
 
 # How often each outcome occurs among past appointments that were not canceled, in percent.
 OUTCOME_WEIGHTS = {
-    Role.WON: 18,
-    Role.LOST: 22,
-    Role.NO_SHOW: 20,
-    Role.FOLLOW_UP: 14,
-    Role.RESCHEDULED: 8,
-    Role.PARTIAL_PAYMENT: 6,
-    Role.UNQUALIFIED: 12,
+    StatusRole.WON: 18,
+    StatusRole.LOST: 22,
+    StatusRole.NO_SHOW: 20,
+    StatusRole.FOLLOW_UP: 14,
+    StatusRole.RESCHEDULED: 8,
+    StatusRole.PARTIAL_PAYMENT: 6,
+    StatusRole.UNQUALIFIED: 12,
 }
 # Custom values are drawn from this many prepared sets, because drawing each value separately would be slow.
 CUSTOM_VALUE_SETS = 50
@@ -67,9 +66,9 @@ class OrganizationSnapshot:
     lead_custom_values: list[str]
     appointment_custom_values: list[str]
 
-    def random_outcome(self) -> Role:
+    def random_outcome(self) -> StatusRole:
         """Return a random outcome for a past appointment, among those that the organization has a status for."""
-        roles = [role for role in OUTCOME_WEIGHTS if role in self.appointment_statuses] or [Role.CANCELED]
+        roles = [role for role in OUTCOME_WEIGHTS if role in self.appointment_statuses] or [StatusRole.CANCELED]
         return self.rng.choices(roles, [OUTCOME_WEIGHTS.get(role, 1) for role in roles])[0]
 
     def random_time(self, start: datetime, end: datetime) -> datetime:
@@ -82,7 +81,7 @@ def take_snapshot(organization: Organization, seed: str) -> OrganizationSnapshot
     data, rng = load_organization(organization), random.Random(seed)  # noqa: S311  # sample data, not security
     api_key = ApiKey.objects.of(organization).order_by("created_at", "id").first()
     source_names = [*(channel for channel, _, _ in CHANNELS), *AppointmentSource.values]
-    statuses = default_statuses(organization, *((board, role) for board in Board for role in Role))
+    statuses = default_statuses(organization, *((board, role) for board in Board for role in StatusRole))
     appointment_statuses = {role: status for (board, role), status in statuses.items() if board == Board.APPOINTMENT}
     # If nobody is active, former members take part, because each appointment needs a host.
     hosts = data.members_with_role(MemberRole.CLOSER) or data.members

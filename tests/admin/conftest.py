@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
-from organizations.models import Membership, Organization, Role, User
+from organizations.models import MemberRole, Membership, Organization, User
 from tests.admin.pages import logged_in_client
 from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, owner_of
@@ -31,7 +31,7 @@ def owner(organization: Organization) -> Client:
 @pytest.fixture
 def manager_member(organization: Organization) -> Membership:
     """The membership of Acme's manager."""
-    return make_member(organization, "mia@acme.example", role=Role.MANAGER, first_name="Mia")
+    return make_member(organization, "mia@acme.example", role=MemberRole.MANAGER, first_name="Mia")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from appointments.models import Appointment
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
-from organizations.models import Organization, Role
+from organizations.models import MemberRole, Organization
 from tests.factories import (
     make_analysis,
     make_api,
@@ -28,7 +28,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     make_status(organization, f"{word} status")
     make_custom_field(organization, "LEAD", f"{word}_field")
     make_custom_field(organization, "APPOINTMENT", f"{word}_field")
-    member = make_member(organization, f"{word}@members.example", role=Role.CLOSER, first_name=word.capitalize())
+    member = make_member(organization, f"{word}@members.example", role=MemberRole.CLOSER, first_name=word.capitalize())
     set_muted_kinds(member=member, kinds=[])
     answers = [{"question": f"{word}?", "answer": "Yes", "position": 1}]
     api.submit(

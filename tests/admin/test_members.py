@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from organizations.models import Membership, Organization, Role, User
+from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
@@ -102,7 +102,7 @@ def test_a_password_link_is_only_for_members_of_no_other_organization(
     owner: Client, host: Membership, other_organization: Organization
 ):
     of_one_organization = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
-    add_member(organization=other_organization, user=host.user, role=Role.SETTER)
+    add_member(organization=other_organization, user=host.user, role=MemberRole.SETTER)
     of_two_organizations = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
 
     assert of_one_organization.status_code == 200
@@ -112,7 +112,7 @@ def test_a_password_link_is_only_for_members_of_no_other_organization(
 
 def test_an_owner_cannot_create_a_password_link_for_an_operator(owner: Client, organization: Organization):
     operator = add_member(
-        organization=organization, user=User.objects.create_superuser("root@example.com", "x"), role=Role.SETTER
+        organization=organization, user=User.objects.create_superuser("root@example.com", "x"), role=MemberRole.SETTER
     )
 
     response = owner.post(admin_url(Membership, "make_password_link", operator.pk), {})

@@ -8,7 +8,7 @@ from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
 from optins.models import OptIn
-from organizations.models import ApiKey, Membership, Organization, Role
+from organizations.models import ApiKey, MemberRole, Membership, Organization
 from organizations.services import add_member
 from statuses.models import Status
 from tests.admin.forms import form_data
@@ -17,10 +17,10 @@ from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, owner_of, snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
-ALL_ROLES = set(Role)
-BACK_OFFICE = {Role.OWNER, Role.MANAGER, Role.SALES_OPS}
-LEADERS = {Role.OWNER, Role.MANAGER}
-NO_ROLES: set[Role] = set()
+ALL_ROLES = set(MemberRole)
+BACK_OFFICE = {MemberRole.OWNER, MemberRole.MANAGER, MemberRole.SALES_OPS}
+LEADERS = {MemberRole.OWNER, MemberRole.MANAGER}
+NO_ROLES: set[MemberRole] = set()
 
 # Model: the roles that may view its list, add rows and change rows.
 PERMISSIONS = {
@@ -39,7 +39,7 @@ PERMISSIONS = {
     Endpoint: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     Delivery: (BACK_OFFICE, NO_ROLES, BACK_OFFICE),
     Membership: (ALL_ROLES, LEADERS, LEADERS),
-    Organization: (LEADERS, NO_ROLES, {Role.OWNER}),
+    Organization: (LEADERS, NO_ROLES, {MemberRole.OWNER}),
 }
 
 
@@ -49,9 +49,9 @@ def test_the_table_contains_every_page():
     }
 
 
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", list(MemberRole))
 @pytest.mark.parametrize("model", PERMISSIONS, ids=lambda model: model.__name__)
-def test_a_role_may_view_add_and_change_what_the_table_says(model: type, role: Role, appointment: Appointment):
+def test_a_role_may_view_add_and_change_what_the_table_says(model: type, role: MemberRole, appointment: Appointment):
     organization = appointment.organization
     row = organization if model is Organization else model.objects.of(organization).order_by("pk").last()
     client = logged_in_client(make_member(organization, "someone@acme.example", role=role))
@@ -104,8 +104,8 @@ def test_a_superuser_sees_every_organization(
 
 
 def test_a_member_of_two_organizations_has_a_role_in_each(appointment: Appointment, other_appointment: Appointment):
-    member = make_member(appointment.organization, "two@example.com", role=Role.OWNER)
-    add_member(organization=other_appointment.organization, user=member.user, role=Role.SETTER)
+    member = make_member(appointment.organization, "two@example.com", role=MemberRole.OWNER)
+    add_member(organization=other_appointment.organization, user=member.user, role=MemberRole.SETTER)
     client = logged_in_client(member)
 
     keys, leads = client.get(admin_url(ApiKey, "changelist")), client.get(admin_url(Lead, "changelist"))
@@ -122,8 +122,8 @@ def test_a_member_of_two_organizations_has_a_role_in_each(appointment: Appointme
 def test_a_member_of_two_organizations_chooses_one_before_adding_a_row(
     appointment: Appointment, other_appointment: Appointment
 ):
-    member = make_member(appointment.organization, "two@example.com", role=Role.OWNER)
-    add_member(organization=other_appointment.organization, user=member.user, role=Role.OWNER)
+    member = make_member(appointment.organization, "two@example.com", role=MemberRole.OWNER)
+    add_member(organization=other_appointment.organization, user=member.user, role=MemberRole.OWNER)
     client, url = logged_in_client(member), f"{admin_url(Lead, 'add')}?organization={other_appointment.organization_id}"
 
     choice = client.get(admin_url(Lead, "add")).content.decode()

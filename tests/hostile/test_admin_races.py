@@ -10,7 +10,7 @@ from django.db import connection, connections, transaction
 from leads.models import Lead
 from leads.services import add_lead, edit_lead
 from organizations.actors import SYSTEM
-from organizations.models import Membership, Organization, Role
+from organizations.models import MemberRole, Membership, Organization
 from organizations.services import LastOwner, add_member
 from pipeline_backend.api.exceptions import ValidationFailed
 from tests.admin.forms import form_data
@@ -51,7 +51,7 @@ def deadlock(first: Membership, second: Membership) -> Iterator[None]:
 @pytest.mark.django_db(transaction=True)
 def test_a_save_that_postgresql_aborts_for_a_deadlock_is_retried():
     organization = make_organization()
-    first, second = owner_of(organization), make_member(organization, "olga@acme.example", role=Role.OWNER)
+    first, second = owner_of(organization), make_member(organization, "olga@acme.example", role=MemberRole.OWNER)
     client, url = logged_in_client(first), admin_url(Membership, "change", second.pk)
     data = form_data(client, url, role="SETTER")
 
@@ -158,15 +158,15 @@ def test_adding_the_last_owner_again_does_not_demote_them(organization: Organiza
     owner = owner_of(organization)
 
     with pytest.raises(LastOwner):
-        add_member(organization=organization, user=owner.user, role=Role.SETTER)
+        add_member(organization=organization, user=owner.user, role=MemberRole.SETTER)
 
     assert owner_of(organization) == owner
-    assert add_member(organization=organization, user=owner.user, role=Role.OWNER) == owner
+    assert add_member(organization=organization, user=owner.user, role=MemberRole.OWNER) == owner
 
 
 def test_an_owner_who_cannot_log_in_does_not_count_as_another_owner(organization: Organization):
     owner = owner_of(organization)
-    make_member(organization, "gone@acme.example", role=Role.OWNER, is_active=False)
+    make_member(organization, "gone@acme.example", role=MemberRole.OWNER, is_active=False)
     client, url = logged_in_client(owner), admin_url(Membership, "change", owner.pk)
 
     response = client.post(url, form_data(client, url, role="SETTER"))

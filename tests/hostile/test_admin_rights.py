@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from organizations.models import ApiKey, Membership, Organization, Role, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, User
 from organizations.permissions import ROLE_ORDER
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
@@ -30,7 +30,7 @@ ESCALATION = {
 }
 
 
-def roles_above(role: Role) -> list[Role]:
+def roles_above(role: MemberRole) -> list[MemberRole]:
     return ROLE_ORDER[ROLE_ORDER.index(role) + 1 :]
 
 
@@ -42,12 +42,18 @@ def save_own_pages(client: Client, member: Membership, **fields: str) -> None:
 
 
 def test_the_order_of_roles():
-    assert ROLE_ORDER == [Role.SETTER, Role.CLOSER, Role.SALES_OPS, Role.MANAGER, Role.OWNER]
+    assert ROLE_ORDER == [
+        MemberRole.SETTER,
+        MemberRole.CLOSER,
+        MemberRole.SALES_OPS,
+        MemberRole.MANAGER,
+        MemberRole.OWNER,
+    ]
 
 
 @pytest.mark.parametrize("role", ROLE_ORDER[:-1])
 def test_users_cannot_raise_their_own_rights_or_change_their_organization(
-    role: Role, organization: Organization, other_organization: Organization
+    role: MemberRole, organization: Organization, other_organization: Organization
 ):
     member = make_member(organization, "climber@acme.example", role=role)
     client = make_admin_client(member)
@@ -69,10 +75,10 @@ def test_users_cannot_raise_their_own_rights_or_change_their_organization(
 
 
 @pytest.mark.parametrize("role", ROLE_ORDER)
-def test_users_cannot_assign_a_role_above_their_own(role: Role, organization: Organization):
+def test_users_cannot_assign_a_role_above_their_own(role: MemberRole, organization: Organization):
     owner = owner_of(organization)
     client = make_admin_client(make_member(organization, "giver@acme.example", role=role))
-    colleague = make_member(organization, "friend@acme.example", role=Role.SETTER)
+    colleague = make_member(organization, "friend@acme.example", role=MemberRole.SETTER)
 
     for higher_role in roles_above(role):
         client.post(
@@ -86,7 +92,7 @@ def test_users_cannot_assign_a_role_above_their_own(role: Role, organization: Or
 
 
 def test_a_deactivated_member_is_refused_from_the_next_request_on(organization: Organization):
-    member = make_member(organization, "leaver@acme.example", role=Role.MANAGER)
+    member = make_member(organization, "leaver@acme.example", role=MemberRole.MANAGER)
     client, owner = make_admin_client(member), make_admin_client(owner_of(organization))
     url = admin_url(Membership, "change", member.pk)
     before = client.get("/admin/").status_code

@@ -18,7 +18,7 @@ from leads.models import Lead
 from leads.serializers import CustomFieldValueSerializer
 from optins.models import OptIn
 from organizations.isolation import TenantModel
-from organizations.models import Membership, Organization, Role, User
+from organizations.models import MemberRole, Membership, Organization, User
 from pipeline_backend.api.filters import plan_page
 from pipeline_backend.api.sql_serializers import SQLSerializer
 from pipeline_backend.db.timestamps import now
@@ -307,7 +307,7 @@ def test_an_operator_sees_all_organizations_in_the_admin(
 def test_a_member_of_two_organizations_sees_both_and_no_third_one(
     set_view_code: SetViewCode, both_organizations: BothOrganizations, client: Client
 ):
-    user = Membership.objects.of(both_organizations[0]).get(role=Role.OWNER).user
+    user = Membership.objects.of(both_organizations[0]).get(role=MemberRole.OWNER).user
     Membership.objects.create(organization=both_organizations[1], user=user)
     third = Organization.objects.create(name="Initech")
     Membership.objects.create(organization=third, user=User.objects.create_user("ina@initech.example"))

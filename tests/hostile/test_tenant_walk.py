@@ -13,7 +13,7 @@ from django.contrib.admin.utils import quote
 from django.urls import reverse
 
 from appointments.models import Appointment
-from organizations.models import Organization, Role, User
+from organizations.models import MemberRole, Organization, User
 from tests.admin.forms import FormParser
 from tests.admin.pages import MODEL_ADMINS, admin_url
 from tests.admin.sample_data import create_replays, create_sample_data
@@ -87,7 +87,7 @@ def other_data(other_organization: Organization) -> TenantData:
     return TenantData(other_organization)
 
 
-@pytest.fixture(params=list(Role))
+@pytest.fixture(params=list(MemberRole))
 def crawler(request: pytest.FixtureRequest, appointment: Appointment, other_data: TenantData) -> Iterator[Crawler]:
     """A crawler of each role; fails the test if it has collected a problem."""
     crawler = Crawler(request.param, appointment.organization, other_data)

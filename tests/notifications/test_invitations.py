@@ -13,7 +13,7 @@ from appointments.models import Appointment
 from appointments.services import reschedule
 from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
-from organizations.models import Membership, Organization, Role
+from organizations.models import MemberRole, Membership, Organization
 from tests.client import ApiClient
 from tests.factories import make_member
 
@@ -79,7 +79,7 @@ def invitations(
 ) -> dict[str, Invitation]:
     """The host's invitations of one appointment: its booking, its rescheduling and its cancellation."""
     setter = make_member(
-        organization, "sam@acme.example", role=Role.SETTER, first_name="Sam", last_name='O"Setter; Sam, Jr:'
+        organization, "sam@acme.example", role=MemberRole.SETTER, first_name="Sam", last_name='O"Setter; Sam, Jr:'
     )
     response = api.book(
         host_email=host.user.email,

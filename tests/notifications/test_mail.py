@@ -11,7 +11,7 @@ from appointments.services import reschedule
 from notifications.models import Notification
 from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
-from organizations.models import Membership, Organization, Role
+from organizations.models import MemberRole, Membership, Organization
 from organizations.services import change_member
 from pipeline_backend.outbox import State
 from tests.client import ApiClient
@@ -24,7 +24,7 @@ def setter(organization: Organization) -> Membership:
     return make_member(
         organization,
         "sam@acme.example",
-        role=Role.SETTER,
+        role=MemberRole.SETTER,
         first_name="Sam",
         last_name="Setter",
         time_zone="America/New_York",

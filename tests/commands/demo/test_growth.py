@@ -9,7 +9,7 @@ from optins.models import OptIn
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo import growth
-from statuses.models import Role, StatusChange
+from statuses.models import StatusChange, StatusRole
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import command_error, run
 from tests.factories import snapshot_of
@@ -93,13 +93,13 @@ def test_added_rows_follow_the_rules_of_the_services(demo: LoadedDemo) -> None:
     outcomes, statuses = dict(appointments.values_list("pk", "outcome")), dict(leads.values_list("pk", "status"))
     assert_unbroken_histories(OutcomeChange, organization, "appointment", outcomes)
     assert_unbroken_histories(LeadStatusChange, organization, "lead", statuses)
-    assert not appointments.exclude(no_show=Q(outcome__role=Role.NO_SHOW)).exists()
-    assert not appointments.filter(outcome__role=Role.CANCELED).exclude(meeting_url=None).exists()
+    assert not appointments.exclude(no_show=Q(outcome__role=StatusRole.NO_SHOW)).exists()
+    assert not appointments.filter(outcome__role=StatusRole.CANCELED).exclude(meeting_url=None).exists()
     assert not appointments.exclude(first_source=F("lead__first_source")).exists()
     assert not appointments.exclude(
         created_at__gte=F("lead__created_at"), created_at__lt=F("schedule_time"), updated_at__gte=F("created_at")
     ).exists()
-    assert not appointments.filter(schedule_time__lt=now(), outcome__role=Role.APPOINTMENT_BOOKED).exists()
+    assert not appointments.filter(schedule_time__lt=now(), outcome__role=StatusRole.APPOINTMENT_BOOKED).exists()
     upcoming = appointments.upcoming().values("lead").annotate(first=Min("schedule_time"))
     next_times = {row["lead"]: row["first"] for row in upcoming}
     assert (
@@ -112,7 +112,7 @@ def test_added_appointments_spread_over_sources_outcomes_members_and_four_years(
 
     appointments = Appointment.objects.of(demo.organization)
     assert set(appointments.values_list("source", flat=True)) == set(AppointmentSource)
-    assert set(appointments.values_list("outcome__role", flat=True)) == set(Role)
+    assert set(appointments.values_list("outcome__role", flat=True)) == set(StatusRole)
     assert appointments.values("host").distinct().count() == 3
     assert appointments.values("event_type").distinct().count() == 6
     span = appointments.aggregate(first=Min("schedule_time"), last=Max("schedule_time"))

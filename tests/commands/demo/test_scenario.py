@@ -10,11 +10,10 @@ from appointments.models import Appointment, AppointmentSource, CallAnalysis, Ev
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from notifications.models import Notification
 from optins.models import OptIn, OptInSource, QuestionAnswer
-from organizations.models import Membership, Organization
-from organizations.models import Role as MemberRole
+from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.campaigns import CHANNELS
-from statuses.models import Role, Status
+from statuses.models import Status, StatusRole
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import run
 from tests.factories import snapshot_of
@@ -53,16 +52,16 @@ def test_there_are_members_with_every_role_and_statuses_with_every_role(demo: Lo
     assert {email.partition("@")[2] for email in members.values_list("user__email", flat=True)} == {"northwind.example"}
     assert members.values("user__time_zone").distinct().count() >= 6
     assert members.filter(user__is_superuser=True).count() == 0
-    assert values(Status, demo.organization, "role") == set(Role)
+    assert values(Status, demo.organization, "role") == set(StatusRole)
 
 
 def test_every_outcome_source_and_provider_occurs(demo: LoadedDemo) -> None:
-    assert values(Appointment, demo.organization, "outcome__role") == set(Role)
+    assert values(Appointment, demo.organization, "outcome__role") == set(StatusRole)
     assert values(Appointment, demo.organization, "source") == set(AppointmentSource)
     assert values(OptIn, demo.organization, "source") == set(OptInSource)
     assert values(OptIn, demo.organization, "utm_source") == {source for source, _, _ in CHANNELS}
     assert values(EventType, demo.organization, "provider") == {"SCHEDULER_A", "SCHEDULER_B", "SCHEDULER_C", None}
-    assert values(Lead, demo.organization, "status__role") == set(Role)
+    assert values(Lead, demo.organization, "status__role") == set(StatusRole)
     assert values(Source, demo.organization, "name") >= {"facebook", "google", "newsletter", "MANUAL"}
 
 
@@ -87,8 +86,8 @@ def test_past_appointments_have_an_outcome_and_upcoming_ones_are_booked_or_cance
     appointments = Appointment.objects.of(demo.organization)
     upcoming, past = appointments.filter(schedule_time__gt=now()), appointments.filter(schedule_time__lte=now())
 
-    assert set(upcoming.values_list("outcome__role", flat=True)) == {Role.APPOINTMENT_BOOKED, Role.CANCELED}
-    assert set(past.values_list("outcome__role", flat=True)) == set(Role) - {Role.APPOINTMENT_BOOKED}
+    assert set(upcoming.values_list("outcome__role", flat=True)) == {StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED}
+    assert set(past.values_list("outcome__role", flat=True)) == set(StatusRole) - {StatusRole.APPOINTMENT_BOOKED}
     assert upcoming.count() >= 20
     assert not appointments.filter(created_at__gt=now()).exists()
 
@@ -110,7 +109,7 @@ def test_lists_and_details_show_all_rows(demo: LoadedDemo, resource: str) -> Non
 
 
 def test_the_statuses_list_shows_every_role(demo: LoadedDemo) -> None:
-    assert {status["role"] for status in demo.api.get_data("/api/external/statuses")} == set(Role)
+    assert {status["role"] for status in demo.api.get_data("/api/external/statuses")} == set(StatusRole)
 
 
 def test_the_second_organization_has_rows_that_the_first_one_cannot_see(demo: LoadedDemo) -> None:
