@@ -48,7 +48,7 @@ class EventTypeQuerySet(TenantQuerySet):
     """Queries for event types."""
 
     def with_name(self, name: str | Param) -> Self:
-        """Filter by name, case-insensitively."""
+        """Filter by name, ignoring upper and lower case."""
         return self.alias(lowercase_name=Lower("name")).filter(lowercase_name=Lower(as_expression(name)))
 
 

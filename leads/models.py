@@ -32,7 +32,7 @@ class SourceQuerySet(TenantQuerySet):
     """Queries for sources."""
 
     def with_name(self, name: str | Param) -> Self:
-        """Filter by name, case-insensitively."""
+        """Filter by name, ignoring upper and lower case."""
         return self.alias(lowercase_name=Lower("name")).filter(lowercase_name=Lower(as_expression(name)))
 
 

@@ -80,7 +80,7 @@ def get_or_create_lead(new_lead: Lead, *, probably_exists: bool = True) -> tuple
 
 
 def build_lead(*, organization: Organization, email: str, status: Status, source: Source, **names: str) -> Lead:
-    """Return an unsaved lead."""
+    """Return a new lead that is not stored yet."""
     return Lead(organization=organization, email=email, status=status, first_source=source, last_source=source, **names)
 
 
@@ -101,7 +101,7 @@ def build_status_change(lead: Lead, from_status: Status | None, to_status: Statu
 
 
 def record_lead_created(lead: Lead, *, actor: Actor) -> None:
-    """Record the event `lead.created`."""
+    """Record the event `lead.created` for a lead that was just inserted."""
     record_event(CREATED, lead, actor=actor)
 
 

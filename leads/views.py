@@ -24,7 +24,7 @@ class LeadViewSet(ExternalViewSet):
 
     @operation("Get a lead", responses={200: DetailResponse(LeadSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
-        """Return one lead."""
+        """Return one lead by its id."""
         return self.detail_response(LeadSerializer, id, message="Lead retrieved")
 
     @operation(

@@ -70,7 +70,7 @@ def add_note(appointment: Appointment, text: str, *, actor: Actor, mentions: lis
 
 
 def build_note(appointment: Appointment, text: str, actor: Actor) -> Note:
-    """Return a note, unsaved."""
+    """Return a note that is not stored yet."""
     return Note(organization=appointment.organization, appointment=appointment, note=text, **actor_columns(actor))
 
 

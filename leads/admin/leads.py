@@ -51,7 +51,7 @@ class LeadForm(CustomValuesForm):
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 
     def clean_email(self) -> str:
-        """Strip spaces."""
+        """Return the address without surrounding spaces."""
         return str(self.cleaned_data["email"]).strip()
 
     def clean_phone_e164(self) -> str | None:

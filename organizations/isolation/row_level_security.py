@@ -172,7 +172,8 @@ class ApiKeyLookup(CompiledQuery[Row]):
         with bypass_rls(SET_BY_QUERY):
             key = self.first(key_id=key_id)
         if key is not None:
-            scope_wrapper().remember(tenant_scope(key.organization_id), connection)  # type: ignore[attr-defined]  # a tenant row
+            scope = tenant_scope(key.organization_id)  # type: ignore[attr-defined]  # a tenant row
+            scope_wrapper().remember(scope, connection)
         return key
 
 

@@ -19,7 +19,8 @@ class TenantQuerySet(models.QuerySet[Any]):
     """Base of the tenant models' querysets."""
 
 
-def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any:  # noqa: ANN401  # the class is made at run time
+# The class is made at run time, so its type has no name.
+def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any:  # noqa: ANN401
     """Return a manager with the queryset's methods that raises UnscopedQuery unless an organization is named."""
 
     class TenantManager(models.Manager.from_queryset(queryset)):  # type: ignore[misc]

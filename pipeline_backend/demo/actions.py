@@ -143,7 +143,7 @@ def submit_opt_in(
 
 
 def get_lead(data: OrganizationData, person: Person) -> Lead:
-    """Return the person's lead."""
+    """Return the lead that has the person's e-mail."""
     lead: Lead = Lead.objects.of(data.organization).with_email(data.organization.pk, person.email).get()
     lead.organization = data.organization
     return lead

@@ -38,7 +38,7 @@ class OrganizationSpec:
         return self.email(self.members[0])
 
     def email(self, member: MemberSpec) -> str:
-        """Return a member's e-mail."""
+        """Return a member's e-mail address, at the domain of the organization."""
         return f"{member.first_name}.{member.last_name}@{self.domain}".lower()
 
 
