@@ -9,7 +9,8 @@ from django.db.models import Q
 from organizations.isolation import bypass_rls
 from organizations.keys import new_key
 from organizations.limits import LimitReached, has_room
-from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, User
+from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
+from organizations.security_log import record_security_event
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 
@@ -50,6 +51,7 @@ def issue_key(
         expires_at=expires_at,
         created_by=created_by,
     )
+    record_security_event(SecurityEventKind.KEY_ISSUED, organization=organization, actor=created_by, details=str(key))
     return key, parsed.text
 
 
@@ -67,12 +69,17 @@ def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> 
     # A key that expires before the overlap ends isn't extended.
     key.expires_at = min(filter(None, [key.expires_at, end]))
     key.save(update_fields=["expires_at"])
+    record_security_event(
+        SecurityEventKind.KEY_ROTATED, organization=key.organization, actor=created_by, details=str(key)
+    )
     return issue_key(organization=key.organization, name=key.name, scopes=key.scopes, created_by=created_by)
 
 
+@transaction.atomic
 def revoke_key(*, key: ApiKey) -> None:
     """Refuse the key from the next request on. Repeating it is safe and keeps the first time."""
-    ApiKey.objects.of(key.organization).filter(pk=key.pk, revoked_at=None).update(revoked_at=now())
+    if ApiKey.objects.of(key.organization).filter(pk=key.pk, revoked_at=None).update(revoked_at=now()):
+        record_security_event(SecurityEventKind.KEY_REVOKED, organization=key.organization, details=str(key))
 
 
 def touch_last_used(key: ApiKey) -> None:
@@ -105,9 +112,23 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
 def change_member(*, member: Membership, role: str, is_active: bool, wants_mail: bool) -> Membership:
     """Change a member's role, access and notifications. Raises LastOwner."""
     ensure_active_owner(member, role=role, is_active=is_active)
+    # Read and locked again: the caller's instance may already have the new values.
+    stored = Membership.objects.of(member.organization).select_for_update(no_key=True).get(pk=member.pk)
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
     member.save(update_fields=["role", "is_active", "wants_mail"])
+    record_member_changes(stored, member)
     return member
+
+
+def record_member_changes(before: Membership, after: Membership) -> None:
+    """Add a changed role and a changed access to the security log."""
+    about = {"user": after.user, "organization": after.organization}
+    if before.role != after.role:
+        details = f"{MemberRole(before.role).label} → {MemberRole(after.role).label}"
+        record_security_event(SecurityEventKind.ROLE_CHANGED, details=details, **about)
+    if before.is_active != after.is_active:
+        kind = SecurityEventKind.MEMBER_ACTIVATED if after.is_active else SecurityEventKind.MEMBER_DEACTIVATED
+        record_security_event(kind, **about)
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:

@@ -70,6 +70,7 @@ app.conf.update(
             "notifications.sweep": SWEEP_SECONDS,
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
+            "organizations.prune": PRUNE_SECONDS,
         }.items()
     },
 )

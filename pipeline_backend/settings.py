@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "pipeline_backend.web.middleware.AuthMiddleware",
+    "organizations.security_log.SecurityLogMiddleware",
     "organizations.middleware.StaffScopeMiddleware",
     "pipeline_backend.web.timezones.AdminTimezoneMiddleware",
     "pipeline_backend.web.middleware.MessageMiddleware",
@@ -228,6 +229,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
+KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365)
 HTTPS = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True

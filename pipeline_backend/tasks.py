@@ -1,6 +1,7 @@
-"""The digest of failing endpoints: one e-mail to an organization's owners, however many endpoints fail.
+"""Tasks that compose several apps, and those of `organizations`, which has no tasks of its own.
 
-It stands here because it needs both webhooks and notifications (docs/interface.md, N8).
+The digest of failing endpoints is one e-mail to an organization's owners, however many endpoints fail
+(docs/interface.md, N8).
 """
 
 from celery import shared_task
@@ -9,6 +10,7 @@ from django.db import transaction
 from notifications.models import Kind
 from notifications.services import enqueue
 from organizations.models import MemberRole, Membership, Organization
+from organizations.security_log import prune_security_events
 from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
 
@@ -18,6 +20,12 @@ def send_endpoint_digest() -> None:
     """Notify the owners of every active organization about failing endpoints they don't know of yet."""
     for organization in Organization.objects.filter(is_active=True).iterator():
         notify_owners(organization=organization)
+
+
+@shared_task(name="organizations.prune")
+def prune_organizations() -> None:
+    """Delete old entries of the security log."""
+    prune_security_events()
 
 
 # Remove after 0.3: messages that version 0.2 has published carry this name.

@@ -4,6 +4,6 @@
 rows that belong to an organization.
 """
 
-from organizations.admin import keys, members, users
+from organizations.admin import keys, members, security_log, users
 
-__all__ = ["keys", "members", "users"]
+__all__ = ["keys", "members", "security_log", "users"]

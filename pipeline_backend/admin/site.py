@@ -212,16 +212,21 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
         "icon": "account_circle",
         "link": reverse("admin:organizations_user_change", args=[quote(str(request.user.pk))]),
     }
+    security_log = {
+        "title": "Security log",
+        "icon": "shield",
+        "link": reverse("admin:organizations_securityevent_changelist"),
+    }
     # Notification settings belong to a membership; an operator may have none.
     if not roles_by_organization(request):
-        return [account]
+        return [account, security_log]
     notifications = {
         "title": "My e-mail notifications",
         "icon": "mail",
         "link": f"{reverse('admin:organizations_membership_changelist')}?user__id__exact={request.user.pk}",
         "active": "user__id__exact" in request.GET,
     }
-    return [account, notifications]
+    return [account, notifications, security_log]
 
 
 def subheader(request: HttpRequest) -> str:

@@ -1,0 +1,58 @@
+"""The admin page of the security log: everyone sees their own account's events, owners those of their organizations."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
+
+from organizations.admin.base import ServiceAdmin
+from organizations.models import SecurityEvent
+from organizations.permissions import OWNERS_ONLY, current_user, is_operator, organizations_with_role
+from organizations.security_log import visible_security_events
+
+
+@admin.register(SecurityEvent)
+class SecurityEventAdmin(ServiceAdmin):
+    """The list and the page of the log, which nobody can change."""
+
+    list_display = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
+    list_select_related = ("user", "actor", "organization")
+    list_filter = (("kind", ChoicesDropdownFilter), ("created_at", RangeDateFilter))
+    search_fields = ("user__email", "address", "details")
+    search_help_text = "E-mail of the account, address or details"
+    fields = (
+        ("created_at", "kind"),
+        ("user", "actor"),
+        "details",
+        ("address", "user_agent"),
+        "organization",
+    )
+    readonly_fields = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SecurityEvent]:
+        """Return all events for operators; for others their own, and those of organizations that they own."""
+        rows: QuerySet[SecurityEvent] = super().get_queryset(request)
+        if is_operator(request):
+            return rows
+        owned = organizations_with_role(request, OWNERS_ONLY)
+        return rows & visible_security_events(current_user(request), owned)
+
+    def has_view_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
+        """Return True: the query set limits what each user sees."""
+        return True
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return True: everyone has a log of their own account."""
+        return True
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return False: only services write the log."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
+        """Return False: the log is never changed."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
+        """Return False: entries are only deleted by age."""
+        return False

@@ -1,0 +1,89 @@
+"""The security log: sign-ins, changes to accounts and members, and API keys, with the address they came from."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, User
+from pipeline_backend.api.rate_limits import client_address
+from pipeline_backend.db.timestamps import now
+
+BATCH_SIZE = 2000
+
+# The request that is being served, so that services don't have to pass it on. None in commands and workers.
+current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
+
+
+class SecurityLogMiddleware:
+    """Lets `record_security_event` know the request. It stands after Django's authentication middleware."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        token = current_request.set(request)
+        try:
+            return self.get_response(request)
+        finally:
+            current_request.reset(token)
+
+
+def record_security_event(
+    kind: SecurityEventKind,
+    *,
+    user: User | None = None,
+    organization: Organization | None = None,
+    actor: User | None = None,
+    details: str = "",
+) -> SecurityEvent:
+    """Add an entry to the log, in the caller's transaction.
+
+    `user` is the person whose account it is about, `organization` the one it concerns; an event of the account alone
+    has none. Without `actor` it is the signed-in user, if there is one. Address and browser come from the current
+    request. `details` is shown to owners: never pass a secret, or an address that has no account.
+    """
+    request = current_request.get()
+    if actor is None and request is not None and hasattr(request, "user") and isinstance(request.user, User):
+        actor = request.user
+    return SecurityEvent.objects.create(
+        kind=kind,
+        user=user,
+        organization=organization,
+        actor=actor,
+        details=details[:300],
+        address=client_address(request)[:64] if request else "",
+        user_agent=shorten_user_agent(request.headers.get("User-Agent", "")) if request else "",
+    )
+
+
+def shorten_user_agent(text: str) -> str:
+    """Return what a client calls itself, on one line and with at most 200 printable characters."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())[:200]
+
+
+def visible_security_events(user: User, owned_organizations: QuerySet[Organization]) -> QuerySet[SecurityEvent]:
+    """Return the events of the user's own account, and those of organizations that the user owns.
+
+    The latter include events of the accounts of active members, such as sign-ins, since they became members.
+    """
+    members = Membership.unscoped.filter(organization__in=owned_organizations, is_active=True, user=OuterRef("user"))
+    is_member_account = Exists(members.filter(created_at__lte=OuterRef("created_at")))
+    return SecurityEvent.objects.filter(
+        Q(user=user) | Q(organization__in=owned_organizations) | Q(is_member_account, organization=None)
+    )
+
+
+def prune_security_events() -> int:
+    """Delete entries older than KEEP_SECURITY_EVENTS_DAYS days. Returns how many."""
+    cutoff = now() - timedelta(days=settings.KEEP_SECURITY_EVENTS_DAYS)
+    old = SecurityEvent.objects.filter(created_at__lt=cutoff).order_by("created_at")
+    count = 0
+    # Each batch is a transaction of its own, as for deliveries (webhooks/pruning.py).
+    while ids := list(old.values_list("pk", flat=True)[:BATCH_SIZE]):
+        SecurityEvent.objects.filter(pk__in=ids).delete()
+        count += len(ids)
+    return count
