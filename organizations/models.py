@@ -2,13 +2,17 @@
 
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
+from django.utils.module_loading import import_string
 from uuid_utils.compat import uuid7
 
 from organizations.defaults import both_scopes, new_user_id
@@ -133,6 +137,22 @@ class Membership(TenantModel):
 
     def __str__(self) -> str:
         return self.user.get_full_name()
+
+
+class Session(AbstractBaseSession):
+    """A session of the admin, with its user, so that people can see and end their own (organizations/sessions.py)."""
+
+    user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
+
+    @classmethod
+    def get_session_store_class(cls) -> type[SessionBase]:
+        """Return the class that reads and writes sessions."""
+        store: type[SessionBase] = import_string(f"{settings.SESSION_ENGINE}.SessionStore")
+        return store
+
+    def __str__(self) -> str:
+        # Not the key: whoever knows it is signed in.
+        return f"Session of {self.user}"
 
 
 class SecurityEventKind(models.TextChoices):

@@ -122,13 +122,13 @@ def change_member(*, member: Membership, role: str, is_active: bool, wants_mail:
 
 def record_member_changes(before: Membership, after: Membership) -> None:
     """Add a changed role and a changed access to the security log."""
-    about = {"user": after.user, "organization": after.organization}
+    user, organization = after.user, after.organization
     if before.role != after.role:
         details = f"{MemberRole(before.role).label} → {MemberRole(after.role).label}"
-        record_security_event(SecurityEventKind.ROLE_CHANGED, details=details, **about)
+        record_security_event(SecurityEventKind.ROLE_CHANGED, user=user, organization=organization, details=details)
     if before.is_active != after.is_active:
         kind = SecurityEventKind.MEMBER_ACTIVATED if after.is_active else SecurityEventKind.MEMBER_DEACTIVATED
-        record_security_event(kind, **about)
+        record_security_event(kind, user=user, organization=organization)
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:

@@ -127,6 +127,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "pipeline_backend.web.middleware.AuthMiddleware",
     "organizations.security_log.SecurityLogMiddleware",
+    "organizations.sessions.SessionUsageMiddleware",
     "organizations.middleware.StaffScopeMiddleware",
     "pipeline_backend.web.timezones.AdminTimezoneMiddleware",
     "pipeline_backend.web.middleware.MessageMiddleware",
@@ -231,6 +232,7 @@ LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365)
 HTTPS = BASE_URL.startswith("https://")
+SESSION_ENGINE = "organizations.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"

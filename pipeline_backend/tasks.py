@@ -11,6 +11,7 @@ from notifications.models import Kind
 from notifications.services import enqueue
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_security_events
+from organizations.sessions import SessionStore
 from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
 
@@ -24,8 +25,9 @@ def send_endpoint_digest() -> None:
 
 @shared_task(name="organizations.prune")
 def prune_organizations() -> None:
-    """Delete old entries of the security log."""
+    """Delete old entries of the security log, and expired sessions."""
     prune_security_events()
+    SessionStore.clear_expired()
 
 
 # Remove after 0.3: messages that version 0.2 has published carry this name.

@@ -25,6 +25,7 @@ from unfold.widgets import BASE_INPUT_CLASSES
 from organizations.isolation import bypass_rls
 from organizations.models import User
 from organizations.permissions import ALL_ROLES, organizations_with_role, read_roles, roles_by_organization
+from pipeline_backend.admin.sessions import sessions_page
 from pipeline_backend.api.rate_limits import client_address, hit
 from pipeline_backend.db.retry import is_serialization_failure
 
@@ -159,8 +160,18 @@ class PipelineAdminSite(UnfoldAdminSite):
             return super().login(request, extra_context)
 
     def extra_urls(self) -> list[URLPattern]:
-        """Return the page for choosing a password, which needs no session: the link itself authorizes."""
-        return [path("set-password/<uidb64>/<token>/", self.set_password, name="set_password")]
+        """Return the pages of the user's own account, and the one for choosing a password.
+
+        The latter needs no session: the link itself authorizes.
+        """
+        return [
+            path("set-password/<uidb64>/<token>/", self.set_password, name="set_password"),
+            path("account/sessions/", self.admin_view(self.sessions), name="sessions"),
+        ]
+
+    def sessions(self, request: HttpRequest) -> HttpResponse:
+        """Show the user's sessions, and end those that the user chooses."""
+        return sessions_page(self, request)
 
     def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponseBase:
         """Show Django's page for a password link; a link works once."""
@@ -212,21 +223,22 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
         "icon": "account_circle",
         "link": reverse("admin:organizations_user_change", args=[quote(str(request.user.pk))]),
     }
-    security_log = {
+    sessions: dict[str, object] = {"title": "Sessions", "icon": "devices", "link": reverse("admin:sessions")}
+    security_log: dict[str, object] = {
         "title": "Security log",
         "icon": "shield",
         "link": reverse("admin:organizations_securityevent_changelist"),
     }
     # Notification settings belong to a membership; an operator may have none.
     if not roles_by_organization(request):
-        return [account, security_log]
+        return [account, sessions, security_log]
     notifications = {
         "title": "My e-mail notifications",
         "icon": "mail",
         "link": f"{reverse('admin:organizations_membership_changelist')}?user__id__exact={request.user.pk}",
         "active": "user__id__exact" in request.GET,
     }
-    return [account, notifications, security_log]
+    return [account, notifications, sessions, security_log]
 
 
 def subheader(request: HttpRequest) -> str:

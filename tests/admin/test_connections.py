@@ -4,11 +4,10 @@ import re
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.sessions.models import Session
 from django.test import Client
 
 from appointments.models import Appointment
-from organizations.models import ApiKey, Organization
+from organizations.models import ApiKey, Organization, Session
 from pipeline_backend.outbox import State
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, shown_messages

@@ -1,5 +1,7 @@
 """Permissions of each role in the admin."""
 
+from typing import Any
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
@@ -8,7 +10,7 @@ from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
 from optins.models import OptIn
-from organizations.models import ApiKey, MemberRole, Membership, Organization
+from organizations.models import ApiKey, MemberRole, Membership, Organization, SecurityEvent
 from organizations.services import add_member
 from statuses.models import Status
 from tests.admin.forms import form_data
@@ -40,6 +42,7 @@ PERMISSIONS = {
     Delivery: (BACK_OFFICE, NO_ROLES, BACK_OFFICE),
     Membership: (ALL_ROLES, LEADERS, LEADERS),
     Organization: (LEADERS, NO_ROLES, {MemberRole.OWNER}),
+    SecurityEvent: (ALL_ROLES, NO_ROLES, NO_ROLES),
 }
 
 
@@ -49,11 +52,19 @@ def test_the_table_contains_every_page():
     }
 
 
+def row_of(model: type, organization: Organization) -> Any:
+    """Return a row of the model that belongs to the organization."""
+    if model is Organization:
+        return organization
+    rows = model.objects.filter(organization=organization) if model is SecurityEvent else model.objects.of(organization)
+    return rows.order_by("pk").last()
+
+
 @pytest.mark.parametrize("role", list(MemberRole))
 @pytest.mark.parametrize("model", PERMISSIONS, ids=lambda model: model.__name__)
 def test_a_role_may_view_add_and_change_what_the_table_says(model: type, role: MemberRole, appointment: Appointment):
     organization = appointment.organization
-    row = organization if model is Organization else model.objects.of(organization).order_by("pk").last()
+    row = row_of(model, organization)
     client = logged_in_client(make_member(organization, "someone@acme.example", role=role))
     may_view, may_add, may_change = PERMISSIONS[model]
 

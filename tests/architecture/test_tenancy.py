@@ -23,7 +23,7 @@ APPS = ["organizations", "statuses", "webhooks", "notifications", "leads", "opti
 MODELS = [model for app in APPS for model in apps.get_app_config(app).get_models()]
 TENANT_MODELS = [model for model in MODELS if issubclass(model, TenantModel)]
 # Models without an organization of their own: accounts, and what belongs to an account.
-ACCOUNT_MODELS = {"Organization", "User", "SecurityEvent"}
+ACCOUNT_MODELS = {"Organization", "User", "SecurityEvent", "Session"}
 PROTECTED_MODELS = [*TENANT_MODELS, Organization, User, SecurityEvent, LogEntry, Note.mention_users.through]
 
 # The files that may read the rows of all organizations through `unscoped`, and why.
@@ -46,13 +46,15 @@ BYPASS_ALLOWED = {
     "pipeline_backend/web/health.py": "the health check looks for a backlog of any organization, and names none",
 }
 
-# Tables without row-level security that the roles may read: Django's own, which have no organization's rows.
+# Tables without row-level security that the roles may read: Django's own, and sessions, which are read before the user
+# is known. None has an organization's rows.
 UNPROTECTED_TABLES = {
     "auth_group",
     "auth_group_permissions",
     "auth_permission",
     "django_content_type",
     "django_session",
+    "organizations_session",
     "organizations_user_groups",
     "organizations_user_user_permissions",
 }
@@ -137,7 +139,7 @@ def test_every_table_with_an_organizations_rows_has_row_level_security(model: ty
     assert policies == {f"{role}_{command}" for role in ("tenant", "staff") for command in commands}
 
 
-def test_without_row_level_security_the_roles_can_read_only_djangos_own_tables(db: None) -> None:
+def test_without_row_level_security_the_roles_can_read_only_tables_without_an_organizations_rows(db: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(READABLE_WITHOUT_ROW_LEVEL_SECURITY)
         tables = {name for (name,) in cursor.fetchall()}

@@ -13,7 +13,7 @@ from django.utils.http import urlsafe_base64_encode
 from psycopg import sql
 
 from organizations.isolation import TenantModel
-from organizations.models import ApiKey, Membership, Organization, User
+from organizations.models import ApiKey, Membership, Organization, SecurityEvent, User
 from tests.hostile.routes import Route
 
 TENANT_MODELS: list[Any] = [model for model in apps.get_models() if issubclass(model, TenantModel)]
@@ -33,6 +33,7 @@ class TenantData:
         self.organization = organization
         self.rows: dict[Any, list[Any]] = {model: list(model.objects.of(organization)) for model in TENANT_MODELS}
         self.rows |= {Organization: [organization], User: [member.user for member in self.rows[Membership]]}
+        self.rows[SecurityEvent] = list(SecurityEvent.objects.filter(organization=organization))
         # Short ids (integers) would be found in any response by chance.
         self.ids = {str(row.pk) for rows in self.rows.values() for row in rows if len(str(row.pk)) > 10}
         # "zyxwv" stands in all texts of the sample data; Globex is the other organization's name.

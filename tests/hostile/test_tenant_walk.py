@@ -13,7 +13,7 @@ from django.contrib.admin.utils import quote
 from django.urls import reverse
 
 from appointments.models import Appointment
-from organizations.models import MemberRole, Organization, User
+from organizations.models import MemberRole, Organization, SecurityEvent, User
 from tests.admin.forms import FormParser
 from tests.admin.pages import MODEL_ADMINS, admin_url
 from tests.admin.sample_data import create_replays, create_sample_data
@@ -64,7 +64,8 @@ class Crawler:
 
     def own_row(self, model_admin: ModelAdmin) -> Any:
         """Return a row of the member's own organization for this page."""
-        rows = {Organization: self.organization, User: self.member.user}
+        event = SecurityEvent.objects.filter(organization=self.organization).first()
+        rows = {Organization: self.organization, User: self.member.user, SecurityEvent: event}
         return rows.get(model_admin.model) or model_admin.model.objects.of(self.organization).first()
 
 

@@ -1,0 +1,30 @@
+"""My account → Sessions: where the user is signed in, and how to end it."""
+
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from organizations.permissions import current_user
+from organizations.sessions import active_sessions, end_other_sessions, end_session
+
+
+def sessions_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+    """Show the user's sessions. A POST ends the one that it names, or all others."""
+    user, current_key = current_user(request), request.session.session_key
+    if request.method == "POST":
+        if "others" in request.POST:
+            count = end_other_sessions(user=user, current_key=current_key)
+            messages.success(request, f"{count} other {'session has' if count == 1 else 'sessions have'} ended.")
+        elif end_session(user=user, id=request.POST.get("session", "")):
+            messages.success(request, "The session has ended.")
+        else:
+            messages.warning(request, "That session has already ended.")
+        return HttpResponseRedirect(reverse("admin:sessions"))
+    context = {
+        **site.each_context(request),
+        "title": "Sessions",
+        "sessions": active_sessions(user, current_key),
+    }
+    return TemplateResponse(request, "admin/sessions.html", context)
