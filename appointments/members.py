@@ -14,7 +14,7 @@ PARTICIPANT_ROLES = ("host", "setter", "triager")
 
 
 def active_members() -> QuerySet[Membership]:
-    """Return the query for the organization's active members, with what building notifications reads of them."""
+    """Return the query for the organization's active members, joined with the rows that a notification reads."""
     members: QuerySet[Membership] = (
         Membership.objects.of(Param("organization"))
         .filter(is_active=True, user__is_active=True)

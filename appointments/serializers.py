@@ -27,7 +27,7 @@ from statuses.serializers import OutcomeSerializer
 
 
 class EventTypeSerializer(sql.SQLSerializer):
-    """The event type of an appointment. Every field is null if it has none."""
+    """The event type of an appointment. Every field is null if the appointment has no event type."""
 
     model = EventType
 

@@ -12,7 +12,7 @@ from appointments.serializers import (
     CancellationInputSerializer,
     CancellationSerializer,
 )
-from appointments.services import book, cancel
+from appointments.services import book, cancel_by_reference
 from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, operation
 from pipeline_backend.api.responses import action_response
 from pipeline_backend.api.viewsets import ExternalViewSet
@@ -45,7 +45,7 @@ class AppointmentViewSet(ExternalViewSet):
     )
     def cancel(self, request: Request) -> Response:
         """Cancel an appointment that was booked through this API. Safe to repeat."""
-        appointment = cancel(
+        appointment = cancel_by_reference(
             organization=self.organization, actor=self.actor, **self.validated(CancellationInputSerializer)
         )
         return action_response("Appointment canceled", {"id": appointment.pk})

@@ -1,8 +1,8 @@
 """`python -m benchmarks.booking_script <API key> <host's e-mail>` prints a pgbench script that does a booking's work.
 
 A booking reads everything that it may need in one statement (`pipeline_backend.db.compiled.CombinedQuery`). Here each
-of those queries is a statement of its own, as one would write it by hand, which makes twelve statements. Everything
-else is what a booking sends. Before the script is printed it runs once, and must write the same rows as a booking.
+of those queries is a separate statement, as in code written by hand, which makes twelve statements. The others are the
+statements of a booking. Before the script is printed it runs once, and must write the same rows as a booking.
 """
 
 import os
@@ -31,14 +31,14 @@ STATEMENTS = 12
 TRANSACTION_STATEMENTS = ["BEGIN", "COMMIT"]
 UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
-NUMBER = re.compile(r'"(id|part|rows|transaction)": \d+')  # of a row, of a row count, of a transaction
+NUMBER = re.compile(r'"(id|part|rows|transaction)": \d+')  # ids and row counts differ between two bookings
 
 ROWS_OF_TRANSACTION = "SELECT to_jsonb(new_row)::text FROM {table} AS new_row WHERE xmin::text::bigint = %s"
 
 
 def booking_script(api_key: str, host_email: str) -> str:
     """Return the script, after checking that it does a booking's work."""
-    book(api_key, host_email)  # stores that the key was used, which the following bookings needn't do again
+    book(api_key, host_email)  # updates the key's last use, so that the recorded bookings don't
     with patch.object(CombinedQuery, "first", run_separately):
         first, second = record_statements(api_key, host_email), record_statements(api_key, host_email)
     assert len([statement for statement in first if statement not in TRANSACTION_STATEMENTS]) == STATEMENTS, first
@@ -48,7 +48,7 @@ def booking_script(api_key: str, host_email: str) -> str:
 
 
 def run_separately(self: CombinedQuery, **values: Any) -> list[Any]:
-    """Replace `CombinedQuery.first`: run each of its queries as a statement of its own."""
+    """Replace `CombinedQuery.first`: run each of its queries as a separate statement."""
     return [query.first(**values) for query in self.queries]
 
 
@@ -93,7 +93,7 @@ def rows_of_last_event() -> list[str]:
 
 
 def mask_unique_values(row: str) -> str:
-    """Return the row without what differs between any two bookings: ids, timestamps, and running numbers."""
+    """Return the row without what differs between any two bookings: ids, timestamps, counts and transaction ids."""
     return NUMBER.sub("number", TIMESTAMP.sub("timestamp", UUID.sub("id", row)))
 
 

@@ -78,7 +78,7 @@ COPIED_APPOINTMENT_ID = "id_at(appointment.id, earlier(appointment.created_at, c
 
 
 class CopiedTable(NamedTuple):
-    """A table to copy, and the expressions of the columns that differ from the original besides id and created_at."""
+    """A table to copy, and the expressions of the columns that differ from the original, except id and created_at."""
 
     name: str
     expressions: dict[str, str]

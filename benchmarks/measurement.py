@@ -1,4 +1,4 @@
-"""Measures two sides in alternating rounds and compares their medians with a target."""
+"""Measures the product and a baseline in alternating rounds and compares their medians with a target."""
 
 import json
 import statistics
@@ -8,7 +8,7 @@ from pathlib import Path
 
 Measurement = Callable[[], float]  # runs one round and returns its figure
 
-TABLE_HEAD = "| operation | ours | baseline | ratio | target | met |\n|---|---|---|---|---|---|"
+TABLE_HEAD = "| operation | product | baseline | ratio | target | met |\n|---|---|---|---|---|---|"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ QUICK = Scale(
 
 @dataclass(frozen=True)
 class Target:
-    """A limit for the ratio of our figure to the baseline's. Create it with `at_least` or `at_most`."""
+    """A limit for the ratio of the product's figure to the baseline's. Create it with `at_least` or `at_most`."""
 
     operator: str
     limit: float
@@ -91,15 +91,15 @@ class Comparison:
 
     operation: str
     unit: str
-    ours: Samples
+    product: Samples
     baseline_name: str
     baseline: Samples
     target: Target
 
     @property
     def ratio(self) -> float:
-        """Our median divided by the baseline's."""
-        return self.ours.median / self.baseline.median
+        """The product's median divided by the baseline's."""
+        return self.product.median / self.baseline.median
 
     @property
     def is_met(self) -> bool:
@@ -110,32 +110,32 @@ class Comparison:
 def compare(
     operation: str,
     unit: str,
-    ours: Measurement,
+    product: Measurement,
     baseline_name: str,
     baseline: Measurement,
     target: Target,
     scale: Scale,
 ) -> Comparison:
     """Measure both sides in alternating rounds and return the comparison."""
-    our_values: list[float] = []
+    product_values: list[float] = []
     baseline_values: list[float] = []
     for number in range(scale.rounds):
         # Alternating, and with a different side first each time, so that a machine that becomes slower or faster
         # during the run affects both sides equally.
         if number % 2 == 0:
-            our_values.append(ours())
+            product_values.append(product())
             baseline_values.append(baseline())
         else:
             baseline_values.append(baseline())
-            our_values.append(ours())
-    return Comparison(operation, unit, Samples(our_values), baseline_name, Samples(baseline_values), target)
+            product_values.append(product())
+    return Comparison(operation, unit, Samples(product_values), baseline_name, Samples(baseline_values), target)
 
 
 def table_row(comparison: Comparison) -> str:
     """Return the comparison as a row of the Markdown table."""
     cells = [
         comparison.operation,
-        f"{comparison.ours} {comparison.unit}",
+        f"{comparison.product} {comparison.unit}",
         f"{comparison.baseline_name}: {comparison.baseline}",
         f"{comparison.ratio:.2f}",
         str(comparison.target),
@@ -150,13 +150,13 @@ def write_json(path: Path, comparisons: list[Comparison]) -> None:
         {
             "operation": comparison.operation,
             "unit": comparison.unit,
-            "ours": comparison.ours.median,
+            "product": comparison.product.median,
             "baseline_name": comparison.baseline_name,
             "baseline": comparison.baseline.median,
             "ratio": round(comparison.ratio, 3),
             "target": str(comparison.target),
             "is_met": comparison.is_met,
-            "rounds": {"ours": comparison.ours.values, "baseline": comparison.baseline.values},
+            "rounds": {"product": comparison.product.values, "baseline": comparison.baseline.values},
         }
         for comparison in comparisons
     ]

@@ -16,7 +16,7 @@ from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPoint
 from leads.phones import Phone
 from leads.topics import CREATED, STATUS_CHANGED
 from organizations.actors import Actor, actor_columns
-from organizations.limits import LimitReached, has_room
+from organizations.limits import LimitReached, can_add_row
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
@@ -268,7 +268,7 @@ def save_custom_field(*, organization: Organization, field: CustomField) -> Cust
     """
     fields = CustomField.objects.of(organization)
     limit = settings.MAX_CUSTOM_FIELDS
-    if field._state.adding and not has_room(organization=organization, rows=fields, limit=limit):
+    if field._state.adding and not can_add_row(organization=organization, rows=fields, limit=limit):
         advice = "Delete one that is no longer needed first."
         raise LimitReached(limit=limit, rows="custom fields", advice=advice)
     field.organization = organization

@@ -46,7 +46,7 @@ CONTEXT_QUERY = CombinedQuery(
 
 
 class LeadData(TypedDict):
-    """What a submission says about its lead, beside the e-mail."""
+    """What a submission says about its lead, except the e-mail."""
 
     phone: Phone | None
     first_name: str

@@ -1,4 +1,4 @@
-"""Limits on how many rows of a kind an organization may have, so that nothing of it grows without number."""
+"""Limits on how many rows of a kind an organization may have, so that no table grows without bound."""
 
 from django.db.models import QuerySet
 
@@ -12,11 +12,11 @@ class LimitReached(Conflict):
     message = "An organization can have at most {limit} {rows}. {advice}"
 
 
-def has_room(*, organization: Organization, rows: QuerySet, limit: int) -> bool:
-    """Return whether the organization may add a row to `rows`, which has fewer than `limit` then.
+def can_add_row(*, organization: Organization, rows: QuerySet, limit: int) -> bool:
+    """Return whether `rows`, the organization's rows of one kind, are fewer than `limit`, so that one may be added.
 
-    Locks the organization, so that others who add rows wait until the caller's transaction ends and count its row too.
+    Locks the organization, so that concurrent calls wait until the caller's transaction ends and count its row too.
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
-    # A statement of its own: one that waits for the lock would not see what was committed meanwhile.
+    # A second statement, because the one that waits for the lock does not see what was committed meanwhile.
     return bool(rows.order_by()[:limit].count() < limit)

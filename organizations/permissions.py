@@ -17,7 +17,7 @@ Roles = frozenset[MemberRole]
 
 ALL_ROLES: Roles = frozenset(MemberRole)
 BACK_OFFICE: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER, MemberRole.SALES_OPS})
-LEADERS: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER})
+OWNERS_AND_MANAGERS: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER})
 OWNERS_ONLY: Roles = frozenset({MemberRole.OWNER})
 NO_ROLES: Roles = frozenset()
 
@@ -46,8 +46,8 @@ PERMISSIONS = {
     Area.RECORDS: Permission(view=ALL_ROLES, write=NO_ROLES),
     Area.SETUP: Permission(view=BACK_OFFICE, write=BACK_OFFICE),
     Area.CONNECTIONS: Permission(view=BACK_OFFICE, write=BACK_OFFICE),
-    Area.TEAM: Permission(view=LEADERS, write=LEADERS),
-    Area.ORGANIZATION: Permission(view=LEADERS, write=OWNERS_ONLY),
+    Area.TEAM: Permission(view=OWNERS_AND_MANAGERS, write=OWNERS_AND_MANAGERS),
+    Area.ORGANIZATION: Permission(view=OWNERS_AND_MANAGERS, write=OWNERS_ONLY),
 }
 
 # From least to most. Nobody may assign a role above their own, or change a member who has one.

@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from organizations.isolation import bypass_rls
 from organizations.keys import new_key
-from organizations.limits import LimitReached, has_room
+from organizations.limits import LimitReached, can_add_row
 from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
@@ -38,7 +38,7 @@ def issue_key(
     Locks the organization. Raises LimitReached if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
     """
     active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
-    if not has_room(organization=organization, rows=active, limit=settings.MAX_API_KEYS):
+    if not can_add_row(organization=organization, rows=active, limit=settings.MAX_API_KEYS):
         advice = "Revoke one that is no longer needed first."
         raise LimitReached(limit=settings.MAX_API_KEYS, rows="active API keys", advice=advice)
     parsed = new_key()

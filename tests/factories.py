@@ -57,7 +57,7 @@ def deactivate(member: Membership) -> None:
 
 
 def make_status(organization: Organization, name: str, **fields: Any) -> Status:
-    """Create a status beside the ten defaults; automatic status changes don't use it."""
+    """Create a status in addition to the ten defaults; automatic status changes don't use it."""
     return save_status(
         organization=organization,
         status=Status(organization=organization, name=name, **{"role": "FOLLOW_UP", **fields}),

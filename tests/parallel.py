@@ -28,7 +28,7 @@ MAX_PROCESSES = 6
 LOCK_FOLDER = "TEST_LOCKS"  # environment variable: where the lock files for tests that run alone are
 
 # Folders whose files stay in one process. Tests that kill and stop service processes run one after another; they
-# mostly wait, so other tests run beside them. The demo's tests share data that is loaded once.
+# mostly wait, so other tests run at the same time. The demo's tests share data that is loaded once.
 KEEP_TOGETHER = ["tests/faults", "tests/local", "tests/commands/demo"]
 # The longest tests start first.
 RUN_FIRST = ["tests/faults", "tests/hostile/test_tenant_walk.py", "tests/hostile/test_row_level_security.py"]
@@ -166,7 +166,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Run the test beside those of other processes, or alone."""
+    """Run the test at the same time as those of other processes, or alone."""
     if LOCK_FOLDER not in os.environ:
         return (yield)
     with run_lock(Path(os.environ[LOCK_FOLDER]), alone=item.nodeid.split("::")[0] in RUN_ALONE):

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from organizations.actors import Actor, actor_columns
 from organizations.isolation import TenantModel
-from organizations.limits import LimitReached, has_room
+from organizations.limits import LimitReached, can_add_row
 from organizations.models import Organization
 from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed
@@ -62,7 +62,7 @@ def record_event(
     call this after all other writes. The dispatcher is notified after the commit.
     """
     event = _build_event(topic, subject.organization, actor, subject.pk)
-    data_query, params = topic.serializer.one_query().sql_with_params
+    data_query, params = topic.serializer.query_by_id().sql_with_params
     _insert_event(
         event,
         data_query=data_query,
@@ -128,7 +128,7 @@ def _insert_event(
         notify_on_commit(WAKE_UP_TASK, endpoint_id)
 
 
-def feed(
+def list_events(
     *, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int
 ) -> tuple[list[dict[str, object]], bool]:
     """Return up to `limit` of the organization's events, oldest first, and whether there are more.
@@ -150,34 +150,36 @@ def feed(
 
 @transaction.atomic
 def add_endpoint(
-    *, organization: Organization, url: str, description: str = "", types: list[str] | None = None
+    *, organization: Organization, url: str, description: str = "", event_types: list[str] | None = None
 ) -> tuple[Endpoint, str]:
-    """Create an endpoint for these topics (none: all of them), and return it with its signing secret.
+    """Create an endpoint for these event types (an empty list means all), and return it with its signing secret.
 
     Show the secret now: it is stored encrypted and never displayed again. Locks the organization. Raises
     ValidationFailed, and LimitReached if the organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
     """
-    validate_endpoint(url, types or [])
+    validate_endpoint(url, event_types or [])
     endpoints = Endpoint.objects.of(organization)
-    if not has_room(organization=organization, rows=endpoints, limit=settings.MAX_WEBHOOK_ENDPOINTS):
+    if not can_add_row(organization=organization, rows=endpoints, limit=settings.MAX_WEBHOOK_ENDPOINTS):
         advice = "Change one that is no longer needed instead."
         raise LimitReached(limit=settings.MAX_WEBHOOK_ENDPOINTS, rows="webhook endpoints", advice=advice)
     secret = new_secret()
     endpoint = Endpoint.objects.create(
-        organization=organization, url=url, description=description, event_types=types or [], secret=secret
+        organization=organization, url=url, description=description, event_types=event_types or [], secret=secret
     )
     return endpoint, secret
 
 
 @transaction.atomic
-def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: list[str], is_active: bool) -> Endpoint:
+def change_endpoint(
+    *, endpoint: Endpoint, url: str, description: str, event_types: list[str], is_active: bool
+) -> Endpoint:
     """Change an endpoint, and disable or enable it. Locks the endpoint; raises ValidationFailed.
 
     Disabling lets the request in progress finish and keeps the other deliveries pending. Enabling clears the failures.
     """
-    validate_endpoint(url, types)
+    validate_endpoint(url, event_types)
     stored = Endpoint.objects.of(endpoint.organization).select_for_update().get(pk=endpoint.pk)
-    stored.url, stored.description, stored.event_types = url, description, types
+    stored.url, stored.description, stored.event_types = url, description, event_types
     if is_active and not stored.is_active:
         stored.disabled_reason, stored.failing_since, stored.failures, stored.timeouts = "", None, 0, 0
         stored.disabled_at = stored.owners_notified_at = None
@@ -189,7 +191,7 @@ def change_endpoint(*, endpoint: Endpoint, url: str, description: str, types: li
     return stored
 
 
-def validate_endpoint(url: str, types: list[str]) -> None:
+def validate_endpoint(url: str, event_types: list[str]) -> None:
     """Raise ValidationFailed unless the URL is a public https address and every type is a topic."""
     try:
         validate_url(url)
@@ -197,7 +199,7 @@ def validate_endpoint(url: str, types: list[str]) -> None:
         raise ValidationFailed({"url": ["must be a public https address"]}) from None
     if len(url) > MAX_URL_LENGTH:
         raise ValidationFailed({"url": [f"must be at most {MAX_URL_LENGTH} characters long"]})
-    if not set(types) <= set(topics()):
+    if not set(event_types) <= set(topics()):
         raise ValidationFailed({"event_types": [f"must be one of: {', '.join(topics())}"]})
 
 
@@ -246,7 +248,7 @@ def revoke_leases(endpoint: Endpoint) -> None:
 
 
 def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
-    """Return the endpoints whose failure was not reported yet, and mark them as reported.
+    """Return the endpoints whose failure the owners were not told about yet, and mark them as reported.
 
     These have failed for a day, or were disabled for failing since the last report. Locks them; call it in the
     transaction that queues the report.
@@ -257,7 +259,7 @@ def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
         & ~Q(disabled_reason__in=["", DISABLED_BY_STAFF])
         & (Q(owners_notified_at=None) | Q(owners_notified_at__lt=F("disabled_at")))
     )
-    # SKIP LOCKED: an endpoint that is being written at this moment is left to the next run.
+    # SKIP LOCKED: an endpoint that another transaction is writing now is left to the next run.
     unlocked = Endpoint.objects.of(organization).select_for_update(skip_locked=True)
     endpoints = list(unlocked.filter(is_failing | is_disabled))
     ids = [endpoint.pk for endpoint in endpoints]

@@ -8,7 +8,7 @@ from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.viewsets import ExternalViewSet
 from webhooks.feed import FeedQuery
 from webhooks.serializers import EventSerializer
-from webhooks.services import feed
+from webhooks.services import list_events
 
 
 class EventViewSet(ExternalViewSet):
@@ -25,5 +25,7 @@ class EventViewSet(ExternalViewSet):
         To get all of them, repeat the request with the id of the last event as `after` until `has_more` is false.
         """
         query = FeedQuery.from_params(request.query_params)
-        events, has_more = feed(organization=self.organization, after=query.after, types=query.types, limit=query.limit)
+        events, has_more = list_events(
+            organization=self.organization, after=query.after, types=query.types, limit=query.limit
+        )
         return data_response("Events retrieved", events, has_more=has_more)

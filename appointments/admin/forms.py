@@ -71,7 +71,7 @@ class BookingForm(TenantForm):
         return cleaned
 
     def booking_data(self) -> BookingData:
-        """Return the keyword arguments for the service `book`, beside the time."""
+        """Return the keyword arguments for the service `book`, except the time."""
         data = self.cleaned_data
         booking = BookingData(
             event_type_id=data["event_type"].pk,

@@ -1,7 +1,12 @@
 """The services of appointments: the only code that writes them, used by the API, the admin and the demo alike."""
 
 from appointments.services.booking import Booking, BookingData, ReferenceConflict, book
-from appointments.services.cancellation import AppointmentNotFound, ManagedByProvider, cancel, cancel_appointment
+from appointments.services.cancellation import (
+    AppointmentNotFound,
+    ManagedByProvider,
+    cancel_appointment,
+    cancel_by_reference,
+)
 from appointments.services.changes import (
     EventTypeInUse,
     change_outcome,
@@ -21,8 +26,8 @@ __all__ = [
     "ManagedByProvider",
     "ReferenceConflict",
     "book",
-    "cancel",
     "cancel_appointment",
+    "cancel_by_reference",
     "change_outcome",
     "create_note",
     "delete_event_type",

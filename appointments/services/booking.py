@@ -29,7 +29,7 @@ from leads.services import (
 from notifications.models import Kind
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor
-from organizations.limits import has_room
+from organizations.limits import can_add_row
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
@@ -86,7 +86,7 @@ class ReferenceConflict(Conflict):
 
 
 class BookingData(TypedDict, total=False):
-    """The fields of a booking request beside reference and time. `BookingInputSerializer` describes them."""
+    """The fields of a booking request except reference and time. `BookingInputSerializer` describes them."""
 
     lead_id: UUID
     lead_email: str
@@ -137,8 +137,8 @@ def book(
 
     Safe to repeat: if the reference is booked for the same time, returns that appointment and changes nothing.
     Raises ReferenceConflict if it is booked for another time, and ValidationFailed if a member, the lead id or the
-    event type id is unknown, or if a new event type would be one too many. Locks the lead, and for a new event type
-    the organization.
+    event type id is unknown, or if the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead,
+    and for a new event type the organization.
     """
 
     def attempt() -> Booking:
@@ -219,7 +219,7 @@ def resolve_lead(
 ) -> tuple[Lead, bool]:
     """Return the booking's lead, locked, and whether it is new. `lead_id` takes precedence over the e-mail.
 
-    Phone and source are merged into it. A new lead is stored complete, an existing one is not stored yet.
+    Phone and source are merged into it. A new lead is inserted; the caller saves the changes to an existing one.
     """
     source = context.source or get_or_create_source(organization=organization, name=AppointmentSource.MANUAL.value)
     phone = parse_phone(data.get("lead_phone", ""), organization.default_country)
@@ -258,8 +258,8 @@ def resolve_event_type(organization: Organization, data: BookingData, context: B
     name = data["event_type_name"]
     find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, name=name)
     event_types = EventType.objects.of(organization)
-    if not has_room(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
-        # It may have got this one from another booking, while this one waited for the lock.
+    if not can_add_row(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
+        # Another booking may have created this event type while we waited for the lock.
         event_type = find()
         if event_type is None:
             problem = f"is new, but an organization can have at most {settings.MAX_EVENT_TYPES} event types"

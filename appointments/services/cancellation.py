@@ -36,7 +36,9 @@ class ManagedByProvider(Conflict):
     message = "The appointment for external_reference {reference} is managed by {provider}; cancel it there"
 
 
-def cancel(*, organization: Organization, actor: Actor, external_reference: str, notes: str = "") -> Appointment:
+def cancel_by_reference(
+    *, organization: Organization, actor: Actor, external_reference: str, notes: str = ""
+) -> Appointment:
     """Cancel an appointment that was booked through the API. Repeating it is safe.
 
     Raises AppointmentNotFound if the reference is unknown, ManagedByProvider if a scheduler manages the appointment.

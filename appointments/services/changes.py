@@ -24,7 +24,7 @@ from appointments.topics import OUTCOME_CHANGED, RESCHEDULED
 from leads.services import get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor
-from organizations.limits import LimitReached, has_room
+from organizations.limits import LimitReached, can_add_row
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.retry import atomic_with_retry
@@ -97,7 +97,7 @@ def change_outcome(
 def edit_appointment(
     *, organization: Organization, actor: Actor, appointment: Appointment, **fields: Any
 ) -> Appointment:
-    """Change members, URLs, event type, category or custom values, and return the appointment. Locks it.
+    """Change members, URLs, event type, category or custom field values, and return the appointment. Locks it.
 
     Time and outcome have services of their own, because their changes affect the lead and notify people.
     """
@@ -129,7 +129,7 @@ def save_event_type(*, organization: Organization, event_type: EventType) -> Eve
     """
     event_types = EventType.objects.of(organization)
     limit = settings.MAX_EVENT_TYPES
-    if event_type._state.adding and not has_room(organization=organization, rows=event_types, limit=limit):
+    if event_type._state.adding and not can_add_row(organization=organization, rows=event_types, limit=limit):
         advice = "Delete one that no appointment uses first."
         raise LimitReached(limit=limit, rows="event types", advice=advice)
     event_type.organization = organization

@@ -54,7 +54,7 @@ SqlConnection = psycopg.Connection[tuple[object, ...]]
 
 
 class FilterCase(NamedTuple):
-    """A filter with a value that many rows have, and the same as a condition in SQL."""
+    """A filter with a value that many rows have, and the SQL condition that selects the same rows."""
 
     parameter: str
     value: str

@@ -89,16 +89,16 @@ def compare_statuses(environment: Environment, database: Database, scale: Scale)
     server, baseline_server = (environment.web_server(app, database) for app in (PRODUCT_APP, BASELINE_APP))
     size = len(read_body(server, STATUSES_PATH, key))
     baseline = throughput(baseline_server, repeat(get_request(f"/hello/{size}", key)), scale)
-    ours = throughput(server, repeat(get_request(STATUSES_PATH, key)), scale)
-    return compare("statuses", "/s", ours, "hello", baseline, at_least(0.5), scale)
+    product = throughput(server, repeat(get_request(STATUSES_PATH, key)), scale)
+    return compare("statuses", "/s", product, "hello", baseline, at_least(0.5), scale)
 
 
 def check_same_response(environment: Environment, database: Database, path: str) -> None:
     """Assert that both sides return the same objects; otherwise the comparison would prove nothing."""
     key = database.dataset.api_key
-    ours = read_body(environment.web_server(PRODUCT_APP, database), LIST_PATH + path, key)
+    product = read_body(environment.web_server(PRODUCT_APP, database), LIST_PATH + path, key)
     baseline = read_body(environment.web_server(BASELINE_APP, database), BASELINE_LIST_PATH + path, key)
-    data = json.loads(ours)["data"]
+    data = json.loads(product)["data"]
     baseline_data = json.loads(baseline.replace(b"000Z", b"Z"))  # plain DRF renders microseconds
     assert baseline_data.get("results", baseline_data) == data, path
 

@@ -123,7 +123,7 @@ class MembershipAdmin(TenantAdmin):
         return super().get_queryset(request) | own_memberships
 
     def has_manage_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return whether the user leads the team and the member has no role above theirs."""
+        """Return whether the user may change members and this member has no role above theirs."""
         is_leader = super().has_change_permission(request, obj)
         return is_leader and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
 

@@ -36,7 +36,7 @@ What happens during a request:
    connection, and applies it again if they differ: after a new connection, a rollback or another request.
 5. When the request ends, the scope is reset. The connection keeps its role until the next statement corrects it.
 
-Deliberately outside: workers, management commands, migrations and dumps run as the tables' owner, whom no policy
+Deliberately outside: workers, management commands, migrations and dumps run as the tables' owner, which no policy
 restricts, because they serve all organizations. So do operators (superusers in the admin), and the few places that call
 `bypass_rls()`, which a test lists. None of this protects against SQL injection: whoever can run statements can also run
 `RESET ROLE`. A connection pooler in transaction mode isn't supported, because role and setting belong to the session.

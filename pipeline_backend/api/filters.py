@@ -281,8 +281,8 @@ def plan_page(filter_class: type[ListFilter], parameters: tuple[tuple[str, bool]
     order_filters: list[tuple[QueryFilter, Param]] = []
     outside_order: list[tuple[QueryFilter, Param]] = []
     for name, is_list in parameters:
-        # With one column beside the sort column there is only one usable index, so hide the value from the planner: it
-        # keeps the generic plan. With several columns the best index depends on the values.
+        # With one column in addition to the sort column only one index is usable, so hide the value from the planner:
+        # it keeps the generic plan. With several columns the best index depends on the values.
         hide_value = len(other_columns) < 2 and not is_list
         param = OpaqueParam(name) if hide_value else Param(name, is_list=is_list)
         group = outside_order if declared[name].field_name in other_columns else order_filters

@@ -260,26 +260,26 @@ class SQLSerializer:
         ids = list(ids)
         if not ids:
             return []
-        json_by_id = dict(cls.many_query().all(organization=organization.pk, ids=ids))
+        json_by_id = dict(cls.query_by_ids().all(organization=organization.pk, ids=ids))
         return [Json(json_by_id[id]) for id in ids if id in json_by_id]
 
     @classmethod
     def get(cls, organization: Tenant, id: uuid.UUID) -> Json | None:
         """Return the organization's object with this id, or None."""
-        row = cls.one_query().first(organization=organization.pk, id=id)
+        row = cls.query_by_id().first(organization=organization.pk, id=id)
         return Json(row[1]) if row else None
 
     @classmethod
     @cache
-    def many_query(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
+    def query_by_ids(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
         """Return the compiled query of id and JSON for the parameters `organization` and `ids`."""
         return CompiledQuery(lambda: cls.base_query().filter(pk__any=Param("ids")))
 
     @classmethod
     @cache
-    def one_query(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
+    def query_by_id(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
         """Return the compiled query of id and JSON for the parameters `organization` and `id`."""
-        # Not `many_query` with one id: PostgreSQL would plan that again on every call.
+        # Not `query_by_ids` with one id: PostgreSQL would plan that again on every call.
         return CompiledQuery(lambda: cls.base_query().filter(pk=Param("id")))
 
     @classmethod

@@ -10,8 +10,8 @@ from uuid_utils.compat import uuid7
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType
 from appointments.services import (
     book,
-    cancel,
     cancel_appointment,
+    cancel_by_reference,
     change_outcome,
     create_note,
     edit_appointment,
@@ -252,7 +252,7 @@ def reschedule_appointment(data: OrganizationData, planned: PlannedAppointment) 
 def cancel_planned_appointment(data: OrganizationData, planned: PlannedAppointment) -> None:
     """Cancel the appointment through the API's service, or as a scheduler's integration would do it."""
     if planned.source == AppointmentSource.MANUAL:
-        cancel(
+        cancel_by_reference(
             organization=data.organization,
             actor=integration_actor(data),
             external_reference=planned.reference,

@@ -87,6 +87,6 @@ def register_inbox(demo: Demo) -> None:
                 endpoint=endpoint,
                 url=url,
                 description=endpoint.description,
-                types=endpoint.event_types,
+                event_types=endpoint.event_types,
                 is_active=endpoint.is_active,
             )

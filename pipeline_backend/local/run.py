@@ -168,7 +168,7 @@ def require_free_port(port: int) -> None:
     """Raise StartupError if the port can't be used."""
     other_port = port + 1 if port < 65535 else 8000
     in_use = StartupError(f"Port {port} is already in use; choose another one with PORT={other_port} make run")
-    # Binding alone isn't enough: it can succeed beside a server that listens on all addresses.
+    # Binding alone isn't enough: it can succeed next to a server that listens on all addresses.
     with socket.socket() as client:
         if client.connect_ex(("127.0.0.1", port)) == 0:
             raise in_use

@@ -21,7 +21,7 @@ from webhooks.models import Delivery, Endpoint, Event
 
 ALL_ROLES = set(MemberRole)
 BACK_OFFICE = {MemberRole.OWNER, MemberRole.MANAGER, MemberRole.SALES_OPS}
-LEADERS = {MemberRole.OWNER, MemberRole.MANAGER}
+OWNERS_AND_MANAGERS = {MemberRole.OWNER, MemberRole.MANAGER}
 NO_ROLES: set[MemberRole] = set()
 
 # Model: the roles that may view its list, add rows and change rows.
@@ -40,8 +40,8 @@ PERMISSIONS = {
     ApiKey: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     Endpoint: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     Delivery: (BACK_OFFICE, NO_ROLES, BACK_OFFICE),
-    Membership: (ALL_ROLES, LEADERS, LEADERS),
-    Organization: (LEADERS, NO_ROLES, {MemberRole.OWNER}),
+    Membership: (ALL_ROLES, OWNERS_AND_MANAGERS, OWNERS_AND_MANAGERS),
+    Organization: (OWNERS_AND_MANAGERS, NO_ROLES, {MemberRole.OWNER}),
     SecurityEvent: (ALL_ROLES, NO_ROLES, NO_ROLES),
 }
 

@@ -1,4 +1,4 @@
-"""Workers accept messages that the previous release has published: tasks keep their old names beside the new ones."""
+"""Workers accept messages that the previous release has published: a renamed task keeps its old name, too."""
 
 from datetime import timedelta
 from typing import Any

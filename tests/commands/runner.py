@@ -56,7 +56,7 @@ def run_subprocess(*arguments: object, stdin: str = "", **environment: str) -> "
 
 
 def database_url() -> str:
-    """Return the URL of the database that pytest has created beside the one in the environment."""
+    """Return the URL of the database that pytest has created next to the one in the environment."""
     name: Any = connection.settings_dict["NAME"]
     return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
 

@@ -36,7 +36,7 @@ def test_event_types_and_a_description_can_be_given(organization: Organization) 
         (["https://127.0.0.1/"], "url must be a public https address"),
         ([f"https://hooks.example.com/{'x' * 2048}"], "The URL must be at most 2048 characters long"),
         ([URL, "--description", "x" * 256], "The description must be at most 255 characters long"),
-        ([URL, "--events", "lead.created,lead.eaten"], "event_types must be one of: {topics}"),
+        ([URL, "--events", "lead.created,lead.unknown"], "event_types must be one of: {topics}"),
     ],
 )
 def test_invalid_arguments_are_refused(organization: Organization, arguments: list[str], message: str) -> None:

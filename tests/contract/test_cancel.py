@@ -58,7 +58,7 @@ def test_canceling_records_events_and_queues_notifications_and_deliveries(api, o
     """docs/interface.md, A23"""
     make_member(organization, "hana@acme.example")
     endpoint, _ = add_endpoint(
-        organization=organization, url="https://hooks.example.com/a", types=["appointment.canceled"]
+        organization=organization, url="https://hooks.example.com/a", event_types=["appointment.canceled"]
     )
     book(api, host_email="hana@acme.example")
 

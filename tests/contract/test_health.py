@@ -90,7 +90,7 @@ def test_deliveries_to_a_leased_slow_or_disabled_endpoint_are_not_overdue(organi
     assert get_health()[0] == 503
 
     # Deliveries to a disabled endpoint wait until it is enabled.
-    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", types=[], is_active=False)
+    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", event_types=[], is_active=False)
     assert get_health() == HEALTHY
 
 

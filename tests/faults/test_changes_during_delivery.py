@@ -22,7 +22,7 @@ HOUR = timedelta(hours=1)
 
 def disable(endpoint: Endpoint) -> None:
     """Disable the endpoint as staff do in the admin; this runs in a thread of the receiver."""
-    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", types=[], is_active=False)
+    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", event_types=[], is_active=False)
     connection.close()
 
 

@@ -205,7 +205,7 @@ class TestRefusals:
         settings.MAX_WEBHOOK_ENDPOINTS = settings.MAX_API_KEYS = 1
         settings.MAX_CUSTOM_FIELDS = settings.MAX_EVENT_TYPES = 1
 
-        change = {"url": f"{URL}/new", "description": "", "types": []}
+        change = {"url": f"{URL}/new", "description": "", "event_types": []}
         stopped = change_endpoint(endpoint=endpoints[0], is_active=False, **change)
         started = change_endpoint(endpoint=endpoints[0], is_active=True, **change)
 

@@ -99,7 +99,7 @@ def test_organizations_users_and_mentions_are_protected_too(
     mentioned = run_in_request(lambda: sorted(mentions.values_list("membership__user__email", flat=True)))
 
     assert names == ["Acme"]
-    # Operators are visible, because their names stand beside what they did.
+    # Operators are visible, because pages show the names of those who made a change.
     assert users == ["ours@members.example", "owner@acme.example", "root@example.com"]
     assert mentioned == ["ours@members.example", "owner@acme.example"]
 
@@ -129,7 +129,7 @@ def test_a_detail_endpoint_without_the_organizations_filter_answers_404(
     )
     monkeypatch.setattr(SQLSerializer, "base_query", unfiltered)
     # Compiled statements are cached for each serializer.
-    caches = [SQLSerializer.__dict__[name].__func__ for name in ("one_query", "many_query")]
+    caches = [SQLSerializer.__dict__[name].__func__ for name in ("query_by_id", "query_by_ids")]
     for cache in caches:
         cache.cache_clear()
 

@@ -1,4 +1,4 @@
-"""A certificate authority for one test, and a server certificate that it has issued."""
+"""A self-signed certificate for one test's server, and the TLS contexts that use and trust it."""
 
 import ipaddress
 import ssl
@@ -15,7 +15,7 @@ from pipeline_backend.db.timestamps import now
 HOST = "127.0.0.1"
 
 
-def self_signed(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+def tls_contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """Return a TLS context for a server on loopback, and one for a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])

@@ -126,7 +126,7 @@ ERROR_CLASSES = {
         "",
     ),
     "bare line feeds": (respond(b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok"), ""),
-    "a length beside chunks": (
+    "a length and chunks": (
         respond(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
         "",
     ),

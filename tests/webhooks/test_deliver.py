@@ -81,7 +81,7 @@ def test_a_batch_is_sent_over_one_connection(api: ApiClient, endpoint: Endpoint,
 def test_an_endpoint_gets_only_the_topics_it_is_subscribed_to(
     api: ApiClient, organization: Organization, receiver: Receiver
 ) -> None:
-    endpoint, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.canceled"])
+    endpoint, _ = add_endpoint(organization=organization, url=receiver.url, event_types=["appointment.canceled"])
     api.book()
     api.cancel()
 
@@ -247,7 +247,7 @@ def test_after_a_rotation_both_secrets_verify_for_24_hours_then_only_the_new_one
 def test_a_disabled_endpoint_gets_nothing_until_it_is_enabled(
     api: ApiClient, endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    unchanged = {"endpoint": endpoint, "url": endpoint.url, "description": "", "types": []}
+    unchanged = {"endpoint": endpoint, "url": endpoint.url, "description": "", "event_types": []}
     send_test(endpoint=endpoint, actor=SYSTEM)
     change_endpoint(**unchanged, is_active=False)
     api.book()

@@ -18,7 +18,7 @@ from webhooks.services import add_endpoint, change_endpoint, send_test
 
 
 def set_active(endpoint: Endpoint, is_active: bool) -> None:
-    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", types=[], is_active=is_active)
+    change_endpoint(endpoint=endpoint, url=endpoint.url, description="", event_types=[], is_active=is_active)
     endpoint.refresh_from_db()
 
 
@@ -68,7 +68,7 @@ def test_a_replay_of_a_period_sends_only_topics_that_the_endpoint_subscribes_to(
 ) -> None:
     since = now()
     api.book()
-    later_endpoint, _ = add_endpoint(organization=organization, url=receiver.url, types=["appointment.created"])
+    later_endpoint, _ = add_endpoint(organization=organization, url=receiver.url, event_types=["appointment.created"])
 
     count = replay_since(endpoint=later_endpoint, actor=SYSTEM, since=since)
 

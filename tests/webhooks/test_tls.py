@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline_backend.egress import EndpointClient, SendResult, client
-from tests.webhooks.certificates import self_signed
+from tests.webhooks.certificates import tls_contexts
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,17 +40,17 @@ def _allow_loopback(settings: Any) -> None:
 
 
 @pytest.fixture
-def tls_contexts(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+def contexts(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     """Return a context for the receiver, and one for a client that trusts its certificate."""
-    return self_signed(tmp_path)
+    return tls_contexts(tmp_path)
 
 
 @pytest.fixture
-def url(tls_contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
+def url(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
     """Start a receiver that speaks TLS, and return its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.socket = tls_contexts[0].wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.socket = contexts[0].wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield f"https://127.0.0.1:{server.server_port}/hook"
     server.shutdown()
@@ -58,9 +58,9 @@ def url(tls_contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
 
 
 @pytest.fixture
-def trusted_certificate(tls_contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
+def trusted_certificate(contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
     """Trust the receiver's certificate as if a public authority had issued it."""
-    monkeypatch.setattr(client, "tls", lambda: tls_contexts[1])
+    monkeypatch.setattr(client, "tls", lambda: contexts[1])
 
 
 def post(url: str, times: int = 1) -> list[SendResult]:

@@ -146,7 +146,11 @@ class EndpointAdmin(TenantAdmin):
 
     def save_model(self, request: HttpRequest, obj: Endpoint, form: EndpointForm, change: bool) -> None:
         data = form.cleaned_data
-        values: dict[str, Any] = {"url": data["url"], "description": data["description"], "types": data["event_types"]}
+        values: dict[str, Any] = {
+            "url": data["url"],
+            "description": data["description"],
+            "event_types": data["event_types"],
+        }
         if change:
             change_endpoint(endpoint=obj, is_active=data["is_active"], **values)
             return

@@ -37,9 +37,9 @@ class Command(BaseServiceCommand):
         """Create the endpoint and print its secret."""
         url = clean_text("URL", options["url"], MAX_URL_LENGTH)
         description = clean_text("description", options["description"])
-        types = [name for name in dict.fromkeys(map(str.strip, options["events"].split(","))) if name]
+        event_types = [name for name in dict.fromkeys(map(str.strip, options["events"].split(","))) if name]
         organization = get_organization(options["organization"])
-        _, secret = add_endpoint(organization=organization, url=url, description=description, types=types)
+        _, secret = add_endpoint(organization=organization, url=url, description=description, event_types=event_types)
         self.stdout.write(secret)
-        events = ", ".join(types) or "all events"
+        events = ", ".join(event_types) or "all events"
         self.info(f"{url} receives {events} of {organization}. The secret is not shown again.")

@@ -259,7 +259,7 @@ def test_each_event_is_delivered_to_the_subscribed_endpoints(api, organization, 
     """docs/interface.md, W10"""
     all_topics, _ = add_endpoint(organization=organization, url="https://hooks.example.com/all")
     subscribed, _ = add_endpoint(
-        organization=organization, url="https://hooks.example.com/one", types=["appointment.created"]
+        organization=organization, url="https://hooks.example.com/one", event_types=["appointment.created"]
     )
     add_endpoint(organization=other_organization, url="https://hooks.example.com/other")
 
