@@ -285,6 +285,8 @@ MAX_EVENT_TYPES = read_int("MAX_EVENT_TYPES", default=1000)
 # --- Webhook deliveries and other background work ---------------------------------------------------------------------
 WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
 WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
+# A booking can cause two events, so that one endpoint for all of them keeps up with the API's own limit.
+WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
 WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", default="")
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90)
 DELIVERY_DEADLINE_SECONDS = read_int("DELIVERY_DEADLINE_SECONDS", default=15)

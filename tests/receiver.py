@@ -16,6 +16,7 @@ class ReceivedRequest:
 
     headers: dict[str, str]
     body: bytes
+    path: str
 
     def verify(self, secret: str) -> dict[str, Any]:
         """Return the event. Raises WebhookVerificationError if the official client finds the signature wrong."""
@@ -68,7 +69,7 @@ def build_handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            receiver.requests.append(ReceivedRequest(headers, body))
+            receiver.requests.append(ReceivedRequest(headers, body, self.path))
             # Chosen before the callback, which may change the codes of later requests.
             codes = receiver.status_codes
             status_code = codes.pop(0) if len(codes) > 1 else codes[0]

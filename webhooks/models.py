@@ -85,6 +85,11 @@ class Endpoint(TenantModel):
     timeouts = models.PositiveIntegerField("timeouts in a row", default=0, editable=False)
     last_success_at = MillisecondDateTimeField(null=True, editable=False)
     disabled_at = MillisecondDateTimeField(null=True, editable=False)
+    paused_until = MillisecondDateTimeField(
+        null=True,
+        editable=False,
+        help_text="Deliveries go on then, because the host has got as many requests in a minute as it may get.",
+    )
     owners_notified_at = MillisecondDateTimeField(
         null=True,
         editable=False,
@@ -103,6 +108,25 @@ class Endpoint(TenantModel):
         """Return the current secret, and for 24 hours after a rotation the previous one too."""
         previous, until = self.previous_secret, self.previous_secret_until
         return [self.secret, previous] if previous and until and until > now() else [self.secret]
+
+
+class ReceivingHost(TenantModel):
+    """A host that endpoints of an organization are at, and the requests to it that its limit counts (`host_limit.py`).
+
+    `recent` has a pair for each second in which deliveries were claimed: the second (since 1970, by the database's
+    clock) and their number.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    host = models.CharField(max_length=255, editable=False)
+    recent = models.JSONField(default=list, editable=False)
+    used_at = MillisecondDateTimeField(default=now, editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint(fields=["organization", "host"], name="one_row_per_receiving_host")]
+
+    def __str__(self) -> str:
+        return self.host
 
 
 class Replay(TenantModel, ActorFields):

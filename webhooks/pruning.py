@@ -7,13 +7,18 @@ from django.conf import settings
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
-from webhooks.models import Delivery
+from webhooks.models import Delivery, ReceivingHost
 
 BATCH_SIZE = 2000
+UNUSED_HOST_AGE = timedelta(days=1)
 
 
 def prune(*, organization: Organization) -> int:
-    """Delete deliveries that ended more than KEEP_DELIVERIES_DAYS days ago, with their attempts. Returns how many."""
+    """Delete deliveries that ended more than KEEP_DELIVERIES_DAYS days ago, with their attempts. Returns how many.
+
+    Also deletes the hosts whose limit has nothing to count any more.
+    """
+    ReceivingHost.objects.of(organization).filter(used_at__lt=now() - UNUSED_HOST_AGE).delete()
     cutoff = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
     old = Delivery.objects.of(organization).filter(finished_at__lt=cutoff).exclude(state=State.PENDING).order_by()
     count = 0

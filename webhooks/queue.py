@@ -13,7 +13,8 @@ from uuid_utils.compat import uuid7
 
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.egress import GONE, EndpointClient, SendResult
-from pipeline_backend.outbox import Queue
+from pipeline_backend.outbox import Limit, Queue
+from webhooks import host_limit
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import disable
 from webhooks.signing import signed_headers
@@ -135,4 +136,5 @@ DELIVERIES = Queue(
     after_settle_columns=AFTER_SETTLE_COLUMNS,
     after_settle_values=attempt_values,
     after_failure=disable_if_failing,
+    limit=Limit(take=host_limit.take, give_back=host_limit.give_back, pause_field="paused_until"),
 )

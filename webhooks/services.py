@@ -187,6 +187,7 @@ def change_endpoint(
         stored.disabled_reason, stored.disabled_at = DISABLED_BY_STAFF, now()
         revoke_leases(stored)
     stored.is_active = is_active
+    stored.paused_until = None  # the new URL may be at a host that can get more; if not, the next claim pauses it again
     stored.save()
     return stored
 

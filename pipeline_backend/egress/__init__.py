@@ -15,10 +15,11 @@ Modules: `ssrf` (which URLs and addresses are allowed), `special_purpose` (the a
 Other packages import from here only:
   - `EndpointClient`, `SendResult`, `GONE`: send to one endpoint.
   - `validate_url`, `BlockedAddress`: check a URL before it is saved.
+  - `receiving_host`: which host a URL leads to.
   - `is_allowed`: check an address, for tests.
 """
 
 from pipeline_backend.egress.client import GONE, EndpointClient, SendResult
-from pipeline_backend.egress.ssrf import BlockedAddress, is_allowed, validate_url
+from pipeline_backend.egress.ssrf import BlockedAddress, is_allowed, receiving_host, validate_url
 
-__all__ = ["GONE", "BlockedAddress", "EndpointClient", "SendResult", "is_allowed", "validate_url"]
+__all__ = ["GONE", "BlockedAddress", "EndpointClient", "SendResult", "is_allowed", "receiving_host", "validate_url"]

@@ -18,6 +18,8 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # IANA assigns nothing else to networks of the internet.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
+MAX_HOST_LENGTH = 255
+
 
 class BlockedAddress(Exception):
     """A URL or address that webhooks must not reach."""
@@ -51,6 +53,15 @@ def parse_url(url: str) -> ParsedUrl:
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     default_port = 443 if is_tls else 80
     return ParsedUrl(is_tls=is_tls, host=host, port=port or default_port, path=path, host_header=parts.netloc)
+
+
+def receiving_host(url: str) -> str:
+    """Return the host that a URL leads to, in one spelling for each, without the port; "" for a blocked URL."""
+    try:
+        host = parse_url(url).host.rstrip(".")
+    except BlockedAddress:
+        return ""
+    return str(parse_ip_literal(host) or host)[:MAX_HOST_LENGTH]
 
 
 def validate_url(url: str) -> None:

@@ -14,7 +14,8 @@ Constraints
 The life of a job
   1. Written: the app inserts the row in its transaction and calls `notify_on_commit`, which sends a Celery message.
   2. Claimed: a worker's dispatcher, notified or polling once a second, leases the due jobs of one group (a receiver):
-     it stores a random token and a due time in the future, and commits. At most two workers lease a group's jobs.
+     it stores a random token and a due time in the future, and commits. At most two workers lease a group's jobs. A
+     queue may have a limit on jobs per period; a group that reaches it is paused, and its jobs stay due.
   3. Sent: one after another over one connection, each within a total deadline (15 s).
   4. Result stored, on the condition that the row still has our token. Results of many groups share one statement.
   5. Done, due again by the retry schedule, or dead after ten attempts.
@@ -36,6 +37,7 @@ Modules: `models` (the columns of a job), `queue` (claim, lease, release), `resu
 Other packages import from here only:
   - `Job`, `State`: the base class of a table that is a queue, and the states of its rows.
   - `Queue`, `Result`: describe how such a table's jobs are grouped and sent, and how an attempt went.
+  - `Limit`: describe how many of them may be sent in a period.
   - `notify_on_commit`: announce new jobs of a group, in the transaction that writes them.
   - `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for tests.
   - `Dispatcher`, `running_dispatchers`, `shutdown_requested`: for the worker process.
@@ -44,7 +46,7 @@ Other packages import from here only:
 from pipeline_backend.outbox.dispatcher import Dispatcher, dispatch, running_dispatchers
 from pipeline_backend.outbox.group_runner import run_group
 from pipeline_backend.outbox.models import Job, State
-from pipeline_backend.outbox.queue import BATCH_SIZE, MAX_CLAIMS, Queue, shutdown_requested
+from pipeline_backend.outbox.queue import BATCH_SIZE, MAX_CLAIMS, Limit, Queue, shutdown_requested
 from pipeline_backend.outbox.retries import Result
 from pipeline_backend.outbox.wakeup import notify_on_commit
 
@@ -53,6 +55,7 @@ __all__ = [
     "MAX_CLAIMS",
     "Dispatcher",
     "Job",
+    "Limit",
     "Queue",
     "Result",
     "State",

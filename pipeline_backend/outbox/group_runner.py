@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from pipeline_backend.outbox.executor import CallerThread, Executor
-from pipeline_backend.outbox.queue import BATCH_SIZE, Queue, Send, release, shutdown_requested
+from pipeline_backend.outbox.queue import BATCH_SIZE, Queue, Send, shutdown_requested
 from pipeline_backend.outbox.results import ResultBatcher
 from pipeline_backend.outbox.retries import ClaimedJob, Result
 
@@ -56,11 +56,11 @@ class GroupRunner:
         last_start = claimed_at + settings.DELIVERY_LEASE_SECONDS - 2 * settings.DELIVERY_DEADLINE_SECONDS
         for index, job in enumerate(jobs):
             if index and (time.monotonic() > last_start or shutdown_requested.is_set()):
-                await self.executor.run(release, self.queue.model, jobs[index:])
+                await self.executor.run(self.queue.release, jobs[index:])
                 return True
             result = await send(job)
             if not await self.save_result(job, result) or await self.lane_changed(job, result):
-                await self.executor.run(release, self.queue.model, jobs[index + 1 :])
+                await self.executor.run(self.queue.release, jobs[index + 1 :])
                 return False
         return True
 

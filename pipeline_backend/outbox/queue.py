@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -42,6 +43,19 @@ WHERE id = ANY(%s)
 
 
 @dataclass(frozen=True)
+class Limit:
+    """A limit on how many jobs are sent in a period, which several groups may share. A group that reaches it is paused."""
+
+    # Take permission for these claimed jobs, and return for how many of them there is some. If not for all, pause their
+    # group. Called with the group locked, in the transaction of the claim.
+    take: Callable[[Sequence[Any]], int]
+    # Give the permission for these jobs back, because they were not sent.
+    give_back: Callable[[Sequence[Any]], None]
+    # The group's column that says until when none of its jobs are claimed; null if it is not paused.
+    pause_field: str
+
+
+@dataclass(frozen=True)
 class Queue:
     """One kind of job: its table, how its jobs are grouped by receiver, and how a group's jobs are sent."""
 
@@ -68,6 +82,7 @@ class Queue:
     # Called with the job and its result once a failure is stored.
     after_failure: Callable[[Any, Any], None] | None = None
     max_workers_per_group: int = 2
+    limit: Limit | None = None
 
     @property
     def rows(self) -> QuerySet:
@@ -81,12 +96,16 @@ class Queue:
             return groups.none() if is_slow else groups
         return groups.filter(self.slow_lane) if is_slow else groups.exclude(self.slow_lane)
 
+    def paused_since(self, age: timedelta = timedelta()) -> Q:
+        """Return the condition for groups that are paused, or whose pause ended less than `age` ago."""
+        return Q(**{f"{self.limit.pause_field}__gt": Now() - age}) if self.limit else Q(pk__in=[])
+
     def groups_with_due_jobs(self, is_slow: bool = False) -> list[UUID]:
-        """Return the ids of a lane's groups that have a due job, the longest waiting first."""
+        """Return the ids of a lane's groups that have a due job and are not paused, the longest waiting first."""
         due = self.rows.filter(
             state=State.PENDING,
             next_attempt_at__lte=Now(),
-            **{f"{self.group_field}__in": self.lane_groups(is_slow=is_slow)},
+            **{f"{self.group_field}__in": self.lane_groups(is_slow=is_slow).exclude(self.paused_since())},
         )
         by_age = due.order_by().values(self.group_field).annotate(since=models.Min("next_attempt_at"))
         return list(by_age.order_by("since").values_list(self.group_field, flat=True))
@@ -97,9 +116,9 @@ class Queue:
 
     @transaction.atomic
     def claim(self, group_id: UUID, limit: int = BATCH_SIZE) -> list[ClaimedJob]:
-        """Lease the group's oldest due jobs, replays last. Return none if enough workers already serve the group.
+        """Lease the group's oldest due jobs, replays last, as far as the limit allows.
 
-        Locks the group, then its jobs.
+        Return none if enough workers already serve the group, or if it is paused. Locks the group, then its jobs.
         """
         queries = self.claim_queries
         # The lock makes concurrent claims take turns; otherwise two could both count one worker too few.
@@ -108,7 +127,24 @@ class Queue:
         if len(queries.active_leases.all(group=group_id)) >= self.max_workers_per_group:
             return []
         query = queries.next_job if limit == 1 else queries.next_batch
-        return lease(query.all(group=group_id) or self.claim_suspect(group_id), self)
+        rows = query.all(group=group_id) or self.claim_suspect(group_id)
+        jobs = [self.build_job(row) for row in rows]
+        if jobs and self.limit:
+            jobs = jobs[: self.limit.take(jobs)]
+        return lease(jobs, self.model)
+
+    @transaction.atomic
+    def release(self, jobs: Sequence[ClaimedJob]) -> None:
+        """Release unsent jobs whose lease we still hold."""
+        if not jobs:
+            return
+        ours = self.model.unscoped.filter(
+            pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING
+        )
+        # The claim is taken back too: it does not make a job suspect.
+        released = ours.update(lease_token=None, next_attempt_at=Now(), claim_count=F("claim_count") - 1)
+        if released and self.limit:
+            self.limit.give_back(jobs[:released])
 
     @cached_property
     def claim_queries(self) -> "ClaimQueries":
@@ -150,9 +186,10 @@ class ClaimQueries:
 
     @cached_property
     def lock_group(self) -> CompiledQuery:
-        """Lock the group, and find nothing if it is disabled."""
+        """Lock the group, and find nothing if it is disabled or paused."""
         groups = self.queue.group_model._base_manager.select_for_update(no_key=True, of=("self",))
-        return CompiledQuery(lambda: groups.filter(self.queue.enabled, pk=Param("group")).values_list("pk"))
+        active = groups.filter(self.queue.enabled).exclude(self.queue.paused_since())
+        return CompiledQuery(lambda: active.filter(pk=Param("group")).values_list("pk"))
 
     @cached_property
     def active_leases(self) -> CompiledQuery:
@@ -190,14 +227,13 @@ class ClaimQueries:
         return self.queue.rows.filter(Q(**{f"{self.queue.group_field}_id": Param("group")}), state="PENDING")
 
 
-def lease(rows: list[Any], queue: Queue) -> list[ClaimedJob]:
-    """Put a fresh token and a due time on the rows. Return them as jobs."""
+def lease(jobs: list[ClaimedJob], model: type[Any]) -> list[ClaimedJob]:
+    """Put a fresh token and a due time on the jobs, and return them."""
     token = uuid.uuid4()
-    jobs: list[ClaimedJob] = [queue.build_job(row) for row in rows]
     for job in jobs:
         job.lease_token = token
     if jobs:
-        statement = LEASE.format(table=queue.model._meta.db_table)
+        statement = LEASE.format(table=model._meta.db_table)
         with connection.cursor() as cursor:
             cursor.execute(statement, [token, settings.DELIVERY_LEASE_SECONDS, [job.pk for job in jobs]])
     return jobs
@@ -208,13 +244,3 @@ def mark_as_poison(job: ClaimedJob, model: type[Any]) -> None:
     model.unscoped.filter(pk=job.pk).update(
         state=State.DEAD, last_error="worker_crash", next_attempt_at=None, lease_token=None, finished_at=Now()
     )
-
-
-def release(model: type[Any], jobs: Sequence[ClaimedJob]) -> None:
-    """Release unsent jobs whose lease we still hold."""
-    if jobs:
-        ours = model.unscoped.filter(
-            pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING
-        )
-        # The claim is taken back too: it does not make a job suspect.
-        ours.update(lease_token=None, next_attempt_at=Now(), claim_count=F("claim_count") - 1)

@@ -67,9 +67,12 @@ def has_stale_backlog(queue: Queue) -> bool:
 
     A slow receiver delays its own jobs, which is not our failure: it either has a leased job or is in the slow lane.
     """
+    backlog_age = timedelta(seconds=settings.HEALTH_BACKLOG_SECONDS)
     # Only existence is tested: counting a large backlog would make the health check slow when it matters most.
     jobs = queue.rows.filter(**{f"{queue.group_field}_id": OuterRef("pk")}, state=State.PENDING).order_by()
-    overdue = jobs.filter(next_attempt_at__lt=Now() - timedelta(seconds=settings.HEALTH_BACKLOG_SECONDS))
+    overdue = jobs.filter(next_attempt_at__lt=Now() - backlog_age)
     leased = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
-    is_stale: bool = queue.lane_groups(is_slow=False).filter(Exists(overdue), ~Exists(leased)).exists()
+    # Jobs that a limit has postponed could not be claimed before the pause of their group ended.
+    groups = queue.lane_groups(is_slow=False).exclude(queue.paused_since(backlog_age))
+    is_stale: bool = groups.filter(Exists(overdue), ~Exists(leased)).exists()
     return is_stale

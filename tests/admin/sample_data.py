@@ -13,7 +13,7 @@ from tests.factories import (
     make_note,
     make_status,
 )
-from webhooks.models import Attempt, Delivery, Replay
+from webhooks.models import Attempt, Delivery, ReceivingHost, Replay
 from webhooks.services import add_endpoint
 
 
@@ -23,6 +23,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     Returns the appointment.
     """
     add_endpoint(organization=organization, url=f"https://hooks.{word}.example/in", description=f"{word} receiver")
+    ReceivingHost.objects.create(organization=organization, host=f"hooks.{word}.example")
     api, email = make_api(organization), f"{word}@leads.example"
     make_event_type(organization, f"{word} call")
     make_status(organization, f"{word} status")

@@ -33,7 +33,7 @@ REPLAY_MISSED_QUESTION = (
 HEALTH_FIELDS = [
     ("failures", "timeouts", "failing_since"),
     ("last_success_at", "disabled_reason", "disabled_at"),
-    ("pending_replays", "previous_secret_until"),
+    ("pending_replays", "paused_until", "previous_secret_until"),
 ]
 
 

@@ -1,0 +1,97 @@
+"""The limit on requests to one host, over all endpoints of an organization (docs/interface.md, W25).
+
+Without it, an organization with many endpoints at one host could turn each of its changes into that many requests to a
+server that may not even be its own. Deliveries are counted when they are claimed, for 60 seconds, in one row for each
+organization and host, whose lock makes concurrent claims take turns. What does not fit waits: the endpoint is paused
+until some of it is no longer counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db import connection
+from django.db.models.functions import Now
+
+from pipeline_backend.egress import receiving_host
+from webhooks.models import Endpoint
+
+WINDOW_SECONDS = 60
+
+# Locks the row, which is inserted first if there is none. The clock is read once the lock is held.
+LOCK_HOST = """
+INSERT INTO webhooks_receivinghost (id, organization_id, created_at, host, recent, used_at)
+VALUES (uuidv7(), %s, clock_timestamp(), %s, '[]', clock_timestamp())
+ON CONFLICT (organization_id, host) DO UPDATE SET used_at = excluded.used_at
+RETURNING id, recent::text, floor(extract(epoch FROM clock_timestamp()))::bigint
+"""
+SAVE_RECENT = "UPDATE webhooks_receivinghost SET recent = %s WHERE id = %s"
+
+
+class ClaimedDelivery(Protocol):
+    """What the limit reads of a delivery."""
+
+    organization_id: UUID
+    endpoint_id: UUID
+
+
+@dataclass
+class Window:
+    """The deliveries of the last 60 seconds to one host, whose row is locked: how many in which second."""
+
+    id: UUID
+    counts: dict[int, int]
+    second: int
+
+    def save(self) -> None:
+        """Store the counts."""
+        with connection.cursor() as cursor:
+            cursor.execute(SAVE_RECENT, [orjson.dumps([*self.counts.items()]).decode(), self.id])
+
+
+def lock_window(delivery: ClaimedDelivery) -> Window:
+    """Lock the host's row until the transaction ends, and return what it counts."""
+    endpoints = Endpoint.objects.of(delivery.organization_id).filter(pk=delivery.endpoint_id)
+    host = receiving_host(endpoints.values_list("url", flat=True).get())
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK_HOST, [delivery.organization_id, host])
+        id, recent, second = cursor.fetchone()
+    # A second is counted until 60 more have passed since its end. Those in the future are from before the clock was set
+    # back, and would otherwise be counted for too long.
+    oldest = second - WINDOW_SECONDS
+    return Window(id, {at: count for at, count in orjson.loads(recent) if oldest <= at <= second}, second)
+
+
+def take(deliveries: Sequence[ClaimedDelivery]) -> int:
+    """Count the deliveries, all of one endpoint, as far as the limit allows, and return how many these are.
+
+    Pauses the endpoint if it is not all of them. Locks the host's row; the caller has locked the endpoint.
+    """
+    window = lock_window(deliveries[0])
+    left = settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values())
+    taken = max(0, min(left, len(deliveries)))
+    if taken:
+        window.counts[window.second] = window.counts.get(window.second, 0) + taken
+    if taken < len(deliveries):
+        wait = min(window.counts) + WINDOW_SECONDS + 1 - window.second
+        endpoint = Endpoint.objects.of(deliveries[0].organization_id).filter(pk=deliveries[0].endpoint_id)
+        endpoint.update(paused_until=Now() + timedelta(seconds=wait))
+    window.save()
+    return taken
+
+
+def give_back(deliveries: Sequence[ClaimedDelivery]) -> None:
+    """Count the deliveries, all of one endpoint, no longer. Locks the host's row."""
+    window = lock_window(deliveries[0])
+    surplus = len(deliveries)
+    # The claim is one of the latest. Which of them it was makes little difference.
+    for second in sorted(window.counts, reverse=True):
+        removed = min(surplus, window.counts[second])
+        window.counts[second] -= removed
+        surplus -= removed
+    window.counts = {second: count for second, count in window.counts.items() if count}
+    window.save()
