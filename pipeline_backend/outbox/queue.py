@@ -44,12 +44,12 @@ WHERE id = ANY(%s)
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on how many jobs are sent in a period, which several groups may share. A group that reaches it is paused."""
+    """A limit on how many jobs are sent in a period, which several groups may share."""
 
-    # Take permission for these claimed jobs, and return for how many of them there is some. If not for all, pause their
-    # group. Called with the group locked, in the transaction of the claim.
+    # Counts as many of these jobs of one group as the limit allows, and returns how many. If these are not all, pauses
+    # the group. Called with the group locked, in the transaction of the claim.
     take: Callable[[Sequence[Any]], int]
-    # Give the permission for these jobs back, because they were not sent.
+    # Counts these jobs no longer, because they were not sent.
     give_back: Callable[[Sequence[Any]], None]
     # The group's column that says until when none of its jobs are claimed; null if it is not paused.
     pause_field: str
