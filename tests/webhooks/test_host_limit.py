@@ -195,7 +195,7 @@ def test_a_changed_endpoint_is_no_longer_paused(endpoints: list[Endpoint], other
     run_all(endpoints)
 
     url = other_receiver.url.replace("127.0.0.1", "localhost")
-    change_endpoint(endpoint=endpoints[0], url=url, description="", types=[], is_active=True)
+    change_endpoint(endpoint=endpoints[0], url=url, description="", event_types=[], is_active=True)
     run_all(endpoints)
 
     assert len(other_receiver.requests) == LIMIT
