@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from benchmarks.environment import ROOT, Environment
 from benchmarks.measurement import FULL, QUICK, TABLE_HEAD, Comparison, Scale, table_row, write_json
-from benchmarks.suites import list_filters, reads, scaling, writes
+from benchmarks.suites import list_filters, parsing, reads, scaling, writes
 
 SMALL_DATABASE = 1_000  # appointments
 
@@ -34,6 +34,7 @@ def main(scale: Scale) -> None:
 
 def run_suites(environment: Environment, scale: Scale) -> Iterator[Comparison]:
     """Create both databases and yield the comparisons of every suite."""
+    yield from parsing.run(scale)
     small = environment.create_database("bench_small", SMALL_DATABASE)
     large = environment.create_database("bench_large", scale.appointments)
     yield from reads.run(environment, small, large, scale)
