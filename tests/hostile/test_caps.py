@@ -1,5 +1,8 @@
 """Nothing of an organization grows without number, also when many ask at once (abuse case L5)."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -90,7 +93,33 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         configured.MAX_API_KEYS,
         configured.MAX_CUSTOM_FIELDS,
         configured.MAX_EVENT_TYPES,
-    ) == (20, 50, 100, 1000)
+        configured.WEBHOOKS_PER_HOST_PER_MINUTE,
+    ) == (20, 50, 100, 1000, 1200)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MAX_WEBHOOK_ENDPOINTS",
+        "MAX_API_KEYS",
+        "MAX_CUSTOM_FIELDS",
+        "MAX_EVENT_TYPES",
+        "WEBHOOKS_PER_HOST_PER_MINUTE",
+    ],
+)
+def test_an_invalid_setting_stops_the_start_and_is_named(name: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", "import pipeline_backend.settings"],
+        cwd=configured.ROOT,
+        env={**os.environ, name: "0"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert result.returncode == 1
+    assert result.stderr.endswith(f"ImproperlyConfigured: {name} must be a whole number of at least 1\n")
 
 
 @pytest.mark.usefixtures("_two_of_each")
