@@ -8,13 +8,14 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from notifications.models import Kind, MailPreference, Notification
 from notifications.services import set_muted_kinds
 from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.filters import DayRangeFilter
 from organizations.admin.members import MembershipAdmin
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import Membership
@@ -54,7 +55,7 @@ class NotificationAdmin(TenantAdmin):
         "created_at",
     )
     select_related = ("recipient__user",)
-    list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", RangeDateFilter))
+    list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", DayRangeFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
     search_help_text = "Search by the recipient's name or e-mail."
     fields = (

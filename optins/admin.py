@@ -1,11 +1,11 @@
 """Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
 
 from django.contrib import admin
-from unfold.contrib.filters.admin import RangeDateFilter
 
 from leads.admin.leads import LeadAdmin
 from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area
 
@@ -27,7 +27,7 @@ class OptInAdmin(TenantAdmin):
     can_add = can_change = False
     list_display = ("lead", "source", "provider_form_name", "utm_source", "utm_campaign", "created_at")
     select_related = ("lead",)
-    list_filter = ("source", ("created_at", RangeDateFilter))
+    list_filter = ("source", ("created_at", DayRangeFilter))
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
     search_help_text = "Search by lead name, lead e-mail, external reference or form"
     inlines = (QuestionAnswerInline,)

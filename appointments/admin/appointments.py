@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import RangeDateFilter
 
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
@@ -19,6 +18,7 @@ from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import apply_to_selected, confirm_selected, object_action
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.filters import DayRangeFilter
 from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
@@ -72,7 +72,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         "triager",
         "source",
         "no_show",
-        ("schedule_time", RangeDateFilter),
+        ("schedule_time", DayRangeFilter),
     )
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by lead name, lead e-mail or external reference"

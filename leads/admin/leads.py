@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm, Fieldsets
@@ -15,6 +14,7 @@ from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
@@ -107,7 +107,7 @@ class LeadAdmin(CustomFieldsAdmin):
         "first_source",
         "last_source",
         "next_touch_point_type",
-        ("created_at", RangeDateFilter),
+        ("created_at", DayRangeFilter),
     )
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"

@@ -6,12 +6,12 @@ from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
-from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.decorators import display
 
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area, current_user
 from pipeline_backend.outbox import State
@@ -62,7 +62,7 @@ class DeliveryAdmin(TenantAdmin):
         "created_at",
     )
     select_related = ("event", "endpoint")
-    list_filter = ("state", "endpoint", ("created_at", RangeDateFilter))
+    list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
     search_help_text = "Search by the id of the event or its subject, the endpoint's URL, or the error."
     actions = ("replay_selected",)

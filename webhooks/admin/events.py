@@ -8,9 +8,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
-from unfold.contrib.filters.admin import DropdownFilter, RangeDateFilter
+from unfold.contrib.filters.admin import DropdownFilter
 
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area
 from webhooks.models import Delivery, Event
@@ -55,7 +56,7 @@ class EventAdmin(TenantAdmin):
     area = Area.RECORDS
     can_add = can_change = False
     list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
-    list_filter = (TopicFilter, "actor_kind", ("created_at", RangeDateFilter))
+    list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))
     search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
     search_help_text = "Search by the id of the event, its subject or its request, or by who caused it."
     fields = (
