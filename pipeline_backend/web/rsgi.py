@@ -9,6 +9,7 @@ import asyncio
 import io
 import logging
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 from threading import Thread
@@ -35,16 +36,29 @@ REQUEST_TIMEOUT: RawResponse = (
     [("content-type", "application/json"), ("connection", "close")],
     b'{"status":"error","message":"The request body did not arrive in time"}',
 )
+TOO_MANY_PAGES: RawResponse = (
+    503,
+    [("content-type", "text/plain; charset=utf-8"), ("retry-after", "5")],
+    b"Too many pages are waiting. Reload this one in a few seconds.",
+)
+MAX_WAITING_PAGES = 100  # per process
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
 HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
 
 class RsgiApplication:
-    """Runs a WSGI application in a few threads per worker process."""
+    """Runs a WSGI application in a few threads per worker process.
+
+    Pages of the admin use at most half of the threads, so that an API request never waits for slow pages only. A page
+    beyond that waits in the event loop, where it costs no thread.
+    """
 
     def __init__(self, wsgi_application: Application) -> None:
         self.wsgi_application = wsgi_application
         self.requests: SimpleQueue[QueuedRequest] = SimpleQueue()
+        # Used in the event loop only, so they need no lock.
+        self.waiting_pages: deque[QueuedRequest] = deque()
+        self.free_page_threads = max(1, settings.WEB_THREADS // 2)
 
     def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
         """Start the threads. Granian calls this once in each worker process."""
@@ -64,18 +78,50 @@ class RsgiApplication:
             return  # the client has disconnected
         loop = asyncio.get_running_loop()
         responded = loop.create_future()
-        self.requests.put((environ, protocol, loop, responded))
+        request = (environ, protocol, loop, responded)
+        if not is_page(environ):
+            self.requests.put(request)
+        elif not self.queue_page(request):
+            protocol.response_bytes(*TOO_MANY_PAGES)
+            return
         await responded
+
+    def queue_page(self, request: QueuedRequest) -> bool:
+        """Queue a page for a thread, or let it wait; return False if too many wait already."""
+        if self.free_page_threads:
+            self.free_page_threads -= 1
+            self.requests.put(request)
+            return True
+        if len(self.waiting_pages) >= MAX_WAITING_PAGES:
+            return False
+        self.waiting_pages.append(request)
+        return True
+
+    def finish(self, request: QueuedRequest) -> None:
+        """End a request to which a thread has responded; if it was a page, its thread may take the next one."""
+        environ, _, _, responded = request
+        # The server cancels the future if the client disconnects first.
+        if not responded.done():
+            responded.set_result(None)
+        if not is_page(environ):
+            return
+        while self.waiting_pages:
+            page = self.waiting_pages.popleft()
+            if not page[3].cancelled():
+                self.requests.put(page)
+                return
+        self.free_page_threads += 1
 
     def _worker(self) -> None:
         while True:
-            environ, protocol, loop, responded = self.requests.get()
+            request = self.requests.get()
+            environ, protocol, loop, _ = request
             try:
                 protocol.response_bytes(*self.get_response(environ))
             # Nothing may end this thread: the process would go on with one fewer.
             except Exception:
                 logger.exception("could not respond to a request")
-            loop.call_soon_threadsafe(_resolve, responded)
+            loop.call_soon_threadsafe(self.finish, request)
 
     def get_response(self, environ: WSGIEnvironment) -> RawResponse:
         """Call the WSGI application and return its whole response."""
@@ -88,10 +134,10 @@ class RsgiApplication:
             getattr(chunks, "close", tuple)()
 
 
-def _resolve(responded: asyncio.Future[None]) -> None:
-    # The server cancels the future if the client disconnects first.
-    if not responded.done():
-        responded.set_result(None)
+def is_page(environ: WSGIEnvironment) -> bool:
+    """Return whether this is a request for a page of the admin, which can take seconds."""
+    path: str = environ["PATH_INFO"]
+    return path.startswith("/admin/")
 
 
 async def read_body(environ: WSGIEnvironment, protocol: HTTPProtocol) -> bytes:
