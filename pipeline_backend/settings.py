@@ -131,6 +131,8 @@ MIDDLEWARE = [
     "organizations.middleware.StaffScopeMiddleware",
     "pipeline_backend.web.timezones.AdminTimezoneMiddleware",
     "pipeline_backend.web.middleware.MessageMiddleware",
+    "organizations.sign_in_limits.KnownBrowserMiddleware",
+    "pipeline_backend.admin.middleware.PageRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "pipeline_backend.urls"
@@ -169,6 +171,8 @@ UNFOLD = {
 FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
 
 # --- Database ---------------------------------------------------------------------------------------------------------
+STATEMENT_SECONDS = 30
+ADMIN_STATEMENT_SECONDS = read_int("ADMIN_STATEMENT_SECONDS", default=5)  # see organizations.isolation
 DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}
 DATABASES["default"] |= {
     "CONN_MAX_AGE": read_int("DATABASE_CONNECTION_SECONDS", default=300, min_value=0),
@@ -183,7 +187,7 @@ DATABASES["default"] |= {
         # random_page_cost: indexes are in memory or on an SSD. With PostgreSQL's default of 4, meant for hard disks, it
         # scans whole small tables for each row of a page.
         "options": (
-            "-c statement_timeout=30000 -c lock_timeout=10000 "
+            f"-c statement_timeout={STATEMENT_SECONDS}s -c lock_timeout=10s "
             "-c idle_in_transaction_session_timeout=60000 -c random_page_cost=1.1"
         ),
     },
@@ -228,6 +232,9 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
+PASSWORD_HASHES_AT_ONCE = read_int("PASSWORD_HASHES_AT_ONCE", default=1)  # per process
+ADMIN_REQUESTS_PER_MINUTE = read_int("ADMIN_REQUESTS_PER_MINUTE", default=300)  # per signed-in person
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365)

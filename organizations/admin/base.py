@@ -6,8 +6,9 @@ from typing import Any, ClassVar, TypeAlias
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import ValidationError
+from django.core.exceptions import BadRequest, ValidationError
 from django.core.validators import URLValidator
 from django.db import IntegrityError
 from django.db.models import Field, Model, QuerySet
@@ -16,6 +17,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminURLInputWidget
 
 from organizations.admin import actions
@@ -25,6 +27,8 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField
 
 # The API's bounds on timestamps (docs/interface.md, G29).
 YEARS = range(1970, 2101)
+# A search compares each word with each search field, so its words are what it costs.
+MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
 
 # The title and the options of each group of fields.
 Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
@@ -48,6 +52,21 @@ class ServiceForm(forms.ModelForm):
             actions.add_form_errors(self, self.service_error)
 
 
+class OfferedLookupsChangeList(ChangeList):
+    """A list that executes only the lookups that its filters offer.
+
+    Django's own list executes any lookup on the table's columns, such as a regular expression that takes minutes.
+    """
+
+    def get_filters(self, request: HttpRequest) -> tuple[Any, ...]:
+        """Return Django's parse of the filters. Raises BadRequest if a parameter belongs to none of them."""
+        filters: tuple[Any, ...] = super().get_filters(request)
+        remaining_parameters = filters[2]
+        if not remaining_parameters.keys() <= set(self.model_admin.lookups_of_links):
+            raise BadRequest("The list has no such filter.")
+        return filters
+
+
 class ServiceAdmin(ModelAdmin):
     """An admin page whose writes go through services: subclasses implement `save_model` and `delete_model`."""
 
@@ -58,6 +77,32 @@ class ServiceAdmin(ModelAdmin):
     show_full_result_count = False  # counting a large table takes seconds
     show_facets = admin.ShowFacets.NEVER
     warn_unsaved_form = True
+    # Lookups that no filter offers, but a link of ours uses.
+    lookups_of_links: ClassVar[tuple[str, ...]] = ()
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Return the list that refuses lookups which its filters don't offer."""
+        return OfferedLookupsChangeList
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list. Raises BadRequest for invalid values and pages; Django would redirect to all rows."""
+        try:
+            return super().get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            raise BadRequest("The list's address has an invalid value.") from None
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
+        if len(search_term) > MAX_SEARCH_LENGTH or len(search_term.split()) > MAX_SEARCH_WORDS:
+            raise BadRequest(f"Search for at most {MAX_SEARCH_WORDS} words.")
+        results: tuple[QuerySet[Any], bool] = super().get_search_results(request, queryset, search_term)
+        return results
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row, or None. No row has a NUL in its id, which the database would refuse to compare."""
+        return None if "\0" in object_id else super().get_object(request, object_id, from_field)
 
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
         """Call the service that saves the row."""

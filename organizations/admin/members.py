@@ -92,6 +92,7 @@ class MembershipAdmin(TenantAdmin):
     search_fields = ("user__email", "user__first_name", "user__last_name")
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
+    lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
     actions_detail: tuple[str, ...] = ("make_password_link",)
     readonly_fields = ("name", "email", "user_id", "created_at")
     fields = ("name", "email", "role", "is_active", "wants_mail", "user_id", "created_at")

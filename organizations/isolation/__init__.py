@@ -33,7 +33,8 @@ What happens during a request:
 3. Admin: `StaffScopeMiddleware` reads the signed-in user's memberships with `bypass_rls()` and sets their
    organizations, or the owner's scope for an operator.
 4. Before each statement the `ScopeWrapper` compares the request's scope with the one that was last applied to the
-   connection, and applies it again if they differ: after a new connection, a rollback or another request.
+   connection, and applies it again if they differ: after a new connection, a rollback or another request. The
+   statement time-out, which is shorter in the admin, is part of the scope.
 5. When the request ends, the scope is reset. The connection keeps its role until the next statement corrects it.
 
 Deliberately outside: workers, management commands, migrations and dumps run as the tables' owner, which no policy

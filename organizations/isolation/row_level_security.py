@@ -6,11 +6,12 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Func, TextField
@@ -30,7 +31,10 @@ ROLE_NAMES = {
 }
 SETTING = "pipeline.organizations"
 SET_SCOPE_SQL = {
-    role: f"SELECT set_config('role', {name}, false), set_config('{SETTING}', %s, false)"
+    role: (
+        f"SELECT set_config('role', {name}, false), set_config('{SETTING}', %s, false), "
+        "set_config('statement_timeout', %s, false)"
+    )
     for role, name in ROLE_NAMES.items()
 }
 
@@ -39,19 +43,22 @@ ExecuteParams: TypeAlias = Any  # whatever a caller of cursor.execute() or execu
 
 @dataclass(frozen=True)
 class DatabaseScope:
-    """The role and the organizations that row-level security applies to the current request.
+    """The role, the organizations and the statement time-out that apply to the current request.
 
-    `organization_ids` is the value of the setting that the policies read: one id for a tenant, an array for staff.
+    `organization_ids` is the value of the setting that the policies read: one id for a tenant, an array for staff. The
+    time-out belongs to the scope because both are settings of the connection, and one statement sets both.
     """
 
     role: str
     organization_ids: str = ""
+    statement_seconds: int = settings.STATEMENT_SECONDS
 
 
 OWNER_SCOPE = DatabaseScope(OWNER)
 # Equal to OWNER_SCOPE, but another object: it marks that no request is running, so `set_scope` has no effect.
 NO_REQUEST = DatabaseScope(OWNER)
 NO_TENANT = DatabaseScope(TENANT)
+NO_TENANT_IN_ADMIN = DatabaseScope(TENANT, statement_seconds=settings.ADMIN_STATEMENT_SECONDS)
 # The statement sets role and organization itself (ApiKeyLookup), so nothing may be set before it.
 SET_BY_QUERY = DatabaseScope("set by query")
 
@@ -59,9 +66,13 @@ current_scope: ContextVar[DatabaseScope] = ContextVar("current_scope", default=N
 
 
 def set_scope(scope: DatabaseScope) -> None:
-    """Use this scope for the rest of the request. Does nothing outside of requests."""
-    if current_scope.get() is not NO_REQUEST:
-        current_scope.set(scope)
+    """Use this scope for the rest of the request, with the request's time-out. Does nothing outside of requests."""
+    current = current_scope.get()
+    if current is NO_REQUEST:
+        return
+    if scope.statement_seconds != current.statement_seconds:
+        scope = replace(scope, statement_seconds=current.statement_seconds)
+    current_scope.set(scope)
 
 
 def tenant_scope(organization_id: UUID) -> DatabaseScope:
@@ -105,7 +116,7 @@ class ScopeWrapper:
         context: dict[str, Any],
     ) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
         scope = current_scope.get()
-        if scope is not SET_BY_QUERY and not self.is_applied(scope, context["connection"]):
+        if scope.role != SET_BY_QUERY.role and not self.is_applied(scope, context["connection"]):
             self.apply(scope, context["connection"])
         return execute(sql, params, many, context)
 
@@ -120,13 +131,13 @@ class ScopeWrapper:
         return self.applied == scope and db.atomic_blocks[: len(self.atomic_blocks)] == self.atomic_blocks
 
     def apply(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
-        """Set role and organizations, with one extra statement."""
+        """Set role, organizations and time-out, with one extra statement."""
         if db.connection.info.transaction_status == TransactionStatus.INERROR:
             # A failed transaction accepts nothing but its end, and the caller's own statement reports that best.
             return
         with db.wrap_database_errors:
             # Directly on psycopg's connection: a Django cursor would call this wrapper again.
-            db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids])
+            db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids, f"{scope.statement_seconds}s"])
         self.remember(scope, db)
 
     def remember(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
@@ -185,4 +196,8 @@ def set_scope_annotations(organization: str) -> dict[str, Combinable]:
         template=f"set_config('{SETTING}', %(expressions)s, false)",
         output_field=TextField(),
     )
-    return {"scope_role": set_role, "scope_organization": set_organization}
+    # A page of the admin may have used the connection before, with a shorter time-out.
+    set_timeout = Func(
+        template=f"set_config('statement_timeout', '{settings.STATEMENT_SECONDS}s', false)", output_field=TextField()
+    )
+    return {"scope_role": set_role, "scope_organization": set_organization, "scope_timeout": set_timeout}

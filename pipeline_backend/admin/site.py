@@ -9,8 +9,8 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
-from django.contrib.auth.forms import SetPasswordForm
-from django.contrib.auth.views import PasswordResetConfirmView
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.views import PasswordChangeView, PasswordResetConfirmView
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError
 from django.db.models import ForeignKey, Model
@@ -18,20 +18,24 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils import timezone
-from unfold.forms import AuthenticationForm
+from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.isolation import bypass_rls
 from organizations.models import User
-from organizations.permissions import ALL_ROLES, organizations_with_role, read_roles, roles_by_organization
+from organizations.permissions import (
+    ALL_ROLES,
+    current_user,
+    organizations_with_role,
+    read_roles,
+    roles_by_organization,
+)
+from organizations.sign_in_limits import is_attempt_allowed, is_old_password_check_allowed, remember_browser
 from pipeline_backend.admin.sessions import sessions_page
-from pipeline_backend.api.rate_limits import client_address, hit
 from pipeline_backend.db.retry import is_serialization_failure
 
-# Per minute. Several people may share an address, so it gets more attempts than an account.
-ATTEMPTS_PER_ADDRESS = 30
-ATTEMPTS_PER_ACCOUNT = 10
+TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
 
 
 class MenuEntry(NamedTuple):
@@ -73,18 +77,20 @@ MENU: dict[str, list[MenuEntry]] = {
 
 
 class SignInForm(AuthenticationForm):
-    """The sign-in form, with a limit on attempts per client address and per account."""
+    """The sign-in form, with the limits of `organizations.sign_in_limits`."""
 
     def clean(self) -> dict[str, object]:
         """Count the attempt, then check the password."""
+        name = self.cleaned_data.get("username")
+        if not name or not self.cleaned_data.get("password"):
+            return super().clean()  # no password will be checked
+        try:
+            account = User.objects.get_by_natural_key(name)
+        except User.DoesNotExist:
+            account = None
         # Counted first, and for unknown accounts as well: the refusal must not tell which accounts exist.
-        account = self.cleaned_data.get("username", "").strip().lower()
-        by_address = hit(
-            self.request, group="sign-in-address", key=client_address(self.request), limit=ATTEMPTS_PER_ADDRESS
-        )
-        by_account = hit(self.request, group="sign-in-account", key=account, limit=ATTEMPTS_PER_ACCOUNT)
-        if by_address.exceeded or by_account.exceeded:
-            raise ValidationError("Too many attempts. Wait a minute, then try again.")
+        if not is_attempt_allowed(self.request, name, account):
+            raise ValidationError(TOO_MANY_ATTEMPTS)
         return super().clean()
 
     def confirm_login_allowed(self, user: User) -> None:
@@ -92,6 +98,43 @@ class SignInForm(AuthenticationForm):
         super().confirm_login_allowed(user)
         if not user.is_superuser and not read_roles(user):
             raise ValidationError("You are not a member of any active organization.")
+
+
+class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
+    """The form for changing one's password, with a limit on guesses of the old one.
+
+    Whoever has taken over a session must not find out the password with it.
+    """
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        self.request = request
+        super().__init__(current_user(request), *args, **kwargs)
+
+    def clean_old_password(self) -> str:
+        """Return the old password. Raises ValidationError if it is wrong, or past the limit."""
+        if not is_old_password_check_allowed(self.request, self.user):
+            raise ValidationError(TOO_MANY_ATTEMPTS)
+        password: str = super().clean_old_password()
+        return password
+
+
+class OwnPasswordChangeView(PasswordChangeView):
+    """Django's page for changing one's password."""
+
+    form_class = OwnPasswordChangeForm
+    success_url = reverse_lazy("admin:password_change_done")
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        """Return the form's arguments: the request in place of the user."""
+        arguments = super().get_form_kwargs()
+        del arguments["user"]
+        return arguments | {"request": self.request}
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        """Change the password; this browser stays signed in, and known for the next sign-in."""
+        response: HttpResponse = super().form_valid(form)
+        remember_browser(self.request, form.user)
+        return response
 
 
 class NewPasswordForm(SetPasswordForm):
@@ -158,6 +201,12 @@ class PipelineAdminSite(UnfoldAdminSite):
         # The user isn't known yet, so there is no tenant scope in which the account could be found.
         with bypass_rls():
             return super().login(request, extra_context)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
+        """Show the page for changing one's own password."""
+        request.current_app = self.name
+        context = {**self.each_context(request), **(extra_context or {})}
+        return OwnPasswordChangeView.as_view(extra_context=context)(request)
 
     def extra_urls(self) -> list[URLPattern]:
         """Return the pages of the user's own account, and the one for choosing a password.

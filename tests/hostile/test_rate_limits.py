@@ -231,7 +231,8 @@ def test_counter_names_contain_no_address_email_or_key(db: None, api: ApiClient)
 
     names = caches["default"]._cache.get_client().keys("pb:*")
 
-    assert len(names) == 4  # logins by address and by account, failed keys by address, the organization
+    # Sign-ins by address, by typed name and by account, failed keys by address, the organization.
+    assert len(names) == 5
     assert [word for word in ("203.0.113.77", "ada@", api.key[3:15]) if word in str(names)] == []
 
 

@@ -1,0 +1,135 @@
+"""Limits on guessing passwords, by which nobody can shut a person out or learn whether an account exists.
+
+An attempt to sign in counts, in this order, against
+
+1. the client's address. Past this limit nothing else is counted, so a client can't use up the limits of many accounts.
+2. the account and the typed name. The name is reduced so far that all spellings which could find one account share a
+   count; a name without an account is counted in the same way, with the same work.
+3. instead of 2, the browser, if it has signed in as this account before. A stranger who uses up the account's limit
+   therefore doesn't keep its owner out.
+
+The known browser is told by a signed cookie that contains the account's id, a random id of the browser and a digest of
+the password's hash. It is no proof of identity: it only selects the limit. It ends with the password, so that whoever
+has copied it, or knew an old password, gains nothing for longer than that.
+"""
+
+import unicodedata
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
+from django.core import signing
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare, get_random_string, salted_hmac
+
+from organizations.models import User
+from pipeline_backend.api.rate_limits import client_address, hit
+
+# Per minute. Several people may share an address, so it gets more attempts than an account.
+ATTEMPTS_PER_ADDRESS = 30
+ATTEMPTS_PER_ACCOUNT = 10
+ATTEMPTS_PER_KNOWN_BROWSER = 10
+PASSWORD_CHANGES = 5
+
+COOKIE = "known_browser"
+COOKIE_SECONDS = 365 * 24 * 3600
+SALT = "organizations.sign_in_limits"
+ACCOUNTS_PER_BROWSER = 5
+
+
+def fold_name(name: str) -> str:
+    """Return one text for all spellings of a name that any comparison could find equal.
+
+    Compatibility forms, letter case and marks on letters are removed. Upper case comes first, because some letters are
+    equal in upper case alone: the upper case of the dotless i is I.
+    """
+    decomposed = unicodedata.normalize("NFKD", name.strip())
+    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFKD", letters.upper().casefold())
+
+
+def is_attempt_allowed(request: HttpRequest, name: str, account: User | None) -> bool:
+    """Count an attempt to sign in under this name, which has found this account or none; return whether to check it."""
+    address = hit(request, group="sign-in-address", key=client_address(request), limit=ATTEMPTS_PER_ADDRESS)
+    if address.exceeded:
+        return False
+    browser = known_browser_id(request, account)
+    if account and browser:
+        key = f"{account.pk} {browser}"
+        return not hit(request, group="sign-in-browser", key=key, limit=ATTEMPTS_PER_KNOWN_BROWSER).exceeded
+    name = fold_name(name)
+    usages = [
+        hit(request, group="sign-in-name", key=name, limit=ATTEMPTS_PER_ACCOUNT),
+        hit(request, group="sign-in-account", key=account.pk if account else name, limit=ATTEMPTS_PER_ACCOUNT),
+    ]
+    return not any(usage.exceeded for usage in usages)
+
+
+def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
+    """Count an attempt to prove the present password in a session; return whether to check it."""
+    return not hit(request, group="password-change", key=user.pk, limit=PASSWORD_CHANGES).exceeded
+
+
+# --- Known browsers ---------------------------------------------------------------------------------------------------
+
+
+def password_digest(password_hash: str) -> str:
+    """Return a digest that changes with the password and reveals nothing of it."""
+    return salted_hmac(SALT, password_hash, algorithm="sha256").hexdigest()[:32]
+
+
+def read_cookie(request: HttpRequest) -> tuple[str, dict[str, str]]:
+    """Return the browser's id and the digests by account id; "" and none for a missing or forged cookie."""
+    try:
+        browser, digests = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=COOKIE_SECONDS)
+    except (signing.BadSignature, ValueError):
+        return "", {}
+    return browser, digests
+
+
+def known_browser_id(request: HttpRequest, account: User | None) -> str:
+    """Return the browser's id if it has signed in as this account since the last change of password, else ""."""
+    browser, digests = read_cookie(request)
+    digest = digests.get(account.pk, "") if account else ""
+    # Also computed for no account, so that the time is the same.
+    expected = password_digest(account.password if account else "")
+    return browser if constant_time_compare(digest, expected) else ""
+
+
+def remember_browser(request: HttpRequest, user: User) -> None:
+    """Make the response set the cookie with which this browser passes the account's limit."""
+    vars(request)["known_browser_user"] = user
+
+
+@receiver(user_logged_in, dispatch_uid="organizations.sign_in_limits")
+def remember_signed_in_browser(sender: type[User], request: HttpRequest, user: User, **kwargs: object) -> None:
+    """Remember the browser after every sign-in, whatever steps it consisted of."""
+    remember_browser(request, user)
+
+
+class KnownBrowserMiddleware:
+    """Sets the cookie of known browsers."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        user: User | None = vars(request).get("known_browser_user")
+        if user is None:
+            return response
+        browser, digests = read_cookie(request)
+        # The newest last; a browser shared by many people forgets the oldest.
+        others = [(pk, digest) for pk, digest in digests.items() if pk != user.pk][1 - ACCOUNTS_PER_BROWSER :]
+        value = [browser or get_random_string(22), dict([*others, (user.pk, password_digest(user.password))])]
+        response.set_cookie(
+            COOKIE,
+            signing.dumps(value, salt=SALT),
+            max_age=COOKIE_SECONDS,
+            path="/admin/",
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+        return response

@@ -1,0 +1,232 @@
+"""Every admin address with every hostile parameter: a refusal or a page, never an error (L2 of the catalogue).
+
+The addresses come from the URL resolver, so a new page is tried without being listed here. "Hostile" are parameters
+that Django's admin would hand to the database or to a template: lookups that no filter offers, NUL, impossible dates,
+numbers without end.
+"""
+
+import logging
+from itertools import cycle
+from typing import Any
+
+import pytest
+from django.contrib.admin import ModelAdmin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from organizations.models import Organization, User
+from tests.admin.pages import MODEL_ADMINS, admin_url
+from tests.admin.sample_data import create_replays, create_sample_data
+from tests.factories import owner_of
+from tests.hostile.input_counter import count_inputs
+from tests.hostile.routes import ADMIN_ROUTES, Route, url_template
+from tests.hostile.tenants import TenantData, make_admin_client
+
+DIGITS = "9" * 5000
+VALUES = ("%00", "%ff%ed%a0%80", "x%0d%0ay", "-99999999999", DIGITS)
+NAMES = ("p", "o", "q", "e", "_popup", "_to_field", "_changelist_filters", "next", "organization", "id", "%00", "__")
+LIST_NAMES = (
+    "p", "o", "q", "e", "all", "_facets", "_popup", "_to_field", "_changelist_filters", "next", "organization", "term",
+    "id", "pk", "user__id__exact", "created_at_from", "created_at_to", "schedule_time_from", "is_active__exact",
+    "endpoint__id__exact", "role__exact", "role__in", "topic", "%00", "__",
+)  # fmt: skip
+LOOKUPS = (
+    "regex=(", "regex=(.*)*%5C1", "iregex=a", "trigram_similar=a", "trigram_word_similar__gt=a", "unaccent=a",
+    "search=a",
+    "in=,,,", "range=a", "range=1,2,3", "isnull=maybe", "year=99999999999", "year=0", "date=0000-00-00", "contains=%00",
+    "gt=%00", "exact=%00", "len=5", "0=1", "contained_by=a", "has_key=a", "organization__name__regex=(", "startswith=a",
+    "id__exact=%00", "icontains=a", "=a",
+)  # fmt: skip
+# `{field}` stands for each column of the list's table.
+LIST_QUERIES = (
+    *(f"{name}={value}" for name in LIST_NAMES for value in VALUES[::2]),
+    "created_at_from=99999999999-01-01&created_at_to=0000-00-00",
+    "created_at_from=0001-01-01&created_at_to=9999-12-31",
+    "schedule_time_from=0001-01-01&schedule_time_to=99999999999-12-31",
+    "organization__slack_url__startswith=x", "memberships__role=OWNER", "logentry=1", "pk__in=1,2,%00", "p=-1&e=1",
+    "q=%22", "q=%22a", "q=" + "a%20" * 2000, "q=" + "%25" * 2000, "o=1.1.1.-99.--", "_popup=1&_to_field=password",
+    "_to_field=user", "_changelist_filters=%26%00%3D", "&".join(["a=1"] * 1001),
+)  # fmt: skip
+AUTOCOMPLETE_FIELDS = (
+    ("appointments", "appointment", "lead"),
+    ("appointments", "appointment", "%00"),
+    ("appointments", "%00", "lead"),
+    ("%00", "appointment", "lead"),
+    ("appointments", "appointment", "id"),
+    ("appointments", "appointment", "status_changes"),
+    ("appointments", "lead", "lead"),
+    ("leads", "lead", "appointments"),
+    ("organizations", "user", "groups"),
+    ("organizations", "membership", "user"),
+    ("webhooks", "delivery", "event"),
+    ("admin", "logentry", "user"),
+    ("a" * 5000, "b" * 5000, "c" * 5000),
+)
+AUTOCOMPLETE_TERMS = ("", "term=%00", "term=%22", "page=x", f"page={DIGITS}", "page=-1", "term=" + "a%20" * 2000)
+# The admin reads `_00` in an id as a NUL, and AAAA is three NULs in base64.
+ARGUMENTS = (
+    "%00",
+    "_00",
+    "AAAA",
+    "_ff_fe",
+    "%ff",
+    "%ed%a0%80",
+    "-1",
+    "x_0D_0Ay",
+    DIGITS[:30],
+    DIGITS,
+    "..%2f..",
+    "_",
+    "a/b",
+)
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    """A client signed in as a superuser, which gets a 500 response where a view raises."""
+    client = Client(raise_request_exception=False)
+    client.force_login(User.objects.create_superuser("root@example.com", "secret-of-tests"))
+    return client
+
+
+@pytest.fixture
+def own_data(organization: Organization) -> TenantData:
+    """Acme's data, with a row of every model to fill URLs with."""
+    create_sample_data(organization, "ours")
+    create_replays(organization)
+    return TenantData(organization)
+
+
+class Prober:
+    """Requests addresses, and collects in `problems` those that end in an error, with a line in the log or a write."""
+
+    def __init__(self, client: Client, caplog: pytest.LogCaptureFixture, measurements: dict[str, str]) -> None:
+        self.client, self.caplog, self.measurements = client, caplog, measurements
+        self.problems: list[str] = []
+
+    def get(self, address: str) -> Any:
+        """Request the address and return the response."""
+        self.caplog.clear()
+        # As a server passes it on: test clients would decode and encode the address themselves.
+        path, _, query = address.partition("?")
+        response = self.client.get(path, QUERY_STRING=query)
+        count_inputs(self.measurements, "admin addresses", 1)
+        shown = f"{address[:150]}: {response.status_code}"
+        if response.status_code >= 500:
+            self.problems.append(shown)
+        self.problems += [
+            f"{shown} logged {record.getMessage()[:80]!r}"
+            for record in self.caplog.records
+            if record.exc_info or record.levelno >= logging.ERROR
+        ]
+        return response
+
+
+@pytest.fixture
+def prober(settings: Any, caplog: pytest.LogCaptureFixture, measurements: dict[str, str]) -> Any:
+    """Return a function that makes a prober with a client; no limit on requests stands in its way."""
+    settings.ADMIN_REQUESTS_PER_MINUTE = 10**9
+    return lambda client: Prober(client, caplog, measurements)
+
+
+def list_fields(model_admin: ModelAdmin) -> list[str]:
+    """Return the columns and relations of the list's table, and one of a related table."""
+    return [field.name for field in model_admin.opts.get_fields()][:40]
+
+
+@pytest.mark.parametrize("model_admin", MODEL_ADMINS, ids=lambda model_admin: model_admin.opts.label)
+def test_no_list_fails_for_a_hostile_query(model_admin: ModelAdmin, own_data: TenantData, prober: Any):
+    probe, url = prober(make_admin_client(owner_of(own_data.organization))), admin_url(model_admin.model, "changelist")
+    lookups = cycle(LOOKUPS)
+    by_field = [f"{field}__{next(lookups)}" for field in list_fields(model_admin) for _ in range(2)]
+
+    for query in (*LIST_QUERIES, *by_field):
+        probe.get(f"{url}?{query}")
+
+    assert probe.problems == []
+
+
+@pytest.mark.parametrize("model_admin", MODEL_ADMINS, ids=lambda model_admin: model_admin.opts.label)
+def test_a_list_executes_no_lookup_that_it_does_not_offer(model_admin: ModelAdmin, own_data: TenantData, prober: Any):
+    probe, url = prober(make_admin_client(owner_of(own_data.organization))), admin_url(model_admin.model, "changelist")
+    table, executed = f'FROM "{model_admin.opts.db_table}"', []
+
+    for field in list_fields(model_admin):
+        for lookup in ("regex", "startswith", "organization__name__regex"):
+            with CaptureQueriesContext(connection) as queries:
+                response = probe.get(f"{url}?{field}__{lookup}=a")
+            executed += [
+                f"{field}__{lookup}"
+                for query in queries
+                if response.status_code != 400 or (table in query["sql"] and "~" in query["sql"])
+            ][:1]
+
+    assert (executed, probe.problems) == ([], [])
+
+
+def test_no_other_page_fails_for_a_hostile_query(own_data: TenantData, prober: Any):
+    probe = prober(make_admin_client(owner_of(own_data.organization)))
+    values = cycle(VALUES)
+    routes = [route for route in ADMIN_ROUTES if route.name != "logout" and "changelist" not in (route.name or "")]
+
+    for route in routes:
+        for url in addresses(route, own_data):
+            for name in NAMES:
+                probe.get(f"{url}?{name}={next(values)}")
+
+    assert probe.problems == []
+
+
+def test_autocompletion_never_fails(own_data: TenantData, prober: Any):
+    probe = prober(make_admin_client(owner_of(own_data.organization)))
+
+    for app, model, field in AUTOCOMPLETE_FIELDS:
+        for term in AUTOCOMPLETE_TERMS:
+            probe.get(f"/admin/autocomplete/?app_label={app}&model_name={model}&field_name={field}&{term}")
+    for query in ("", "term=%00", "app_label=x", "p=0"):
+        probe.get(f"/admin/autocomplete/?{query}")
+
+    assert probe.problems == []
+
+
+def addresses(route: Route, own_data: TenantData) -> list[str]:
+    """Return the route's address with own ids; only the first of those that differ by their ids alone."""
+    return [route.build_url(values) for values in own_data.url_arguments(route)][:1]
+
+
+def hostile_paths(route: Route) -> list[str]:
+    """Return the route's address with each hostile text in the place of each argument."""
+    template = url_template(route.pattern)
+    paths = []
+    for hostile in ARGUMENTS if route.arguments else ():
+        path = template
+        for name in route.arguments:
+            path = path.replace(f"<{name}>", hostile)
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("role", ["owner", "operator", "visitor"])
+def test_no_address_fails_for_a_hostile_path(role: str, own_data: TenantData, operator: Client, prober: Any):
+    owner = make_admin_client(owner_of(own_data.organization))
+    visitor = Client(raise_request_exception=False)
+    probe = prober({"owner": owner, "operator": operator, "visitor": visitor}[role])
+
+    for route in ADMIN_ROUTES:
+        for path in hostile_paths(route):
+            probe.get(path)
+
+    assert probe.problems == []
+
+
+def test_no_address_fails_for_a_visitors_hostile_query(own_data: TenantData, prober: Any):
+    probe = prober(Client(raise_request_exception=False))
+    values = cycle(VALUES)
+
+    for route in ADMIN_ROUTES:
+        for url in addresses(route, own_data):
+            for name in NAMES:
+                probe.get(f"{url}?{name}={next(values)}")
+
+    assert probe.problems == []

@@ -1,0 +1,272 @@
+"""Guessing passwords: limits that no spelling passes, that shut nobody out and that tell nothing (U8, U9)."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.core import signing
+from django.test import Client
+from django.urls import reverse
+
+from organizations.models import MemberRole, Membership, Organization, User
+from organizations.passwords import hashing_slot
+from organizations.sign_in_limits import COOKIE, SALT
+from tests.factories import make_member
+
+PASSWORD = "secret-of-tests"
+REFUSED, WRONG = "Too many attempts", "Please enter the correct"
+
+
+def sign_in(email: str, password: str = WRONG, *, address: str = "192.0.2.1", client: Client | None = None) -> str:
+    """Send the sign-in form from this address; return "in", or the part of the page that tells the refusal."""
+    client = client or Client()
+    response = client.post(reverse("admin:login"), {"username": email, "password": password}, REMOTE_ADDR=address)
+    if response.status_code == 302:
+        return "in"
+    page = response.content.decode()
+    return next((text for text in (REFUSED, WRONG) if text in page), f"{response.status_code}")
+
+
+def sign_in_often(email: str, times: int = 10, *, start: int = 1) -> set[str]:
+    """Try wrong passwords, each from another address; return the distinct answers."""
+    return {sign_in(email, address=f"198.51.100.{number}") for number in range(start, start + times)}
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "OLIVIA@acme.example",
+        " olivia@acme.example",
+        "olıvia@acme.example",
+        "ｏｌｉｖｉａ@acme.example",
+        "olivia@ACME.example",
+    ],
+)
+def test_no_spelling_passes_an_accounts_limit(spelling: str, organization: Organization):
+    make_member(organization, "olivia@acme.example")
+
+    first = sign_in_often("olivia@acme.example")
+    then = sign_in(spelling)
+
+    assert (first, then) == ({WRONG}, REFUSED)
+
+
+@pytest.mark.parametrize("spelling", ["NOBODY@acme.example", "nobody@acme.example ", "ｎｏｂｏｄｙ@acme.example"])
+def test_an_address_without_an_account_has_the_same_limit_for_all_spellings(spelling: str, organization: Organization):
+    first = sign_in_often("nobody@acme.example")
+    then = sign_in(spelling)
+
+    assert (first, then) == ({WRONG}, REFUSED)
+
+
+def test_a_client_over_its_own_limit_uses_up_no_account(host: Membership):
+    for number in range(30):
+        sign_in(f"somebody-{number}@acme.example", address="192.0.2.66")
+
+    refused = {sign_in(host.user.email, address="192.0.2.66") for _ in range(15)}
+
+    assert refused == {REFUSED}
+    assert sign_in(host.user.email, PASSWORD) == "in"
+
+
+def test_a_browser_that_has_signed_in_before_passes_the_accounts_limit(host: Membership):
+    own = Client()
+    assert sign_in(host.user.email, PASSWORD, client=own) == "in"
+    own.cookies.pop("sessionid")
+
+    attacked = [sign_in_often(host.user.email, 9), sign_in_often(host.user.email, 5, start=100)]
+
+    assert attacked == [{WRONG}, {REFUSED}]
+    assert sign_in(host.user.email, PASSWORD) == REFUSED
+    assert sign_in(host.user.email, PASSWORD, client=own) == "in"
+
+
+def test_a_known_browser_has_a_limit_of_its_own(host: Membership):
+    own = Client()
+    sign_in(host.user.email, PASSWORD, client=own)
+
+    guesses = [sign_in(host.user.email, client=own, address=f"198.51.100.{number}") for number in range(12)]
+
+    assert guesses == [WRONG] * 10 + [REFUSED] * 2
+    assert sign_in(host.user.email, PASSWORD) == "in"
+
+
+def test_a_known_browser_passes_no_other_accounts_limit_and_is_not_signed_in_by_its_cookie(
+    host: Membership, organization: Organization
+):
+    other = make_member(organization, "oscar@acme.example")
+    thief = Client()
+    own = Client()
+    sign_in(host.user.email, PASSWORD, client=own)
+    thief.cookies[COOKIE] = own.cookies[COOKIE].value
+
+    sign_in_often(other.user.email)
+
+    assert sign_in(other.user.email, PASSWORD, client=thief) == REFUSED
+    assert thief.get("/admin/").status_code == 302
+    assert (bool(own.cookies[COOKIE]["httponly"]), own.cookies[COOKIE]["samesite"]) == (True, "Lax")
+
+
+def test_a_browser_can_be_known_for_several_accounts(host: Membership, organization: Organization):
+    other = make_member(organization, "oscar@acme.example")
+    shared = Client()
+    sign_in(host.user.email, PASSWORD, client=shared)
+    shared.cookies.pop("sessionid")
+    sign_in(other.user.email, PASSWORD, client=shared)
+    shared.cookies.pop("sessionid")
+
+    for email in (host.user.email, other.user.email):
+        sign_in_often(email, start=1 if email == host.user.email else 50)
+
+    assert [sign_in(email, PASSWORD, client=shared) for email in (host.user.email, other.user.email)] == ["in", "in"]
+
+
+@pytest.mark.parametrize("kind", ["forged", "other key", "other account", "nonsense", "old password"])
+def test_a_cookie_that_is_not_ours_or_from_before_a_new_password_passes_nothing(kind: str, host: Membership):
+    own = Client()
+    sign_in(host.user.email, PASSWORD, client=own)
+    value = own.cookies[COOKIE].value
+    browser, digests = signing.loads(value, salt=SALT)
+    if kind == "old password":
+        host.user.set_password("another horse battery")
+        host.user.save()
+    cookies = {
+        "forged": value[:-1] + ("A" if value[-1] != "A" else "B"),
+        "other key": signing.dumps([browser, digests], salt=SALT, key="x" * 50),
+        "other account": signing.dumps([browser, {"someone": digests[host.user_id]}], salt=SALT),
+        "nonsense": "x:y:z\udcff".encode(errors="ignore").decode(),
+        "old password": value,
+    }
+    client = Client()
+    client.cookies[COOKIE] = cookies[kind]
+
+    sign_in_often(host.user.email)
+
+    password = "another horse battery" if kind == "old password" else PASSWORD
+    assert sign_in(host.user.email, password, client=client) == REFUSED
+
+
+def test_an_unknown_account_costs_the_same_work_and_gets_the_same_answers(
+    host: Membership, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    inactive = make_member(host.organization, "ina@acme.example").user
+    User.objects.filter(pk=inactive.pk).update(is_active=False)
+    User.objects.create_user("nopassword@acme.example")
+    emails = [host.user.email, inactive.email, "nopassword@acme.example", "nobody@acme.example"]
+    settings.PASSWORD_HASHERS = ["tests.hostile.test_sign_in_limits.CountingHasher"]
+    # Passwords of the factories have another hasher's format, so each account gets one of this.
+    for user in (host.user, inactive):
+        user.set_password(PASSWORD)
+        user.save()
+
+    work, answers = {}, {}
+    for email in emails:
+        CountingHasher.count = 0
+        answers[email] = [sign_in(email, address=f"203.0.113.{number}") for number in range(12)]
+        work[email] = CountingHasher.count
+
+    assert set(map(tuple, answers.values())) == {(WRONG,) * 10 + (REFUSED,) * 2}
+    assert set(work.values()) == {10}
+
+
+class CountingHasher(PBKDF2PasswordHasher):
+    """Counts the hashes; fast."""
+
+    iterations = 1
+    count = 0
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        CountingHasher.count += 1
+        encoded: str = super().encode(password, salt, iterations)
+        return encoded
+
+
+def change_password(client: Client, old: str) -> str:
+    """Send the page for changing the password; return "changed", or the part of the page that tells the refusal."""
+    new = {"new_password1": "correct horse battery", "new_password2": "correct horse battery"}
+    response = client.post(reverse("admin:password_change"), {"old_password": old, **new})
+    if response.status_code == 302:
+        return "changed"
+    page = response.content.decode()
+    return next((text for text in (REFUSED, "old password was entered incorrectly") if text in page), "?")
+
+
+def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership):
+    stolen, own = Client(), Client()
+    stolen.force_login(host.user)
+    sign_in(host.user.email, PASSWORD, client=own)
+
+    guesses = [change_password(stolen, f"guess {number}") for number in range(7)]
+    right = change_password(stolen, PASSWORD)
+
+    assert guesses == ["old password was entered incorrectly"] * 5 + [REFUSED] * 2
+    assert right == REFUSED
+    assert User.objects.get(pk=host.user_id).check_password(PASSWORD)
+    # The person isn't shut out: signing in again works, and so does a reset of the password.
+    assert own.get("/admin/").status_code == 200
+
+
+def test_after_changing_the_password_the_browser_stays_signed_in_and_known(host: Membership):
+    own = Client()
+    sign_in(host.user.email, PASSWORD, client=own)
+
+    changed = change_password(own, PASSWORD)
+    page = own.get("/admin/").status_code
+    own.cookies.pop("sessionid")
+    sign_in_often(host.user.email)
+
+    assert (changed, page) == ("changed", 200)
+    assert sign_in(host.user.email, "correct horse battery", client=own) == "in"
+
+
+def test_a_person_has_a_limit_on_requests_in_the_admin(host: Membership, organization: Organization, settings: Any):
+    settings.ADMIN_REQUESTS_PER_MINUTE = 3
+    client, again, other = Client(), Client(), Client()
+    client.force_login(host.user)
+    again.force_login(host.user)
+    other.force_login(make_member(organization, "oscar@acme.example", role=MemberRole.OWNER).user)
+
+    responses = [client.get("/admin/") for _ in range(4)]
+
+    assert [response.status_code for response in responses] == [200, 200, 200, 429]
+    assert 1 <= int(responses[3].headers["Retry-After"]) <= 60
+    assert "Too many requests" in responses[3].content.decode()
+    assert again.get("/admin/").status_code == 429
+    assert other.get("/admin/").status_code == 200
+
+
+def test_a_sign_in_is_refused_quickly_while_others_hash_passwords(host: Membership, settings: Any):
+    settings.PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
+    client = Client(raise_request_exception=False)
+
+    with hashing_slot():
+        busy = client.post(reverse("admin:login"), {"username": "nobody@acme.example", "password": "x"})
+    free = sign_in("nobody@acme.example", "x")
+
+    assert busy.status_code == 429
+    assert (busy.headers["Retry-After"], "Try again in a moment" in busy.content.decode()) == ("5", True)
+    assert free == WRONG
+
+
+def test_a_process_hashes_one_password_at_a_time(settings: Any):
+    settings.PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
+    running, most = 0, 0
+    lock = threading.Lock()
+
+    def hash_password() -> None:
+        nonlocal running, most
+        with hashing_slot():
+            with lock:
+                running, most = running + 1, max(most, running + 1)
+            threading.Event().wait(0.01)
+            with lock:
+                running -= 1
+
+    threads = [threading.Thread(target=hash_password) for _ in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert most == 1

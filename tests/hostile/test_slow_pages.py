@@ -1,0 +1,74 @@
+"""Slow pages of the admin leave threads to the API, and cost the person who requests them (L6 of the catalogue)."""
+
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+
+from organizations.models import Organization
+from tests.client import ApiClient
+from tests.factories import make_organization, owner_of
+from tests.faults.stack import Stack
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGES = 12
+
+
+@pytest.fixture
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The web server with four threads in its only process."""
+    with Stack(tmp_path_factory.mktemp("slow-pages")) as stack:
+        stack.settings |= {"WEB_THREADS": "4", "ADMIN_STATEMENT_SECONDS": "2", "ADMIN_REQUESTS_PER_MINUTE": "60"}
+        stack.start("web")
+        yield stack
+
+
+def session_of(organization: Organization) -> str:
+    """Return the session cookie of the organization's owner."""
+    client = Client()
+    client.force_login(owner_of(organization).user)
+    return client.cookies["sessionid"].value
+
+
+def get_page(stack: Stack, session: str) -> int:
+    """Request the list of leads, and return the status."""
+    headers = {"Cookie": f"sessionid={session}", "Host": "localhost"}
+    with stack.open(urllib.request.Request(stack.url("/admin/leads/lead/"), headers=headers)) as response:
+        status: int = response.status
+    return status
+
+
+def test_slow_pages_leave_threads_to_the_api_and_use_up_the_persons_limit(
+    stack: Stack, organization: Organization, api: ApiClient
+):
+    stranger = make_organization("Stranger")
+    session, other_session = session_of(organization), session_of(stranger)
+    assert get_page(stack, session) == 200
+    api_seconds: list[float] = []
+    statuses: list[int] = []
+
+    with ThreadPoolExecutor(PAGES) as pool:
+        # Every list of leads waits for this lock until its statement times out.
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE leads_lead IN ACCESS EXCLUSIVE MODE")
+            pages = [pool.submit(get_page, stack, session) for _ in range(PAGES)]
+            threading.Event().wait(0.5)
+            for _ in range(20):
+                started = time.monotonic()
+                statuses.append(stack.get("/api/external/statuses", api.key or "")[0])
+                api_seconds.append(time.monotonic() - started)
+            cursor.execute("SELECT pg_sleep(5)")
+        answers = [page.result() for page in pages]
+
+    assert statuses == [200] * 20
+    assert max(api_seconds) < 1
+    # The first two gave up after two seconds; each of those counts as ten requests, so the limit of 60 ends the rest.
+    assert set(answers) <= {200, 429, 503}
+    assert 503 in answers
+    assert get_page(stack, session) == 429
+    assert get_page(stack, other_session) == 200
