@@ -60,9 +60,9 @@ def recipients_for_booking(organization: Organization, participants: Iterable[Me
 
 
 def recipients(appointment: Appointment) -> list[Membership]:
-    """Return the members to notify about a stored appointment: its active participants, or the owners if none is."""
+    """Return the members to notify about a stored appointment: its active participants or, without any, the owners."""
     ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
-    # Participants and owners come from one query, since whether the owners are needed is known only after it.
+    # One query for participants and owners: only its result shows whether the owners are needed.
     members = MEMBERS_BY_ID_AND_OWNERS.all(organization=appointment.organization_id, ids=list(ids))
     participants = [member for member in members if member.pk in ids]
     return participants or [member for member in members if member.role == MemberRole.OWNER]

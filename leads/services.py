@@ -141,7 +141,7 @@ def set_next_touch_point(lead: Lead, appointment_at: datetime | None) -> None:
     if set_by_staff and (appointment_at is None or now() < set_by_staff < appointment_at):
         return
     touch_point = (appointment_at, TouchPointType.APPOINTMENT.value if appointment_at else None)
-    # `updated_at` must not move if the touch point stays the same.
+    # `updated_at` must not change if the touch point stays the same.
     if touch_point == (lead.next_touch_point_at, lead.next_touch_point_type):
         return
     lead.next_touch_point_at, lead.next_touch_point_type = touch_point
@@ -246,7 +246,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
         stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
         status = values.pop("status", stored.status)
         if "email" in values:
-            require_free_email(stored, values["email"])
+            require_unused_email(stored, values["email"])
         save_fields(stored, values)
         set_status(stored, status, actor=actor)
         return stored
@@ -254,7 +254,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
     return atomic_with_retry(attempt)
 
 
-def require_free_email(lead: Lead, email: str) -> None:
+def require_unused_email(lead: Lead, email: str) -> None:
     """Raise ValidationFailed if another lead of the organization has this e-mail."""
     if Lead.objects.of(lead.organization).with_email(lead.organization_id, email).exclude(pk=lead.pk).exists():
         raise ValidationFailed({"email": ["belongs to another lead"]})

@@ -127,7 +127,7 @@ def first_query(query: Callable[[], ApiKey | None]) -> ApiKey | None:
 def authenticate_key(parsed: ParsedApiKey) -> ApiKey | None:
     """Return the live key of an active organization, or None. Sets the request's database scope."""
     key = first_query(partial(KEY_QUERY.find, parsed.key_id))
-    # An unknown key is compared too, and in constant time, so that the response time tells nothing about it.
+    # An unknown key is compared too, and in constant time, so that the response time reveals nothing about it.
     stored_hash = bytes(key.secret_hash) if key else bytes(32)
     is_same = hmac.compare_digest(stored_hash, parsed.secret_hash)
     if not (key and is_same and key.is_live and key.organization.is_active):

@@ -16,7 +16,7 @@ from organizations.permissions import is_operator, roles_by_organization
 
 
 class StaffScopeMiddleware:
-    """Sets the database scope of admin requests. It stands after Django's authentication middleware."""
+    """Sets the database scope of admin requests. It comes after Django's authentication middleware."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -19,7 +19,7 @@ current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", 
 
 
 class SecurityLogMiddleware:
-    """Lets `record_security_event` know the request. It stands after Django's authentication middleware."""
+    """Lets `record_security_event` know the request. It comes after Django's authentication middleware."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -73,7 +73,7 @@ class ActiveSession:
 
 
 class SessionUsageMiddleware:
-    """Notes in the session when, from where and with which browser it is used. It stands after authentication."""
+    """Notes in the session when, from where and with which browser it is used. It comes after authentication."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

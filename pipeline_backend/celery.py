@@ -31,7 +31,7 @@ class BeatEntry(TypedDict):
 
 
 def beat_entry(seconds: int, task: str) -> BeatEntry:
-    """Return the beat schedule's entry for a task that runs every so many seconds."""
+    """Return the beat schedule's entry for a task that runs every `seconds` seconds."""
     # After ten rounds in the queue a message has been replaced by newer ones, so it expires.
     return {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
 

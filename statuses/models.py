@@ -50,7 +50,7 @@ validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such
 
 
 class StatusQuerySet(TenantQuerySet):
-    """Queries of statuses."""
+    """Queries for statuses."""
 
     def on_board(self, board: str) -> "StatusQuerySet":
         """Return the statuses that can be used on the board."""

@@ -1,4 +1,4 @@
-"""Routes of the statuses list."""
+"""URL of the statuses list."""
 
 from django.urls import path
 

@@ -19,7 +19,7 @@ from pipeline_backend.outbox import Job, State
 
 
 class EventQuerySet(TenantQuerySet):
-    """Queries of the events list."""
+    """Queries for the events list."""
 
     def visible(self) -> "EventQuerySet":
         """Return the events that no earlier one can still precede, in the order of the list (oldest first)."""

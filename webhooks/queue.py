@@ -58,14 +58,14 @@ async def open_session(endpoint: Endpoint) -> AsyncIterator[Callable[[PendingDel
         client.close()
 
 
-AFTER_SETTLE_COLUMNS = """,
+RESULT_COLUMNS = """,
         attempt_id uuid, organization_id uuid, endpoint_id uuid,
         duration_ms int, status_code int, request_head text, response text"""
 
-# Extra CTEs of the statement that stores results (outbox/results.py): insert the attempts, update endpoint health.
+# Additional CTEs of the statement that stores results (outbox/results.py): insert attempts, update endpoint health.
 # On success an endpoint's row is touched at most every 10 s, so that its deliveries don't wait for each other.
 # Raw SQL uses the columns' names: `told_at` is the model's `owners_notified_at`.
-AFTER_SETTLE_SQL = """, new_attempts AS (
+RESULT_CTES = """, new_attempts AS (
     INSERT INTO webhooks_attempt (
         id, organization_id, delivery_id, created_at, duration_ms,
         status_code, error, request_head, response, is_stale
@@ -99,7 +99,7 @@ AFTER_SETTLE_SQL = """, new_attempts AS (
 
 
 def attempt_values(delivery: PendingDelivery, result: SendResult) -> dict[str, Any]:
-    """Return the values of `AFTER_SETTLE_COLUMNS` for one attempt."""
+    """Return the values of `RESULT_COLUMNS` for one attempt."""
     return {
         "attempt_id": uuid7(),
         "organization_id": delivery.organization_id,
@@ -132,9 +132,9 @@ DELIVERIES = Queue(
     select_for_claim=PendingDelivery.select,
     build_job=lambda row: PendingDelivery(*row),
     slow_lane=Q(timeouts__gte=SLOW_AFTER_TIMEOUTS),
-    after_settle_sql=AFTER_SETTLE_SQL,
-    after_settle_columns=AFTER_SETTLE_COLUMNS,
-    after_settle_values=attempt_values,
+    result_ctes=RESULT_CTES,
+    result_columns=RESULT_COLUMNS,
+    result_values=attempt_values,
     after_failure=disable_if_failing,
     limit=Limit(take=host_limit.take, give_back=host_limit.give_back, pause_field="paused_until"),
 )

@@ -114,7 +114,7 @@ def replay_since(
     organization, until = endpoint.organization, until or now()
     if not is_enabled(organization, endpoint.pk):
         raise EndpointDisabled
-    # A missed test event is of no use to anybody later.
+    # A missed test event is useless later.
     included = set(endpoint.event_types or topics()) & set(types or topics()) - {TEST.name}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=included)
     failed = Delivery.objects.of(organization).filter(

@@ -1,4 +1,4 @@
-"""Routes of the events list."""
+"""URL of the events list."""
 
 from django.urls import path
 

@@ -132,7 +132,7 @@ def compare_filter_with_sql(
 ) -> Comparison:
     """Compare a filtered page with its count and its ids in SQL.
 
-    The unfiltered page is added to these, because it contains what every response costs besides its filter.
+    The time of the unfiltered page is added to these, because it is what every response costs without its filter.
     """
     fewer_requests = replace(scale, requests_per_round=max(3, scale.requests_per_round // 6))
     values = {"organization_id": database.dataset.organization_id, "condition": case.condition}

@@ -125,7 +125,7 @@ class ApiKeyAdmin(TenantAdmin):
             expires_at=data["expires_at"],
             created_by=current_user(request),
         )
-        # Django goes on with `obj`: its log entry and the page's link need the stored key's ids.
+        # Django continues with `obj`: its log entry and the page's link need the stored key's ids.
         obj.pk, obj.key_id = key.pk, key.key_id
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:

@@ -117,7 +117,7 @@ class MembershipAdmin(TenantAdmin):
         return (*self.readonly_fields, "role", "is_active")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        """Return the members of organizations that the user leads, and the user's own memberships."""
+        """Return the members of organizations that the user owns or manages, and the user's own memberships."""
         own_memberships = Membership.unscoped.filter(
             user=current_user(request), organization__in=roles_by_organization(request)
         ).select_related("organization", *self.select_related)
@@ -129,15 +129,15 @@ class MembershipAdmin(TenantAdmin):
         return is_leader and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
 
     def has_view_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return True for leaders, and for a user's own membership."""
+        """Return True for owners and managers, and for a user's own membership."""
         return super().has_view_permission(request, obj) or obj is None or obj.user_id == current_user(request).pk
 
     def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return True for leaders, and for a user's own membership, where they choose their notifications."""
+        """Return True for owners and managers, and for a user's own membership, where they choose notifications."""
         return self.has_manage_permission(request, obj) or (obj is not None and obj.user_id == current_user(request).pk)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows the page: to leaders only."""
+        """Return whether the menu shows the page: to owners and managers only."""
         return super().has_view_permission(request)
 
     @admin.display(description="Name", ordering="user__first_name")
@@ -178,7 +178,7 @@ class MembershipAdmin(TenantAdmin):
     @object_action(
         "Create a password link",
         icon="key",
-        question="Create a link with which the member can choose a new password?",
+        question="Create a link for the member to choose a new password?",
         when=may_get_password_link,
         permission="manage",
     )

@@ -102,7 +102,7 @@ class UserAdmin(ServiceAdmin):
     @object_action(
         "Create a password link",
         icon="key",
-        question="Create a link with which this user can choose a new password?",
+        question="Create a link for this user to choose a new password?",
         when=is_active,
         permission="operator",
     )

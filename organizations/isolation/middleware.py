@@ -10,7 +10,7 @@ from organizations.isolation.row_level_security import NO_TENANT, NO_TENANT_IN_A
 class TenantScopeMiddleware:
     """Set the scope `NO_TENANT` until authentication knows the organization; reset it after the response.
 
-    It stands before all middlewares that use the database.
+    In the list of middlewares it is before all that use the database.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -124,7 +124,7 @@ class OrganizationAdmin(ServiceAdmin):
             change_organization(organization=obj, **{name: form.cleaned_data[name] for name in form.changed_data})
             return
         created = create_organization(name=form.cleaned_data["name"], owner_email=form.cleaned_data["owner_email"])
-        # The service made its own instance. Django's admin goes on with `obj`, and response_add() needs the owner.
+        # The service made its own instance. Django's admin continues with `obj`, and response_add() needs the owner.
         obj.pk, vars(request)["created"] = created.organization.pk, created
 
     def response_add(

@@ -146,7 +146,7 @@ class NewPasswordForm(SetPasswordForm):
             field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
 
 
-class LabelledAutocomplete(AutocompleteJsonView):
+class LabeledAutocomplete(AutocompleteJsonView):
     """Autocompletion whose choices can have a longer label than the row's name."""
 
     def process_request(self, request: HttpRequest) -> tuple[str, ModelAdmin, ForeignKey, str]:
@@ -189,7 +189,7 @@ class PipelineAdminSite(UnfoldAdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether the user is an operator, or staff with a role in an active organization."""
-        # Roles are read on every request, so that a removed member is out at once and not at the end of the session.
+        # Roles are read on every request, so that a removed member loses access at once, not when the session ends.
         return super().has_permission(request) and (request.user.is_superuser or bool(roles_by_organization(request)))
 
     def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
@@ -237,7 +237,7 @@ class PipelineAdminSite(UnfoldAdminSite):
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         """Return choices for a typed term, among the rows that the user may see."""
-        return LabelledAutocomplete.as_view(admin_site=self)(request)
+        return LabeledAutocomplete.as_view(admin_site=self)(request)
 
     def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
         """Answer 404: Unfold's search over the menu isn't offered, because the menu is short."""
@@ -253,7 +253,7 @@ def menu(request: HttpRequest) -> list[dict[str, object]]:
         items = visible_items(request, entries)
         if items:
             groups.append({"title": title, "separator": True, "items": items})
-    return [*groups, {"title": "You", "separator": True, "items": account_items(request)}]
+    return [*groups, {"title": "Your account", "separator": True, "items": account_items(request)}]
 
 
 def visible_items(request: HttpRequest, entries: Sequence[MenuEntry]) -> list[dict[str, object]]:

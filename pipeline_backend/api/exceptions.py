@@ -42,7 +42,7 @@ class ResourceNotFound(DomainError):
 
 
 class Conflict(DomainError):
-    """The request contradicts the present state of the data."""
+    """The request contradicts the current state of the data."""
 
 
 class ValidationFailed(DomainError):

@@ -230,7 +230,7 @@ class ListFilter(FilterSet):
         query = plan_page(filter_class, parameters, self.ordering)
         total, ids = query.execute(offset, limit, {**values, "organization": self.organization.pk})
         if not total:
-            # Only now, because it is a query for each id: an id that has rows in the list exists.
+            # Checked only for an empty list, because it takes a query for each id. An id with rows in the list exists.
             self.require_known_ids(values)
         return total, ids
 

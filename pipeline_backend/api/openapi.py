@@ -148,7 +148,7 @@ class ApiSchema(AutoSchema):
 
     @property
     def operation(self) -> Operation:
-        """The documentation of the view's present action."""
+        """The documentation of the view's current action."""
         view: Any = self.view
         documented: Operation = getattr(view, view.action).operation
         return documented

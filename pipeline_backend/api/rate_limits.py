@@ -55,7 +55,7 @@ COUNT_SHA = hashlib.sha1(COUNT.encode(), usedforsecurity=False).hexdigest()
 
 
 def milliseconds() -> int:
-    """Return the present time in milliseconds, the unit of the stored timestamps."""
+    """Return the current time in milliseconds, the unit of the stored timestamps."""
     return int(time.time() * 1000)
 
 

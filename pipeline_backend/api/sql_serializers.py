@@ -29,7 +29,7 @@ SchemaResolver = Callable[[type["SQLSerializer"]], Schema]  # returns the refere
 
 
 class Tenant(Protocol):
-    """An organization. This package stands below the app that defines it, and needs only its id."""
+    """An organization. This package can't import the app that defines it, and needs only its id."""
 
     @property
     def pk(self) -> object: ...

@@ -17,7 +17,7 @@ def truncate_to_ms(timestamp: datetime) -> datetime:
 
 
 def now() -> datetime:
-    """Return the present time as it is stored and shown: in UTC, with milliseconds."""
+    """Return the current time as it is stored and shown: in UTC, with milliseconds."""
     return truncate_to_ms(timezone.now())
 
 

@@ -41,7 +41,7 @@ def insert_all(*rows: models.Model, on_conflict_do_nothing: bool = False) -> boo
 @cache
 def insert_sql(tables: tuple[type[models.Model], ...], on_conflict_do_nothing: bool) -> str:
     """Return the statement that inserts into these tables, whatever the number of rows for each."""
-    # All inserts but the last stand in CTEs, so that one round trip writes every table.
+    # All inserts but the last are CTEs, so that one round trip writes every table.
     *others, last = [insert_into_sql(model) for model in tables]
     ctes = ", ".join(f"insert_{number} AS ({sql})" for number, sql in enumerate(others))
     return (f"WITH {ctes} " if ctes else "") + last + (" ON CONFLICT DO NOTHING" if on_conflict_do_nothing else "")

@@ -40,7 +40,7 @@ from statuses.models import PAID_ROLES, StatusRole
 
 LONG_RANGE = timedelta(days=730)
 SHORT_RANGE = timedelta(days=14)
-LONG_RANGE_SHARE = 0.15  # so many appointments are booked up to LONG_RANGE ahead, the others up to SHORT_RANGE
+LONG_RANGE_SHARE = 0.15  # of appointments are booked up to LONG_RANGE ahead, the others up to SHORT_RANGE
 CANCELED_SHARE = 0.12
 # No appointment started less than this long ago: it would not have an outcome yet.
 OUTCOME_DELAY = timedelta(hours=2)

@@ -214,7 +214,7 @@ async def connect_via_proxy(target: ParsedUrl) -> HttpConnection:
 
 async def resolve(target: ParsedUrl) -> list[str]:
     """Return every address of the host, without duplicates."""
-    # getaddrinfo blocks and knows no deadline, so it runs in a thread that the deadline can leave behind.
+    # getaddrinfo blocks and has no timeout, so it runs in a thread that is abandoned when the deadline is over.
     lookup = partial(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
     entries = await asyncio.get_running_loop().run_in_executor(_resolvers, lookup)
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
@@ -253,7 +253,7 @@ def parse_retry_after(header: str) -> float | None:
         return None
 
 
-# The first that matches counts, so subclasses stand before their base classes.
+# The first that matches counts, so subclasses come before their base classes.
 ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
     (BlockedAddress, "blocked_address"),
     (TimeoutError, "timeout"),

@@ -15,7 +15,7 @@ from pipeline_backend.egress.special_purpose import SPECIAL_PURPOSE
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# IANA assigns nothing else to networks of the internet.
+# IANA assigns no other addresses to the public internet.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 MAX_HOST_LENGTH = 255

@@ -74,11 +74,11 @@ class Queue:
     slow_lane: Q | None = None
     # The rows of the table that belong to this queue; None for all.
     filter: Q | None = None
-    # CTEs that run in the statement that stores results, after `updated`; the columns they add to its input; and a
-    # function that makes the values of those columns from a job and its result.
-    after_settle_sql: str = ""
-    after_settle_columns: str = ""
-    after_settle_values: Callable[[Any, Any], ResultRow] | None = None
+    # What a queue adds to the statement that stores results: CTEs after `updated`, the input columns that they read,
+    # and a function that returns the values of those columns for a job and its result.
+    result_ctes: str = ""
+    result_columns: str = ""
+    result_values: Callable[[Any, Any], ResultRow] | None = None
     # Called with the job and its result once a failure is stored.
     after_failure: Callable[[Any, Any], None] | None = None
     max_workers_per_group: int = 2
@@ -165,13 +165,13 @@ class Queue:
 
     def result_row(self, job: ClaimedJob, result: Result) -> ResultRow:
         """Return what the statement that stores results takes as input."""
-        values = self.after_settle_values(job, result) if self.after_settle_values else {}
+        values = self.result_values(job, result) if self.result_values else {}
         return {"id": job.pk, "token": job.lease_token, "error": result.error, **next_state(job, result), **values}
 
     @cached_property
     def statements(self) -> ResultStatements:
         """Return the statements that store results."""
-        return ResultStatements(self.model._meta.db_table, self.after_settle_columns, self.after_settle_sql)
+        return ResultStatements(self.model._meta.db_table, self.result_columns, self.result_ctes)
 
 
 class ClaimQueries:

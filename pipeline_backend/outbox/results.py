@@ -46,7 +46,7 @@ WITH input AS (
     FROM input
     WHERE job.id = input.id AND job.id = ANY (ARRAY(SELECT id FROM owned))
     RETURNING job.id
-){after_settle}
+){ctes}
 SELECT id FROM updated
 """
 
@@ -58,10 +58,10 @@ class ResultStatements:
     single statement sees every result, so only there `{join}` is a LEFT JOIN, which also records lost leases.
     """
 
-    def __init__(self, table: str, columns: str, after_settle_sql: str) -> None:
+    def __init__(self, table: str, columns: str, result_ctes: str) -> None:
         def build(lock_clause: str, join: str) -> str:
-            after_settle = after_settle_sql.format(lock_clause=lock_clause, join=join)
-            return SAVE_RESULTS.format(table=table, columns=columns, lock_clause=lock_clause, after_settle=after_settle)
+            ctes = result_ctes.format(lock_clause=lock_clause, join=join)
+            return SAVE_RESULTS.format(table=table, columns=columns, lock_clause=lock_clause, ctes=ctes)
 
         self.batch = build("SKIP LOCKED", "JOIN")
         self.single = build("", "LEFT JOIN")

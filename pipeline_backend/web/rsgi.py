@@ -118,7 +118,7 @@ class RsgiApplication:
             environ, protocol, loop, _ = request
             try:
                 protocol.response_bytes(*self.get_response(environ))
-            # Nothing may end this thread: the process would go on with one fewer.
+            # No error may end this thread, because nothing starts another one in its place.
             except Exception:
                 logger.exception("could not respond to a request")
             loop.call_soon_threadsafe(self.finish, request)

@@ -1,4 +1,4 @@
-"""Migrations stand alone: renaming live code must never change history."""
+"""Migrations import no live code, because renaming that must never change history."""
 
 import ast
 from pathlib import Path

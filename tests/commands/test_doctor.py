@@ -58,7 +58,7 @@ def assert_all_is_well() -> None:
 
 
 def make_overdue_delivery(endpoint: Endpoint, minutes: int) -> Delivery:
-    """Return a delivery that has been due for so many minutes; a negative number is in the future."""
+    """Return a delivery that has been due for `minutes`; a negative number is in the future."""
     send_test(endpoint=endpoint, actor=SYSTEM)
     delivery: Delivery = Delivery.objects.of(endpoint.organization).get()
     set_columns(Delivery, endpoint.organization, str(delivery.pk), next_attempt_at=now() - timedelta(minutes=minutes))

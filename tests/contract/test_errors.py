@@ -162,7 +162,7 @@ def test_a_body_that_is_not_a_json_object_is_400(api, organization, body):
     assert snapshot_of(organization) == before
 
 
-# Well-formed JSON with values that are refused wherever they stand, because they cannot be stored unchanged.
+# Well-formed JSON with values that are refused wherever they occur, because they cannot be stored unchanged.
 UNSTORABLE = {
     "nul": '"a\\u0000b"',
     "nul_in_an_unknown_field": '"ref-1", "unknown": "\\u0000"',

@@ -30,7 +30,7 @@ class BookingStream:
         return [seconds for _, seconds in self.responses]
 
     def wait_for_more(self, count: int) -> None:
-        """Wait until so many more bookings are accepted."""
+        """Wait until `count` more bookings are accepted."""
         target = len(self.accepted) + count
         wait_for(lambda: len(self.accepted) >= target, seconds=40)
 

@@ -66,7 +66,7 @@ class FastReceiver:
         return Counter(arrival.id for arrival in self.arrivals(under))
 
     def has_received(self, count: int, under: str = "") -> Callable[[], bool]:
-        """Return a condition to wait for: so many different events have arrived."""
+        """Return a condition to wait for: `count` different events have arrived."""
         return lambda: len(self.counts(under)) >= count
 
 

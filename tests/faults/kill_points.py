@@ -96,7 +96,7 @@ def on_poison() -> None:
 
 
 def with_stuck_pool() -> None:
-    """Let every task that a message starts hang for ever. The worker lives, but its threads are all taken."""
+    """Let every task that a message starts hang forever. The worker lives, but all of its threads are busy."""
     hang = threading.Event().wait
     app.loader.import_default_modules()
     for name in ("webhooks.deliver_due", "notifications.deliver_due"):

@@ -44,7 +44,7 @@ class ServiceRole:
         self.alter("NOLOGIN")
 
     def limit_connections(self, count: int) -> None:
-        """Refuse connections beyond so many."""
+        """Let PostgreSQL refuse more than `count` connections."""
         self.alter(f"CONNECTION LIMIT {count}")
 
     def forbid_writes(self) -> None:

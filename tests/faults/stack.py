@@ -155,7 +155,7 @@ class Stack:
         self.redis.process.send_signal(signal.SIGSTOP)
 
     def unfreeze_redis(self) -> None:
-        """Let it go on where it was."""
+        """Let Redis continue where it was stopped."""
         assert self.redis.process is not None
         self.redis.process.send_signal(signal.SIGCONT)
 
@@ -201,7 +201,7 @@ class Stack:
 
 
 def wait_for(condition: Callable[[], Any], *, seconds: float) -> None:
-    """Return as soon as the condition is true; fail after so many seconds."""
+    """Return as soon as the condition is true; fail after `seconds`."""
     stop_at = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < stop_at, f"not true after {seconds} s"

@@ -1,4 +1,4 @@
-"""Redis answers with errors: bookings, what they cause, and reads all go on."""
+"""Redis answers with errors: bookings, what they cause, and reads all continue to work."""
 
 import time
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""How many deliveries, and how many empty Celery tasks, one worker processes; the rates stand at the end of the run."""
+"""How many deliveries, and how many empty Celery tasks, one worker processes; the end of the run shows the rates."""
 
 import time
 from collections.abc import Callable

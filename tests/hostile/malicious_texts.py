@@ -37,5 +37,5 @@ ACTIVE_MARKUP = ["<script>alert", "<img src=x", '" onmouseover="alert', "<b>body
 
 
 def active_markup_in(page: str) -> list[str]:
-    """Return the parts of the texts that stand unescaped in an HTML page."""
+    """Return the parts of the texts that an HTML page contains unescaped."""
     return [markup for markup in ACTIVE_MARKUP if markup in page]

@@ -92,7 +92,7 @@ def nested_fields(operation: str, schema: Schema, prefix: str = "") -> Iterator[
         if "properties" in field_schema:
             yield from nested_fields(operation, field_schema, f"{prefix}{name}.")
         if "items" in field_schema:
-            # The second element stands for all: an error must name the right position, not just the first.
+            # The second element as an example, because an error must name the right position and not just the first.
             yield from nested_fields(operation, resolve(field_schema["items"]), f"{prefix}{name}.1.")
 
 

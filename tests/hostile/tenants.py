@@ -36,7 +36,7 @@ class TenantData:
         self.rows[SecurityEvent] = list(SecurityEvent.objects.filter(organization=organization))
         # Short ids (integers) would be found in any response by chance.
         self.ids = {str(row.pk) for rows in self.rows.values() for row in rows if len(str(row.pk)) > 10}
-        # "zyxwv" stands in all texts of the sample data; Globex is the other organization's name.
+        # All texts of the sample data contain "zyxwv"; Globex is the other organization's name.
         self.words = self.ids | {key.key_id for key in self.rows[ApiKey]} | {"zyxwv", "globex"}
 
     def id_of(self, model: Any) -> str:
@@ -65,7 +65,7 @@ class TenantData:
             yield {name: values[name] for name in route.arguments}
 
     def words_in(self, response: Any, sent: Iterable[str] = ()) -> list[str]:
-        """Return the revealing words that stand in the response, without those that the request sent itself."""
+        """Return the revealing words that the response contains, without those that the request sent itself."""
         text = (response.content.decode(errors="replace") + response.headers.get("Location", "")).lower()
         allowed = " ".join(sent).lower()
         return sorted(word for word in self.words if word.lower() in text and word.lower() not in allowed)

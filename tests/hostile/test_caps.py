@@ -1,4 +1,4 @@
-"""Nothing of an organization grows without number, also when many ask at once (abuse case L5)."""
+"""No table of an organization grows without bound, even if many requests add rows at once (abuse case L5)."""
 
 import os
 import subprocess
@@ -247,11 +247,11 @@ class TestRefusals:
 
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
-    """Of many who ask at the same time exactly as many succeed as there is room for."""
+    """Of many simultaneous requests exactly as many succeed as the limit allows."""
 
     @pytest.fixture
     def organization(self, settings: Any) -> Organization:
-        """Create Acme, with room for five of each kind."""
+        """Create Acme, with a limit of five rows of each kind."""
         settings.MAX_WEBHOOK_ENDPOINTS = settings.MAX_API_KEYS = 5
         settings.MAX_CUSTOM_FIELDS = settings.MAX_EVENT_TYPES = 5
         return make_organization("Acme")

@@ -88,7 +88,7 @@ INVALID_JSON = [
     '"\t"',
     "[",
 ]
-# Texts of the wrong form, as they stand between the quotes of a JSON string.
+# Texts of the wrong form, as written between the quotes of a JSON string.
 MALFORMED = {
     "email": [
         "ada",
@@ -179,7 +179,7 @@ MALFORMED = {
     "": [],
 }
 BLANK = ["null", '""', '" "', '"\\t\\r\\n"', '"\\u3000"', '"\\u2003\\u00a0"', '"\\u001f"']
-# The document doesn't call these two required, because an id may stand in their place.
+# The document doesn't call these two required, because an id may replace them.
 REQUIRED_WITHOUT_AN_ID = {"lead_email", "event_type_name"}
 
 

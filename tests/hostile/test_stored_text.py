@@ -225,7 +225,7 @@ def test_a_leads_email_adds_nothing_to_the_mailto_link(
 
     link = html_of(mailoutbox[0]).split('href="mailto:')[1].split('"')[0]
     assert set(link) & set("?&' ") == set()
-    # %250A is an escaped "%0A" that stands in the address itself, and no line break.
+    # %250A is an escaped "%0A" that is part of the address itself, and not a line break.
     assert "%0A" not in link.upper().replace("%250A", "")
 
 

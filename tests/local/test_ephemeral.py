@@ -12,7 +12,7 @@ from pipeline_backend.local import processes
 from tests.local.runner import descendants, eventually
 
 # Most tests start only Redis: starting a PostgreSQL for each would take long.
-GIVEN_DATABASE = {"DATABASE_URL": os.environ["DATABASE_URL"]}
+EXISTING_DATABASE = {"DATABASE_URL": os.environ["DATABASE_URL"]}
 CONNECT = """
 import os, psycopg, redis, sys
 psycopg.connect(os.environ["DATABASE_URL"]).close()
@@ -28,17 +28,17 @@ def with_servers(temporary_dir: Path, code: str, **environment: str) -> "subproc
 
 
 def test_the_exit_code_is_that_of_the_command_and_nothing_is_left(tmp_path: Path) -> None:
-    with with_servers(tmp_path, "sys.exit(7)", **GIVEN_DATABASE) as process:
-        code = process.wait(20)
+    with with_servers(tmp_path, "sys.exit(7)", **EXISTING_DATABASE) as process:
+        exit_code = process.wait(20)
 
-    assert code == 7
+    assert exit_code == 7
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_reaches_the_command_and_everything_is_removed(tmp_path: Path, number: signal.Signals) -> None:
     code = "import signal, time; signal.signal(%d, lambda *_: sys.exit(9)); print('ready', flush=True); time.sleep(60)"
-    with with_servers(tmp_path, code % number, **GIVEN_DATABASE) as process:
+    with with_servers(tmp_path, code % number, **EXISTING_DATABASE) as process:
         assert process.stdout
         process.stdout.readline()
         pids = descendants(process.pid)
@@ -58,7 +58,7 @@ def test_servers_and_files_of_a_killed_run_are_removed_by_the_next_run(tmp_path:
         process.kill()
     assert list(tmp_path.iterdir()) != []
 
-    with with_servers(tmp_path, "", **GIVEN_DATABASE) as process:
+    with with_servers(tmp_path, "", **EXISTING_DATABASE) as process:
         assert process.wait(20) == 0
 
     assert list(tmp_path.iterdir()) == []

@@ -81,7 +81,7 @@ def post(behavior: Behavior) -> SendResult:
 
 
 def send(url: str, times: int = 1, *, pause: float = 0) -> list[SendResult]:
-    """Send so many requests with one client."""
+    """Send `times` requests with one client."""
 
     async def post() -> list[SendResult]:
         client, results = EndpointClient(url), []

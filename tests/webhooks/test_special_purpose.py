@@ -1,6 +1,6 @@
 """No webhook reaches a special-purpose address, on every version of Python (docs/interface.md, W9).
 
-The networks stand here once more, copied from the registries, so that an entry that is missing in the code is found.
+The networks are listed here again, copied from the registries, to find entries that the code lacks.
 """
 
 import ipaddress
@@ -26,7 +26,7 @@ IANA_IPV6 = [
 OTHERS = [
     "168.63.129.16/32", "224.0.0.0/4", "::/96", "::ffff:0:0:0/96", "fec0::/10", "ff00::/8",
 ]  # fmt: skip
-# Addresses just before and just behind those networks that are ordinary public ones.
+# Ordinary public addresses right before and right after those networks.
 NEIGHBORS = [
     "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
     "168.63.129.15", "168.63.129.17", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0",
@@ -38,7 +38,7 @@ NEIGHBORS = [
     "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::", "2620:4f:7fff:ffff:ffff:ffff:ffff:ffff", "2620:4f:8001::",
     "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::",
 ]  # fmt: skip
-# Beside 2000::/3 nothing is assigned to networks of the internet.
+# Outside of 2000::/3 no addresses are assigned to the public internet.
 OUTSIDE_UNICAST = ["1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "4000::", "5eff::1", "5f01::1", "200::1", "fbff::1"]
 
 
@@ -58,7 +58,7 @@ def test_the_first_the_middle_and_the_last_address_of_each_network_are_refused(t
 
 
 @pytest.mark.parametrize("text", NEIGHBORS)
-def test_an_ordinary_address_beside_such_a_network_is_allowed(text: str) -> None:
+def test_an_ordinary_address_next_to_such_a_network_is_allowed(text: str) -> None:
     assert is_allowed(ipaddress.ip_address(text))
 
 
@@ -68,7 +68,7 @@ def test_an_ipv6_address_outside_of_global_unicast_is_refused(text: str) -> None
 
 
 @pytest.mark.parametrize("address_class", [ipaddress.IPv4Address, ipaddress.IPv6Address])
-def test_what_python_calls_global_or_private_is_never_asked(
+def test_pythons_own_classification_of_addresses_is_never_used(
     monkeypatch: pytest.MonkeyPatch, address_class: type[ipaddress.IPv4Address]
 ) -> None:
     def fail(_: object) -> bool:

@@ -64,7 +64,7 @@ def trusted_certificate(contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeyp
 
 
 def post(url: str, times: int = 1) -> list[SendResult]:
-    """Send so many requests with one client."""
+    """Send `times` requests with one client."""
 
     async def send() -> list[SendResult]:
         endpoint_client = EndpointClient(url)
