@@ -6,10 +6,11 @@ import re
 import smtplib
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
@@ -41,16 +42,27 @@ class EmailChannel(Channel):
     @asynccontextmanager
     async def session(self, organization: Organization) -> AsyncIterator[Send]:
         """Return a function that sends over one connection, which is opened again after a failure."""
-        connection, loop = get_connection(), asyncio.get_running_loop()
-        try:
-            yield lambda notification: loop.run_in_executor(_senders, send, notification, connection)
-        finally:
-            await loop.run_in_executor(_senders, connection.close)
+        async with mail_session(send) as send_one:
+            yield send_one
+
+
+@asynccontextmanager
+async def mail_session(send: Callable[[Any, BaseEmailBackend], Result]) -> AsyncIterator[Callable[[Any], Any]]:
+    """Return a coroutine function that calls `send` in a thread, with a job and a connection that all jobs share."""
+    connection, loop = get_connection(), asyncio.get_running_loop()
+    try:
+        yield lambda job: loop.run_in_executor(_senders, send, job, connection)
+    finally:
+        await loop.run_in_executor(_senders, connection.close)
 
 
 def send(notification: Notification, connection: BaseEmailBackend) -> Result:
+    """Send a notification."""
+    return send_email(render(notification), connection)
+
+
+def send_email(email: EmailMultiAlternatives, connection: BaseEmailBackend) -> Result:
     """Send one e-mail and return the result. Gives up well before the lease ends."""
-    email = render(notification)
     email.connection = connection
     try:
         with abort_after(settings.DELIVERY_LEASE_SECONDS / 2, connection):

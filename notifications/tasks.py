@@ -3,11 +3,20 @@
 from celery import shared_task
 
 from notifications.mail import EmailChannel
+from notifications.security_notices import SECURITY_NOTICES
 from notifications.services import WAKE_UP_TASK
 from notifications.slack import SlackChannel
+from organizations.security_log import WAKE_UP_TASK as SECURITY_WAKE_UP_TASK
 from pipeline_backend.outbox import dispatch, notify_on_commit
 
 QUEUES = [EmailChannel().queue(), SlackChannel().queue()]
+
+
+@shared_task(name=SECURITY_WAKE_UP_TASK)
+def deliver_security_notices(user_id: str) -> None:
+    """Send what is due to one person about their account; if there may be more, send another message."""
+    if dispatch(SECURITY_NOTICES, user_id):
+        notify_on_commit(SECURITY_WAKE_UP_TASK, user_id)
 
 
 @shared_task(name=WAKE_UP_TASK)
@@ -27,6 +36,8 @@ def deliver_due_old_name(organization_id: str) -> None:
 
 @shared_task(name="notifications.sweep")
 def sweep() -> None:
-    """Send a message for every organization with due notifications."""
+    """Send a message for every organization with due notifications, and every person with due security notices."""
     for organization_id in {group_id for queue in QUEUES for group_id in queue.groups_with_due_jobs()}:
         notify_on_commit(WAKE_UP_TASK, organization_id)
+    for user_id in SECURITY_NOTICES.groups_with_due_jobs():
+        notify_on_commit(SECURITY_WAKE_UP_TASK, user_id)

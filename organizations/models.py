@@ -1,5 +1,7 @@
 """Organizations, users, their memberships, and API keys."""
 
+import base64
+import re
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -10,15 +12,19 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import UniqueConstraint
+from django.db.models import Q, UniqueConstraint
 from django.db.models.functions import Lower
+from django.utils.crypto import salted_hmac
 from django.utils.module_loading import import_string
+from django_otp.models import Device, ThrottlingMixin
+from django_otp.oath import TOTP
 from uuid_utils.compat import uuid7
 
 from organizations.defaults import both_scopes, new_user_id
 from organizations.isolation import TenantModel
 from pipeline_backend.db.encryption import EncryptedField
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, isoformat_z, now
+from pipeline_backend.outbox import Job, State
 
 
 class Organization(models.Model):
@@ -39,6 +45,12 @@ class Organization(models.Model):
         blank=True,
         validators=[MinValueValidator(1)],
         help_text="Requests per minute for all API keys together. Leave empty for the server's default.",
+    )
+    requires_two_factor = models.BooleanField(
+        "requires two-factor sign-in",
+        default=False,
+        db_default=False,
+        help_text="Members who have not set it up are asked to, before they see any other page.",
     )
     slack_url = EncryptedField(
         "Slack webhook URL",
@@ -90,6 +102,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False, help_text="May sign in to this admin.")
     is_active = models.BooleanField(default=True)
     date_joined = MillisecondDateTimeField(default=now, editable=False)
+    two_factor_enabled_at = MillisecondDateTimeField("two-factor sign-in since", null=True, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -107,6 +120,70 @@ class User(AbstractBaseUser, PermissionsMixin):
     def get_full_name(self) -> str:
         """Return the first and last name; without either, the e-mail."""
         return f"{self.first_name} {self.last_name}".strip() or self.email
+
+    def get_session_auth_hash(self) -> str:
+        """Return Django's hash, by which a changed password ends sessions; so does switching two-factor on or off."""
+        hash = str(super().get_session_auth_hash())
+        if self.two_factor_enabled_at is None:
+            return hash
+        # Without this, a session that began with the password alone would go on after two-factor is switched on.
+        return salted_hmac("two-factor", f"{hash} {isoformat_z(self.two_factor_enabled_at)}").hexdigest()
+
+
+class TotpDevice(ThrottlingMixin, Device):
+    """A person's authenticator app, with which they prove themselves by a code (RFC 6238).
+
+    Verifying changes the row: a code works once, and wrong codes make the next attempt wait. So lock it first.
+    """
+
+    MAX_COUNTED_FAILURES = 10  # the longest wait is 2^9 seconds, so that wrong codes shut nobody out for good
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="+")
+    name = models.CharField(max_length=64, blank=True, default="", editable=False)
+    key = EncryptedField()  # base32, as apps read it
+    last_step = models.BigIntegerField(default=-1, editable=False)
+
+    def __str__(self) -> str:
+        return f"Authenticator app of {self.user}"
+
+    def get_throttle_factor(self) -> int:
+        """Return the seconds to wait after the first wrong code; each further one doubles them."""
+        return 1
+
+    def throttle_increment(self, commit: bool = True) -> None:
+        """Count a wrong code."""
+        super().throttle_increment(commit=False)
+        if self.throttling_failure_count > self.MAX_COUNTED_FAILURES:  # type: ignore[has-type]  # not in its base
+            self.throttling_failure_count = self.MAX_COUNTED_FAILURES
+        if commit:
+            self.save()
+
+    def verify_token(self, token: str) -> bool:
+        """Return whether the code is right now, or was half a minute ago or will be then, and has not been used."""
+        if not self.verify_is_allowed()[0]:
+            return False
+        totp = TOTP(base64.b32decode(self.key))
+        if re.fullmatch("[0-9]{6}", token) and totp.verify(int(token), tolerance=1, min_t=self.last_step + 1):
+            self.last_step = totp.t()
+            self.throttle_reset()
+            return True
+        self.throttle_increment()
+        return False
+
+
+class RecoveryCode(models.Model):
+    """The hash of a code that replaces the authenticator app once. It has 80 random bits, so SHA-256 suffices."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+    code_hash = models.CharField(max_length=64)
+    used_at = MillisecondDateTimeField(null=True)
+
+    class Meta:
+        constraints = [UniqueConstraint("user", "code_hash", name="one_recovery_code_per_user")]
+
+    def __str__(self) -> str:
+        return f"Recovery code of {self.user}"
 
 
 class MemberRole(models.TextChoices):
@@ -228,6 +305,27 @@ class SecurityEvent(models.Model):
 
     def __str__(self) -> str:
         return self.get_kind_display()
+
+
+class SecurityNotice(Job):
+    """The e-mail that tells a person about an event of their account."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    event = models.OneToOneField(SecurityEvent, on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False)
+
+    objects: ClassVar[models.Manager[Any]] = models.Manager()
+    unscoped: ClassVar[models.Manager[Any]] = models.Manager()  # the name that queues use
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["user", "next_attempt_at"], condition=Q(state=State.PENDING), name="security_notice_due"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} to {self.user}"
 
 
 class RowCount(TenantModel):

@@ -5,14 +5,33 @@ from contextvars import ContextVar
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
-from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, User
+from organizations.isolation import bypass_rls
+from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
 from pipeline_backend.api.rate_limits import client_address
 from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox import notify_on_commit
 
 BATCH_SIZE = 2000
+WAKE_UP_TASK = "notifications.deliver_security_notices"
+
+# The person is told by e-mail, because somebody else may have done it.
+MAILED_KINDS = frozenset(
+    {
+        SecurityEventKind.PASSWORD_CHANGED,
+        SecurityEventKind.PASSWORD_RESET,
+        SecurityEventKind.EMAIL_CHANGED,
+        SecurityEventKind.TWO_FACTOR_ENABLED,
+        SecurityEventKind.TWO_FACTOR_DISABLED,
+        SecurityEventKind.TWO_FACTOR_RESET,
+        SecurityEventKind.RECOVERY_CODE_USED,
+        SecurityEventKind.RECOVERY_CODES_REPLACED,
+    }
+)
 
 # The request that is being served, so that services don't have to pass it on. None in commands and workers.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
@@ -39,17 +58,20 @@ def record_security_event(
     organization: Organization | None = None,
     actor: User | None = None,
     details: str = "",
+    is_mailed: bool = False,
 ) -> SecurityEvent:
     """Add an entry to the log, in the caller's transaction.
 
     `user` is the person whose account it is about, `organization` the one it concerns; an event of the account alone
     has none. Without `actor` it is the signed-in user, if there is one. Address and browser come from the current
     request. `details` is shown to owners: never pass a secret, or an address that has no account.
+
+    The user gets an e-mail about the kinds in MAILED_KINDS, and about others if `is_mailed`.
     """
     request = current_request.get()
     if actor is None and request is not None and hasattr(request, "user") and isinstance(request.user, User):
         actor = request.user
-    return SecurityEvent.objects.create(
+    event = SecurityEvent.objects.create(
         kind=kind,
         user=user,
         organization=organization,
@@ -58,6 +80,32 @@ def record_security_event(
         address=client_address(request)[:64] if request else "",
         user_agent=shorten_user_agent(request.headers.get("User-Agent", "")) if request else "",
     )
+    if user is not None and (is_mailed or kind in MAILED_KINDS):
+        with bypass_rls():  # requests may not read this table, not even the row that they insert
+            SecurityNotice.objects.create(event=event, user=user)
+        notify_on_commit(WAKE_UP_TASK, user.pk)
+    return event
+
+
+@receiver(user_logged_in, dispatch_uid="organizations.security_log")
+def record_sign_in(sender: type[User], user: User, **_: object) -> None:
+    """Add a sign-in to the log, whatever steps it consisted of."""
+    if current_request.get() is not None:
+        record_security_event(SecurityEventKind.SIGNED_IN, user=user, actor=user)
+
+
+@receiver(user_login_failed, dispatch_uid="organizations.security_log")
+def record_failed_sign_in(sender: str, credentials: dict[str, str], **_: object) -> None:
+    """Add a wrong password to the log.
+
+    A name without an account is logged, too, without the name: the same work for both, so that the time to refuse
+    doesn't tell which accounts exist.
+    """
+    if current_request.get() is None:
+        return
+    with bypass_rls():
+        user = User.objects.filter(email__iexact=credentials.get("username", "")).first()
+    record_security_event(SecurityEventKind.SIGN_IN_FAILED, user=user)
 
 
 def shorten_user_agent(text: str) -> str:

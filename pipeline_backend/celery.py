@@ -94,11 +94,12 @@ def set_worker_timeouts(conf: Settings, **_: object) -> None:
 @celeryd_after_setup.connect
 def start_dispatcher(**_: object) -> None:
     """Start the dispatcher before the worker has reached Redis, because it works without."""
+    from notifications.security_notices import SECURITY_NOTICES  # noqa: PLC0415  # as below
     from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, and needs the apps to be loaded
     from pipeline_backend.outbox import Dispatcher  # noqa: PLC0415
     from webhooks.queue import DELIVERIES  # noqa: PLC0415
 
-    Dispatcher([DELIVERIES, *QUEUES]).start()
+    Dispatcher([DELIVERIES, *QUEUES, SECURITY_NOTICES]).start()
 
 
 @worker_shutting_down.connect

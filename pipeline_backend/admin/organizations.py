@@ -76,7 +76,16 @@ class OrganizationAdmin(ServiceAdmin):
     search_fields = ("name", "=id")
     actions_detail = ("connect_slack",)
     readonly = ("has_slack", "id", "created_at")
-    fields = ("name", "default_country", "is_active", "rate_limit_per_minute", "has_slack", "id", "created_at")
+    fields = (
+        "name",
+        "default_country",
+        "requires_two_factor",
+        "is_active",
+        "rate_limit_per_minute",
+        "has_slack",
+        "id",
+        "created_at",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
         """Return the organizations that the user may see."""

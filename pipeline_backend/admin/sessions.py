@@ -10,7 +10,7 @@ from organizations.permissions import current_user
 from organizations.sessions import active_sessions, end_other_sessions, end_session
 
 
-def sessions_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+def sessions_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     """Show the user's sessions. A POST ends the one that it names, or all others."""
     user, current_key = current_user(request), request.session.session_key
     if request.method == "POST":

@@ -14,7 +14,7 @@ from django.contrib.auth.views import PasswordChangeView, PasswordResetConfirmVi
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError
 from django.db.models import ForeignKey, Model
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils import timezone
@@ -23,7 +23,7 @@ from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.isolation import bypass_rls
-from organizations.models import User
+from organizations.models import SecurityEventKind, User
 from organizations.permissions import (
     ALL_ROLES,
     current_user,
@@ -31,8 +31,10 @@ from organizations.permissions import (
     read_roles,
     roles_by_organization,
 )
+from organizations.security_log import record_security_event
 from organizations.sign_in_limits import is_attempt_allowed, is_old_password_check_allowed, remember_browser
 from pipeline_backend.admin.sessions import sessions_page
+from pipeline_backend.admin.two_factor import SignInView, require_two_factor, second_factor_page, two_factor_page
 from pipeline_backend.db.retry import is_serialization_failure
 
 TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
@@ -131,8 +133,9 @@ class OwnPasswordChangeView(PasswordChangeView):
         return arguments | {"request": self.request}
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
-        """Change the password; this browser stays signed in, and known for the next sign-in."""
+        """Change the password and log it; this browser stays signed in, and known for the next sign-in."""
         response: HttpResponse = super().form_valid(form)
+        record_security_event(SecurityEventKind.PASSWORD_CHANGED, user=form.user)
         remember_browser(self.request, form.user)
         return response
 
@@ -194,13 +197,25 @@ class PipelineAdminSite(UnfoldAdminSite):
 
     def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
         """Wrap every view except those for signing in."""
-        return super().admin_view(retry_on_deadlock(view), cacheable)
+        return super().admin_view(require_two_factor(retry_on_deadlock(view)), cacheable)
 
-    def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
-        """Show the sign-in form and sign in."""
+    def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:
+        """Show the sign-in form and sign in, or go on to the second factor."""
+        request.current_app = self.name
         # The user isn't known yet, so there is no tenant scope in which the account could be found.
         with bypass_rls():
-            return super().login(request, extra_context)
+            if request.method == "GET" and self.has_permission(request):
+                return HttpResponseRedirect(reverse("admin:index"))
+            context = {
+                **self.each_context(request),
+                "title": "Log in",
+                "app_path": request.get_full_path(),
+                **(extra_context or {}),
+            }
+            view = SignInView.as_view(
+                authentication_form=self.login_form, template_name="admin/login.html", extra_context=context
+            )
+            return view(request)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """Show the page for changing one's own password."""
@@ -216,11 +231,23 @@ class PipelineAdminSite(UnfoldAdminSite):
         return [
             path("set-password/<uidb64>/<token>/", self.set_password, name="set_password"),
             path("account/sessions/", self.admin_view(self.sessions), name="sessions"),
+            path("account/two-factor/", self.admin_view(self.two_factor), name="two_factor"),
+            path("second-factor/", self.second_factor, name="second_factor"),
         ]
+
+    def two_factor(self, request: HttpRequest) -> HttpResponse:
+        """Show whether two-factor sign-in is on, and switch it on or off."""
+        return two_factor_page(request, self)
+
+    def second_factor(self, request: HttpRequest) -> HttpResponse:
+        """Ask for the code after the password. Needs no session of a user: the password is checked, no more."""
+        # As at sign-in: no scope is set yet in which the account could be found.
+        with bypass_rls():
+            return second_factor_page(request, self)
 
     def sessions(self, request: HttpRequest) -> HttpResponse:
         """Show the user's sessions, and end those that the user chooses."""
-        return sessions_page(self, request)
+        return sessions_page(request, self)
 
     def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponseBase:
         """Show Django's page for a password link; a link works once."""
@@ -273,6 +300,11 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
         "link": reverse("admin:organizations_user_change", args=[quote(str(request.user.pk))]),
     }
     sessions: dict[str, object] = {"title": "Sessions", "icon": "devices", "link": reverse("admin:sessions")}
+    two_factor: dict[str, object] = {
+        "title": "Two-factor sign-in",
+        "icon": "phonelink_lock",
+        "link": reverse("admin:two_factor"),
+    }
     security_log: dict[str, object] = {
         "title": "Security log",
         "icon": "shield",
@@ -280,14 +312,14 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
     }
     # Notification settings belong to a membership; an operator may have none.
     if not roles_by_organization(request):
-        return [account, sessions, security_log]
+        return [account, sessions, two_factor, security_log]
     notifications = {
         "title": "My e-mail notifications",
         "icon": "mail",
         "link": f"{reverse('admin:organizations_membership_changelist')}?user__id__exact={request.user.pk}",
         "active": "user__id__exact" in request.GET,
     }
-    return [account, notifications, sessions, security_log]
+    return [account, notifications, sessions, two_factor, security_log]
 
 
 def subheader(request: HttpRequest) -> str:

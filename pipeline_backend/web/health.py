@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 
+from notifications.security_notices import SECURITY_NOTICES
 from notifications.tasks import QUEUES as NOTIFICATION_QUEUES
 from organizations.isolation import bypass_rls
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
@@ -16,7 +17,10 @@ from webhooks.queue import DELIVERIES
 
 DATABASE_UNAVAILABLE = "The database does not answer"
 STALE_BACKLOG = "{names} have been due for more than {seconds} seconds, and no worker is processing them"
-QUEUES: dict[str, list[Queue]] = {"Webhook deliveries": [DELIVERIES], "Notifications": NOTIFICATION_QUEUES}
+QUEUES: dict[str, list[Queue]] = {
+    "Webhook deliveries": [DELIVERIES],
+    "Notifications": [*NOTIFICATION_QUEUES, SECURITY_NOTICES],
+}
 
 
 def healthz(request: HttpRequest) -> JsonResponse:

@@ -8,7 +8,7 @@ import time_machine
 from django.test import Client
 from django.urls import reverse
 
-from organizations.models import Membership, Organization, SecurityEvent, Session
+from organizations.models import Membership, Organization, SecurityEvent, SecurityNotice, Session
 from organizations.sessions import describe_browser
 from pipeline_backend.celery import app
 from pipeline_backend.db.timestamps import now
@@ -101,7 +101,7 @@ def test_a_visitor_sees_no_sessions(db: None):
     assert Client().post(PAGE, {"others": "yes"}).status_code == 302
 
 
-def test_a_changed_password_ends_the_other_sessions_and_they_are_no_longer_listed(host: Membership):
+def test_a_changed_password_ends_the_other_sessions_and_is_mailed_to_the_person(host: Membership):
     phone, laptop = sign_in("hana@acme.example", CHROME), sign_in("hana@acme.example")
 
     passwords = {
@@ -114,6 +114,7 @@ def test_a_changed_password_ends_the_other_sessions_and_they_are_no_longer_liste
     assert response.status_code == 302, response.content.decode()
     assert [is_signed_in(client) for client in (phone, laptop)] == [False, True]
     assert [session.browser for session in listed(laptop)] == ["Firefox on Windows"]
+    assert SecurityNotice.objects.get().event.kind == "password_changed"
 
 
 def test_the_last_use_is_written_at_most_once_in_five_minutes(host: Membership):

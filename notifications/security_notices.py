@@ -1,0 +1,61 @@
+"""E-mails that tell a person about an event of their account, so that they notice what they did not do themselves."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from django.core.mail import EmailMultiAlternatives
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db.models import Q
+from django.template.loader import render_to_string
+
+from notifications.mail import format_local_time, mail_session, send_email, single_line
+from organizations.models import SecurityEventKind, SecurityNotice, User
+from organizations.sessions import describe_browser
+from pipeline_backend.outbox import Queue, Result
+
+# What happened, as the person reads it; other kinds by their label.
+SENTENCES = {
+    SecurityEventKind.TWO_FACTOR_FAILED: "Somebody entered your password and then several wrong codes",
+    SecurityEventKind.RECOVERY_CODE_USED: "A recovery code was used to sign in",
+}
+
+
+def open_session(user: User) -> AbstractAsyncContextManager[Any]:
+    """Open the connection over which a person's notices are sent."""
+    return mail_session(send)
+
+
+def send(notice: SecurityNotice, connection: BaseEmailBackend) -> Result:
+    """Send one notice."""
+    return send_email(render(notice), connection)
+
+
+def render(notice: SecurityNotice) -> EmailMultiAlternatives:
+    """Return the e-mail. Nobody can unsubscribe from it: whoever has taken over an account would."""
+    event, user = notice.event, notice.user
+    sentence = SENTENCES.get(SecurityEventKind(event.kind), event.get_kind_display())
+    context = {
+        "sentence": sentence,
+        "email": user.email,
+        "when": format_local_time(event.created_at, user.time_zone),
+        "address": event.address,
+        "browser": describe_browser(event.user_agent) if event.user_agent else "",
+    }
+    email = EmailMultiAlternatives(
+        subject=single_line(f"Security notice: {sentence}"),
+        body=render_to_string("notifications/security_notice.txt", context),
+        to=[user.email],
+    )
+    email.attach_alternative(render_to_string("notifications/security_notice.html", context), "text/html")
+    return email
+
+
+SECURITY_NOTICES = Queue(
+    model=SecurityNotice,
+    group_field="user",
+    group_model=User,
+    open_session=open_session,
+    enabled=Q(),
+    select_for_claim=lambda due: due.select_related("event", "user"),
+    build_job=lambda notice: notice,
+)

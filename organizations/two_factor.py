@@ -1,0 +1,232 @@
+"""Two-factor sign-in: an authenticator app's code after the password, or one of ten recovery codes.
+
+The tables of keys and codes are closed to requests; only this module reads them, for the signed-in or signing-in user.
+"""
+
+import base64
+import hashlib
+import secrets
+from urllib.parse import quote, urlencode
+
+from django.db import transaction
+from django.http import HttpRequest
+
+from organizations.isolation import bypass_rls
+from organizations.models import Organization, RecoveryCode, SecurityEventKind, TotpDevice, User
+from organizations.permissions import roles_by_organization
+from organizations.security_log import record_security_event
+from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.api.rate_limits import hit
+from pipeline_backend.db.timestamps import now
+
+RECOVERY_CODES = 10
+KEY_BYTES = 20
+CODE_BYTES = 10
+ATTEMPTS_PER_MINUTE = 10
+# The person is told when so many codes in a row were wrong: somebody else knows the password.
+MAIL_AFTER_FAILURES = 5
+ISSUER = "Pipeline Backend"
+
+
+class AlreadyEnabled(Conflict):
+    """Two-factor sign-in is on, so there is nothing to enrol."""
+
+    message = "Two-factor sign-in is already on."
+
+
+class NotEnabled(Conflict):
+    """Two-factor sign-in is off."""
+
+    message = "Two-factor sign-in is off."
+
+
+class RequiredByOrganization(Conflict):
+    """An organization of the user requires two-factor sign-in."""
+
+    message = "An organization that you belong to requires two-factor sign-in."
+
+
+class WrongCode(Conflict):
+    """The code is wrong, was used before, or came too soon after a wrong one."""
+
+    message = "This code is wrong or was used before. Wait for the next one, then try again."
+
+
+def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
+    """Count an attempt to enter a code; return whether to check it."""
+    return not hit(request, group="second-factor", key=user.pk, limit=ATTEMPTS_PER_MINUTE).exceeded
+
+
+def must_enrol(request: HttpRequest, user: User) -> bool:
+    """Return whether an organization of the user requires two-factor sign-in, and the user has not set it up."""
+    if user.two_factor_enabled_at is not None:
+        return False
+    return Organization.objects.filter(pk__in=roles_by_organization(request), requires_two_factor=True).exists()
+
+
+def locked_user(user: User) -> User:
+    """Return the user as stored, locked until the transaction ends: changes of their two-factor sign-in take turns."""
+    return User.objects.select_for_update(no_key=True).get(pk=user.pk)
+
+
+def start_enrolment(*, user: User) -> str:
+    """Store and return a new key, for the user's app. It counts once it is confirmed by a code. Raises AlreadyEnabled.
+
+    Locks the user.
+    """
+    key = base64.b32encode(secrets.token_bytes(KEY_BYTES)).decode()
+    with bypass_rls(), transaction.atomic():
+        if locked_user(user).two_factor_enabled_at is not None:
+            raise AlreadyEnabled
+        # A new one each time: somebody may have seen the last one in a session that is not theirs.
+        TotpDevice.objects.update_or_create(user=user, defaults={"key": key, "last_step": -1, "confirmed": False})
+    return key
+
+
+def pending_key(user: User) -> str:
+    """Return the key that has not been confirmed yet, or "" if there is none."""
+    with bypass_rls():
+        return str(TotpDevice.objects.filter(user=user, confirmed=False).values_list("key", flat=True).first() or "")
+
+
+def key_uri(user: User, key: str) -> str:
+    """Return the URI that apps read from the QR code."""
+    label = quote(f"{ISSUER}:{user.email}")
+    return f"otpauth://totp/{label}?{urlencode({'secret': key, 'issuer': ISSUER})}"
+
+
+def confirm_enrolment(*, user: User, code: str) -> list[str]:
+    """Switch two-factor sign-in on, and return new recovery codes, which are not stored. Ends all other sessions.
+
+    The caller has checked the password. Locks the user. Raises AlreadyEnabled and WrongCode.
+    """
+    codes: list[str] = []
+    with bypass_rls(), transaction.atomic():
+        stored = locked_user(user)
+        if stored.two_factor_enabled_at is not None:
+            raise AlreadyEnabled
+        device = TotpDevice.objects.filter(user=user).first()
+        if device is not None and device.verify_token(code):
+            device.confirmed = True
+            device.save()
+            set_enabled_at(user, enabled=True)
+            codes = store_recovery_codes(user)
+            record_security_event(SecurityEventKind.TWO_FACTOR_ENABLED, user=user)
+    # Not within the transaction, which would undo that the wrong code was counted.
+    if not codes:
+        raise WrongCode
+    return codes
+
+
+def disable(*, user: User, code: str) -> None:
+    """Switch two-factor sign-in off; the caller has checked the password. Ends all other sessions.
+
+    Locks the user. Raises NotEnabled, RequiredByOrganization and WrongCode.
+    """
+    with bypass_rls(), transaction.atomic():
+        if locked_user(user).two_factor_enabled_at is None:
+            raise NotEnabled
+        if Organization.objects.filter(
+            is_active=True,
+            requires_two_factor=True,
+            pk__in=user.memberships.filter(is_active=True).values("organization"),
+        ).exists():
+            raise RequiredByOrganization
+        is_verified = verify(user, code)
+        if is_verified:
+            delete_factors(user)
+            record_security_event(SecurityEventKind.TWO_FACTOR_DISABLED, user=user)
+    if not is_verified:
+        raise WrongCode
+
+
+def replace_recovery_codes(*, user: User, code: str) -> list[str]:
+    """Return ten new recovery codes; the old ones stop working. Locks the user. Raises NotEnabled and WrongCode."""
+    codes: list[str] = []
+    with bypass_rls(), transaction.atomic():
+        if locked_user(user).two_factor_enabled_at is None:
+            raise NotEnabled
+        if verify(user, code):
+            codes = store_recovery_codes(user)
+            record_security_event(SecurityEventKind.RECOVERY_CODES_REPLACED, user=user)
+    if not codes:
+        raise WrongCode
+    return codes
+
+
+def verify_second_factor(*, user: User, code: str) -> bool:
+    """Return whether this is a code of the user's app or an unused recovery code; it can't be used again."""
+    with bypass_rls(), transaction.atomic():
+        stored = locked_user(user)
+        return stored.two_factor_enabled_at is not None and verify(user, code)
+
+
+def reset_two_factor(*, user: User) -> bool:
+    """Switch two-factor sign-in off for someone who has lost app and recovery codes, and end their sessions.
+
+    For operators. Returns False if it was off.
+    """
+    with transaction.atomic():
+        if locked_user(user).two_factor_enabled_at is None:
+            return False
+        delete_factors(user)
+        record_security_event(SecurityEventKind.TWO_FACTOR_RESET, user=user)
+    return True
+
+
+def unused_recovery_codes(user: User) -> int:
+    """Return how many recovery codes the user has left."""
+    with bypass_rls():
+        return RecoveryCode.objects.filter(user=user, used_at=None).count()
+
+
+def verify(user: User, code: str) -> bool:
+    """Check a code of either kind, use it up and log the result. The caller has locked the user."""
+    code = normalize_code(code)
+    # Not counted as a failure of the app: nobody guesses 80 bits, and so a recovery code always helps.
+    if use_recovery_code(user, code):
+        record_security_event(SecurityEventKind.RECOVERY_CODE_USED, user=user, actor=user)
+        return True
+    device = TotpDevice.objects.get(user=user)
+    if device.verify_token(code):
+        return True
+    is_mailed = device.throttling_failure_count == MAIL_AFTER_FAILURES
+    record_security_event(SecurityEventKind.TWO_FACTOR_FAILED, user=user, is_mailed=is_mailed)
+    return False
+
+
+def use_recovery_code(user: User, code: str) -> bool:
+    """Use the recovery code up. Returns False if the user has no such unused code."""
+    rows = RecoveryCode.objects.filter(user=user, code_hash=hash_code(code), used_at=None)
+    return rows.update(used_at=now()) == 1
+
+
+def store_recovery_codes(user: User) -> list[str]:
+    """Replace the user's recovery codes, and return the new ones as they are shown."""
+    RecoveryCode.objects.filter(user=user).delete()
+    codes = [base64.b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
+    RecoveryCode.objects.bulk_create([RecoveryCode(user=user, code_hash=hash_code(code)) for code in codes])
+    return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]
+
+
+def normalize_code(code: str) -> str:
+    """Return a typed code without spaces and dashes, in lower case."""
+    return "".join(character for character in code.lower() if character.isalnum())[:64]
+
+
+def hash_code(code: str) -> str:
+    """Return the stored form of a recovery code."""
+    return hashlib.sha256(code.encode()).hexdigest()
+
+
+def set_enabled_at(user: User, *, enabled: bool) -> None:
+    """Store whether two-factor sign-in is on, in the caller's instance as well: sessions depend on it."""
+    user.two_factor_enabled_at = now() if enabled else None
+    user.save(update_fields=["two_factor_enabled_at"])
+
+
+def delete_factors(user: User) -> None:
+    """Delete key and recovery codes, and switch two-factor sign-in off."""
+    TotpDevice.objects.filter(user=user).delete()
+    RecoveryCode.objects.filter(user=user).delete()
+    set_enabled_at(user, enabled=False)

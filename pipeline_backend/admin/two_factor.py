@@ -1,0 +1,236 @@
+"""Two-factor sign-in: the page after the password, and My account → Two-factor sign-in."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import segno
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.debug import sensitive_post_parameters
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
+
+from organizations import two_factor
+from organizations.models import User
+from organizations.permissions import current_user
+from organizations.sign_in_limits import is_old_password_check_allowed
+from pipeline_backend.api.exceptions import DomainError
+
+PENDING_KEY = "pending_sign_in"
+PENDING_SECONDS = 600
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
+# What somebody who has to set up two-factor sign-in first can open.
+OPEN_PAGES = {"two_factor", "logout", "jsi18n"}
+
+Change = TypeVar("Change")
+
+
+class CodeForm(forms.Form):
+    """Asks for a code."""
+
+    code = forms.CharField(
+        max_length=64,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
+    )
+
+
+class PasswordAndCodeForm(CodeForm):
+    """Asks for the password too: whoever finds an open session must not change how its person signs in."""
+
+    field_order = ("password", "code")
+    password = forms.CharField(
+        strip=False, widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        self.request, self.user = request, current_user(request)
+        super().__init__(*args, **kwargs)
+
+    def clean_password(self) -> str:
+        """Return the password, which must be the user's. Raises ValidationError past the limit on guesses, too."""
+        password: str = self.cleaned_data["password"]
+        if not is_old_password_check_allowed(self.request, self.user):
+            raise forms.ValidationError(TOO_MANY_ATTEMPTS)
+        if not self.user.check_password(password):
+            raise forms.ValidationError("Your password is not right.")
+        return password
+
+
+# --- Signing in -------------------------------------------------------------------------------------------------------
+
+
+class SignInView(LoginView):
+    """Django's sign-in page, which goes on to the second factor if the user has one."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Sign in, or remember for ten minutes that the password was right."""
+        user: User = form.get_user()
+        if user.two_factor_enabled_at is None:
+            return super().form_valid(form)
+        session = self.request.session
+        session.flush()  # nothing of another user's session goes on
+        session[PENDING_KEY] = {
+            "user": user.pk,
+            "hash": user.get_session_auth_hash(),
+            "until": timezone.now().timestamp() + PENDING_SECONDS,
+            "next": self.get_success_url(),
+        }
+        return HttpResponseRedirect(reverse("admin:second_factor"))
+
+
+def pending_user(request: HttpRequest) -> User | None:
+    """Return the user whose password was right in this session within ten minutes, unless it has changed since."""
+    pending = request.session.get(PENDING_KEY)
+    if not pending or pending["until"] < timezone.now().timestamp():
+        return None
+    user = User.objects.filter(pk=pending["user"], is_active=True).first()
+    is_valid = user is not None and constant_time_compare(pending["hash"], user.get_session_auth_hash())
+    return user if is_valid else None
+
+
+@sensitive_post_parameters()
+@csrf_protect
+@never_cache
+def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    """Ask for the code, and sign in if it is right."""
+    user = pending_user(request)
+    if user is None:
+        return HttpResponseRedirect(reverse("admin:login"))
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        if not two_factor.is_code_check_allowed(request, user):
+            form.add_error(None, TOO_MANY_ATTEMPTS)
+        elif two_factor.verify_second_factor(user=user, code=form.cleaned_data["code"]):
+            url = request.session.pop(PENDING_KEY)["next"]
+            login(request, user, backend=BACKEND)
+            return HttpResponseRedirect(url)
+        else:
+            form.add_error("code", two_factor.WrongCode.message)
+    context = {**site.each_context(request), "title": "Second factor", "form": form}
+    return TemplateResponse(request, "admin/second_factor.html", context)
+
+
+def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Lead members of organizations that require two-factor sign-in to its page, until they have set it up."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        name = request.resolver_match.url_name if request.resolver_match else None
+        if name not in OPEN_PAGES and two_factor.must_enrol(request, current_user(request)):
+            messages.warning(request, "Your organization requires two-factor sign-in. Set it up to go on.")
+            return HttpResponseRedirect(reverse("admin:two_factor"))
+        return view(request, *args, **kwargs)
+
+    return wrapper
+
+
+# --- My account -------------------------------------------------------------------------------------------------------
+
+
+@sensitive_post_parameters()
+@never_cache
+def two_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+    """Show the page to set two-factor sign-in up, or the one to change it."""
+    user = current_user(request)
+    if user.two_factor_enabled_at is None:
+        return enrolment_page(request, site, user)
+    return settings_page(request, site, user)
+
+
+def enrolment_page(request: HttpRequest, site: AdminSite, user: User) -> HttpResponse:
+    """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
+    context = {**site.each_context(request), "title": "Two-factor sign-in"}
+    data = submitted(request, user)
+    if data is None:
+        return TemplateResponse(request, "admin/two_factor_start.html", context)
+    if "start" in data:
+        form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
+    else:
+        form, key = PasswordAndCodeForm(request, data), two_factor.pending_key(user)
+    codes = submit(form, lambda code: two_factor.confirm_enrolment(user=user, code=code))
+    if codes is not None:
+        update_session_auth_hash(request, user)
+        return recovery_codes_page(request, site, codes)
+    context |= {
+        "form": form,
+        "key": " ".join(key[start : start + 4] for start in range(0, len(key), 4)),
+        "qr_code": qr_code(two_factor.key_uri(user, key)),
+    }
+    return TemplateResponse(request, "admin/two_factor_enrolment.html", context)
+
+
+def settings_page(request: HttpRequest, site: AdminSite, user: User) -> HttpResponse:
+    """Offer new recovery codes, and to switch two-factor sign-in off."""
+    data = submitted(request, user)
+    codes_form = CodeForm(data if data and "replace" in data else None)
+    disable_form = PasswordAndCodeForm(request, data if data and "disable" in data else None)
+    codes = submit(codes_form, lambda code: two_factor.replace_recovery_codes(user=user, code=code))
+    if codes is not None:
+        return recovery_codes_page(request, site, codes)
+    if submit(disable_form, lambda code: disable(user, code)):
+        update_session_auth_hash(request, user)
+        messages.success(request, "Two-factor sign-in is off.")
+        return HttpResponseRedirect(reverse("admin:two_factor"))
+    context = {
+        **site.each_context(request),
+        "title": "Two-factor sign-in",
+        "enabled_at": user.two_factor_enabled_at,
+        "unused_codes": two_factor.unused_recovery_codes(user),
+        "codes_form": codes_form,
+        "disable_form": disable_form,
+    }
+    return TemplateResponse(request, "admin/two_factor.html", context)
+
+
+def disable(user: User, code: str) -> bool:
+    """Switch two-factor sign-in off, and return True."""
+    two_factor.disable(user=user, code=code)
+    return True
+
+
+def submitted(request: HttpRequest, user: User) -> QueryDict | None:
+    """Return the POST's data, or None for a GET and for too many attempts, which also guess the password."""
+    if request.method != "POST":
+        return None
+    if not two_factor.is_code_check_allowed(request, user):
+        messages.error(request, TOO_MANY_ATTEMPTS)
+        return None
+    return request.POST
+
+
+def submit(form: CodeForm, change: Callable[[str], Change]) -> Change | None:
+    """Call `change` with the code if the form was sent and is valid. Show a service's error in it and return None."""
+    if not form.is_valid():
+        return None
+    try:
+        return change(form.cleaned_data["code"])
+    except two_factor.WrongCode as error:
+        form.add_error("code", str(error))
+    except DomainError as error:
+        form.add_error(None, str(error))
+    return None
+
+
+def recovery_codes_page(request: HttpRequest, site: AdminSite, codes: list[str]) -> HttpResponse:
+    """Return the page that shows new recovery codes, once."""
+    context = {**site.each_context(request), "title": "Recovery codes", "codes": codes}
+    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+    return TemplateResponse(request, "admin/recovery_codes.html", context, headers=headers)
+
+
+def qr_code(text: str) -> SafeString:
+    """Return the text as a QR code, in an SVG element: an image would need another request."""
+    return mark_safe(segno.make(text, error="m").svg_inline(scale=5, light="#fff"))  # noqa: S308  # contains no text
