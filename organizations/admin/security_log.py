@@ -3,9 +3,10 @@
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
 
 from organizations.admin.base import ServiceAdmin
+from organizations.admin.filters import DayRangeFilter
 from organizations.models import SecurityEvent
 from organizations.permissions import OWNERS_ONLY, current_user, is_operator, organizations_with_role
 from organizations.security_log import visible_security_events
@@ -17,7 +18,7 @@ class SecurityEventAdmin(ServiceAdmin):
 
     list_display = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
     list_select_related = ("user", "actor", "organization")
-    list_filter = (("kind", ChoicesDropdownFilter), ("created_at", RangeDateFilter))
+    list_filter = (("kind", ChoicesDropdownFilter), ("created_at", DayRangeFilter))
     search_fields = ("user__email", "address", "details")
     search_help_text = "E-mail of the account, address or details"
     fields = (
