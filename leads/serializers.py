@@ -79,7 +79,7 @@ def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
     return sql.NestedList(
         CustomFieldValueSerializer,
         rows,
-        help_text="Every custom field that the organization has defined, in its order.",
+        help_text="Every custom field that the organization has defined, in its display order.",
     )
 
 

@@ -228,7 +228,7 @@ class Session(AbstractBaseSession):
         return store
 
     def __str__(self) -> str:
-        # Not the key: whoever knows it is signed in.
+        # Without the key, because anyone who knows it is signed in.
         return f"Session of {self.user}"
 
 

@@ -216,8 +216,8 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     },
 }
-# django-ratelimit's system checks accept only caches on a fixed list, which ours is not on; `api/rate_limits.py`
-# explains why it is safe to use.
+# django-ratelimit's system checks accept only the caches of a fixed list, which doesn't include ours.
+# `api/rate_limits.py` explains why it is safe to use.
 RATELIMIT_USE_CACHE = "ratelimits"
 SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
 
@@ -283,7 +283,7 @@ BODY_LIMIT = 1024 * 1024
 BODY_SECONDS = read_int("BODY_SECONDS", default=20)
 WEB_THREADS = read_int("WEB_THREADS", default=4)  # per web process
 
-# --- What an organization may have ------------------------------------------------------------------------------------
+# --- Limits for each organization -------------------------------------------------------------------------------------
 MAX_WEBHOOK_ENDPOINTS = read_int("MAX_WEBHOOK_ENDPOINTS", default=20)
 MAX_API_KEYS = read_int("MAX_API_KEYS", default=50)  # that are neither revoked nor expired
 MAX_CUSTOM_FIELDS = read_int("MAX_CUSTOM_FIELDS", default=100)
@@ -292,7 +292,7 @@ MAX_EVENT_TYPES = read_int("MAX_EVENT_TYPES", default=1000)
 # --- Webhook deliveries and other background work ---------------------------------------------------------------------
 WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
 WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
-# A booking can cause two events, so that one endpoint for all of them keeps up with the API's own limit.
+# Twice the API's default rate limit: a booking can cause two events, and one endpoint must be able to receive both.
 WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
 WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", default="")
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90)

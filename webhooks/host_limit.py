@@ -2,8 +2,8 @@
 
 Without it, an organization with many endpoints at one host could turn each of its changes into that many requests to a
 server that may not even be its own. Deliveries are counted when they are claimed, for 60 seconds, in one row for each
-organization and host, whose lock makes concurrent claims take turns. What does not fit waits: the endpoint is paused
-until some of it is no longer counted.
+organization and host, whose lock makes concurrent claims take turns. Deliveries over the limit wait: the endpoint is
+paused until the oldest counted ones are more than 60 seconds old.
 """
 
 from collections.abc import Sequence
@@ -67,9 +67,9 @@ def lock_window(delivery: ClaimedDelivery) -> Window:
 
 
 def take(deliveries: Sequence[ClaimedDelivery]) -> int:
-    """Count the deliveries, all of one endpoint, as far as the limit allows, and return how many these are.
+    """Count as many of the deliveries as the limit allows, and return this number. All are of one endpoint.
 
-    Pauses the endpoint if it is not all of them. Locks the host's row; the caller has locked the endpoint.
+    Pauses the endpoint if the limit doesn't allow all. Locks the host's row; the caller has locked the endpoint.
     """
     window = lock_window(deliveries[0])
     left = settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values())
@@ -85,7 +85,7 @@ def take(deliveries: Sequence[ClaimedDelivery]) -> int:
 
 
 def give_back(deliveries: Sequence[ClaimedDelivery]) -> None:
-    """Count the deliveries, all of one endpoint, no longer. Locks the host's row."""
+    """Subtract deliveries that were counted but not sent, all of one endpoint. Locks the host's row."""
     window = lock_window(deliveries[0])
     surplus = len(deliveries)
     # The claim is one of the latest. Which of them it was makes little difference.

@@ -29,7 +29,7 @@ FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers read \\ as /, and so 
 TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
 
 validate_email = EmailValidator()
-validate_url = URLValidator(schemes=["http", "https"])
+validate_http_url = URLValidator(schemes=["http", "https"])
 
 
 def parse_timestamp(text: str) -> datetime:
@@ -174,7 +174,7 @@ class URLField(StringField):
         text = super().to_internal_value(data)
         if FORBIDDEN_IN_URLS.search(text):
             self.fail("invalid")
-        return self.require_valid(validate_url, text)
+        return self.require_valid(validate_http_url, text)
 
 
 class DateTimeField(StringField):

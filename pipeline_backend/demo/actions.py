@@ -42,7 +42,7 @@ from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import Membership
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
-from pipeline_backend.demo.campaigns import FORMS, Channel, random_answers, random_traffic
+from pipeline_backend.demo.campaigns import FORMS, TrafficSource, random_answers, random_traffic
 from pipeline_backend.demo.organization_setup import CUSTOM_FIELDS, OrganizationData
 from pipeline_backend.demo.people import Person
 from statuses.models import PAID_ROLES, StatusRole
@@ -60,7 +60,7 @@ OUTCOME_NOTES = {
     StatusRole.WON: "Signed for the Growth program, first invoice is out.",
     StatusRole.LOST: "Went with somebody cheaper; ask again in half a year.",
     StatusRole.FOLLOW_UP: "Wants to talk to the business partner first.",
-    StatusRole.PARTIAL_PAYMENT: "Paid the deposit, the rest follows in two instalments.",
+    StatusRole.PARTIAL_PAYMENT: "Paid the deposit, the rest follows in two installments.",
     StatusRole.UNQUALIFIED: "Has no business yet. Sent the starter guide.",
     StatusRole.NO_SHOW: "Waited ten minutes, then wrote an e-mail.",
     StatusRole.RESCHEDULED: "Asked for another day; new link is out.",
@@ -120,7 +120,7 @@ def submit_opt_in(
     rng: random.Random,
     person: Person,
     source: OptInSource,
-    channel: Channel,
+    traffic_source: TrafficSource,
     reference: str,
 ) -> None:
     """Submit a form. A quarter of the people come by a setter's link."""
@@ -136,7 +136,7 @@ def submit_opt_in(
         source=source.value,
         phone=person_phone(person),
         external_reference=reference,
-        traffic=random_traffic(rng, channel, setter_user_id),
+        traffic=random_traffic(rng, traffic_source, setter_user_id),
         questions_answers=random_answers(rng, rng.randint(2, 4)),
         **form,
     )

@@ -7,8 +7,8 @@ from optins.serializers import QuestionAnswerData
 
 WEBSITE = "https://northwind.example"
 # UTM source, UTM medium, referrer.
-Channel = tuple[str, str, str | None]
-CHANNELS: list[Channel] = [
+TrafficSource = tuple[str, str, str | None]
+TRAFFIC_SOURCES: list[TrafficSource] = [
     ("facebook", "paid_social", "https://www.facebook.com/"),
     ("google", "cpc", "https://www.google.com/"),
     ("newsletter", "email", None),
@@ -46,9 +46,9 @@ QUESTIONS: list[tuple[str, list[str | None]]] = [
 ]
 
 
-def random_traffic(rng: random.Random, channel: Channel, setter_user_id: str = "") -> dict[str, str]:
+def random_traffic(rng: random.Random, traffic_source: TrafficSource, setter_user_id: str = "") -> dict[str, str]:
     """Return the traffic fields of one submission."""
-    source, medium, referrer = channel
+    source, medium, referrer = traffic_source
     traffic = {
         "utm_source": source,
         "utm_medium": medium,

@@ -33,7 +33,7 @@ from pipeline_backend.demo.bulk_copy import (
     OptInRow,
     OutcomeChangeRow,
 )
-from pipeline_backend.demo.campaigns import CHANNELS, FORMS, random_answers, random_traffic
+from pipeline_backend.demo.campaigns import FORMS, TRAFFIC_SOURCES, random_answers, random_traffic
 from pipeline_backend.demo.people import random_person
 from pipeline_backend.demo.snapshot import ActorColumns, Host, OrganizationSnapshot
 from statuses.models import PAID_ROLES, StatusRole
@@ -137,7 +137,7 @@ class LeadSimulation:
     def submit_opt_in(self, time: datetime, _: None) -> None:
         """Submit a form with two answers."""
         snapshot, id = self.snapshot, str(uuid7())
-        traffic = random_traffic(snapshot.rng, snapshot.rng.choice(CHANNELS))
+        traffic = random_traffic(snapshot.rng, snapshot.rng.choice(TRAFFIC_SOURCES))
         source = snapshot.rng.choice(list(OptInSource))
         columns: list[Any] = [traffic.get(name) for name in TRAFFIC_FIELDS]
         form_id, form_name = FORMS.get(source, (None, None))

@@ -62,7 +62,7 @@ class GrowthPlan:
 
 
 def plan_growth(organization: Organization, leads: int | None, appointments: int | None) -> GrowthPlan:
-    """Return what is missing to these totals. By default there are half as many leads as appointments."""
+    """Return what is missing from these totals. By default there are half as many leads as appointments."""
     existing_leads = Lead.objects.of(organization).count()
     existing_appointments = Appointment.objects.of(organization).count()
     target_appointments = appointments or 0

@@ -17,7 +17,7 @@ from organizations.models import MemberRole, Membership
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo import actions
 from pipeline_backend.demo.actions import PlannedAppointment
-from pipeline_backend.demo.campaigns import CHANNELS
+from pipeline_backend.demo.campaigns import TRAFFIC_SOURCES
 from pipeline_backend.demo.clock import fake_now
 from pipeline_backend.demo.organization_setup import OrganizationData
 from pipeline_backend.demo.people import Person, random_person
@@ -54,7 +54,7 @@ BOOKING_NOTES = [
     "Prefers to talk in the morning.",
     "Found us through a friend.",
     "",
-    "Wants to know about payment in instalments.",
+    "Wants to know about payment in installments.",
     "",
 ]
 
@@ -100,7 +100,7 @@ class Scenario:
         self.data = data
         self.rng = random.Random(seed)  # noqa: S311  # sample data, not security
         self.opt_in_sources = cycle(OptInSource)
-        self.channels = cycle(CHANNELS)
+        self.traffic_sources = cycle(TRAFFIC_SOURCES)
         self.appointment_sources = cycle(AppointmentSource)
         self.booking_notes = cycle(BOOKING_NOTES)
         self.outcomes: dict[str, Iterator[StatusRole | None]] = {
@@ -143,11 +143,11 @@ class Scenario:
         days = [start, *self.rng.sample(range(start + 1, 0), count - 1)] if count else []
         for day in days:
             submitted_at = days_from_today(day, 6, self.rng.randrange(60), self.rng.randrange(60))
-            source, channel = next(self.opt_in_sources), next(self.channels)
+            source, traffic_source = next(self.opt_in_sources), next(self.traffic_sources)
             reference = self.next_reference("sub")
             yield Step(
                 submitted_at,
-                partial(actions.submit_opt_in, self.data, self.rng, person, source, channel, reference),
+                partial(actions.submit_opt_in, self.data, self.rng, person, source, traffic_source, reference),
             )
 
     def appointments(self, start: int, days: list[int]) -> Iterator[PlannedAppointment]:

@@ -13,7 +13,7 @@ from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import ApiKey, MemberRole, Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.actions import random_custom_values
-from pipeline_backend.demo.campaigns import CHANNELS
+from pipeline_backend.demo.campaigns import TRAFFIC_SOURCES
 from pipeline_backend.demo.organization_setup import load_organization
 from statuses.models import Board, StatusRole
 from statuses.services import default_statuses
@@ -80,7 +80,7 @@ def take_snapshot(organization: Organization, seed: str) -> OrganizationSnapshot
     """Return the organization's rows as they are stored now. Creates missing sources."""
     data, rng = load_organization(organization), random.Random(seed)  # noqa: S311  # sample data, not security
     api_key = ApiKey.objects.of(organization).order_by("created_at", "id").first()
-    source_names = [*(channel for channel, _, _ in CHANNELS), *AppointmentSource.values]
+    source_names = [*(utm_source for utm_source, _, _ in TRAFFIC_SOURCES), *AppointmentSource.values]
     statuses = default_statuses(organization, *((board, role) for board in Board for role in StatusRole))
     appointment_statuses = {role: status for (board, role), status in statuses.items() if board == Board.APPOINTMENT}
     # If nobody is active, former members take part, because each appointment needs a host.

@@ -3,7 +3,7 @@
 It has every entry of the IANA IPv4 and IPv6 Special-Purpose Address Registries, both as last updated on 2025-10-09
 (www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry), and the networks that those
 registries leave out. Python's `is_global` and `is_private` follow the registries too, but differently in each version:
-3.11.7 takes most of 192.0.0.0/24 for public, where clouds have a metadata address (192.0.0.192).
+3.11.7 treats most of 192.0.0.0/24 as public, where clouds have a metadata address (192.0.0.192).
 
 A webhook may reach none of these, not even the entries that the registries call globally reachable (such as
 192.0.0.9/32 or 2001:1::1/128): they are anycast addresses of network protocols, identifiers, or prefixes that embed an

@@ -2,7 +2,7 @@
 
 Constraints:
 
-1. Python is all one needs: no Docker, no installed servers, no configuration. Servers given by DATABASE_URL and
+1. Python is all you need: no Docker, no installed servers, no configuration. Servers given by DATABASE_URL and
    REDIS_URL are used instead of our own.
 2. No process is left behind, however a run ends: by Ctrl-C, by a crash, or by `kill -9`.
 3. Only processes and files of our own are touched. A pid may have been given to another process since.

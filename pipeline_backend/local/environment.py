@@ -95,7 +95,7 @@ def start_servers(
     return urls, started
 
 
-def check_given_servers() -> None:
+def check_external_servers() -> None:
     """Raise StartupError if a server whose URL is in the environment doesn't answer."""
     for variable, check in {"DATABASE_URL": check_postgres, "REDIS_URL": check_redis}.items():
         url = os.environ.get(variable)

@@ -27,7 +27,7 @@ def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, child.forward_signal)
     with ExitStack() as stack:
-        environment.check_given_servers()
+        environment.check_external_servers()
         remove_leftovers()
         directory = create_directory(stack)
         # Includes the servers that the command itself has started with `start_more`.

@@ -64,7 +64,7 @@ class Terminal:
     def install_signal_handlers(self) -> None:
         """Handle the signals that ask for an orderly shutdown."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # Under nohup SIGHUP is ignored, and must stay so: closing the window then means to go on.
+            # Under nohup SIGHUP is ignored, and must stay so: the run then continues when the terminal is closed.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self.on_signal)
 
@@ -126,7 +126,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     # Before the port is checked: a leftover web server may still occupy it.
     stop_leftovers(data / "run.json")
     require_free_port(port)
-    environment.check_given_servers()
+    environment.check_external_servers()
     variables = environment.for_run(data, port)
     terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)

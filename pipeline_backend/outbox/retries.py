@@ -15,7 +15,7 @@ JITTER = 0.2
 
 
 class ClaimedJob(Protocol):
-    """What the engine reads and sets on a claimed job, whether it is a model instance or a plain object."""
+    """What the dispatcher reads and sets on a claimed job, whether it is a model instance or a plain object."""
 
     pk: UUID
     attempt_count: int

@@ -20,7 +20,7 @@ CSP_DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
 CSP_INBOX = f"{CSP_SELF}; style-src 'self'"
 
 POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_INBOX}
-PERMISSIONS = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
+PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class SecurityHeadersMiddleware:
@@ -34,5 +34,5 @@ class SecurityHeadersMiddleware:
         path = request.path_info
         policy = next((policy for prefix, policy in POLICIES.items() if path.startswith(prefix)), CSP_NONE)
         response["Content-Security-Policy"] = policy
-        response["Permissions-Policy"] = PERMISSIONS
+        response["Permissions-Policy"] = PERMISSIONS_POLICY
         return response

@@ -37,7 +37,7 @@ def endpoint(appointment: Appointment, receiver: Receiver) -> Endpoint:
 
 
 def replays_text(client: Client, endpoint: Endpoint) -> str:
-    """Return the text of the replays on the endpoint's page, which the page reloads by itself."""
+    """Return the text of the replays on the endpoint's page, which the page reloads automatically."""
     page = client.get(admin_url(Endpoint, "replays", endpoint.pk)).content.decode()
     assert page in client.get(admin_url(Endpoint, "change", endpoint.pk)).content.decode()
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())

@@ -49,10 +49,10 @@ def test_a_user_without_a_membership_cannot_log_in(db: None):
 
 def test_guessing_passwords_is_rate_limited(host: Membership):
     responses = [log_in("hana@acme.example", "wrong")[1].content.decode() for _ in range(11)]
-    right = log_in("hana@acme.example")[1]
+    with_correct_password = log_in("hana@acme.example")[1]
 
     assert ["Too many attempts" in response for response in responses] == [False] * 10 + [True]
-    assert right.status_code == 200
+    assert with_correct_password.status_code == 200
 
 
 def test_login_does_not_redirect_to_another_site(host: Membership):

@@ -26,7 +26,7 @@ SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 @pytest.fixture(autouse=True)
 def local_run(settings: Settings) -> None:
-    """Apart from e-mail, which a local run writes to files, nothing is wrong with the tests' settings."""
+    """Set LOCAL_RUN, because the tests' settings are fine except for e-mail, which a local run writes to files."""
     settings.LOCAL_RUN = True
 
 
@@ -49,12 +49,12 @@ def problems() -> list[str]:
         call_command("doctor", stdout=out)
     lines = out.getvalue().splitlines()
     assert raised.value.returncode == 1
-    assert str(raised.value) == ("1 thing is wrong" if len(lines) == 1 else f"{len(lines)} things are wrong")
+    assert str(raised.value) == ("1 problem found" if len(lines) == 1 else f"{len(lines)} problems found")
     return lines
 
 
 def assert_all_is_well() -> None:
-    assert run("doctor").out == "All is well: database, Redis, encryption keys, addresses, e-mail and queues.\n"
+    assert run("doctor").out == "No problems found in database, Redis, encryption keys, addresses, e-mail and queues.\n"
 
 
 def make_overdue_delivery(endpoint: Endpoint, minutes: int) -> Delivery:

@@ -43,7 +43,7 @@ def test_health_is_ok_without_work_and_with_recent_work(organization: Organizati
     make_backlog(make_endpoint(organization, "http://127.0.0.1:9/hook"), 6)
 
     assert get_health() == HEALTHY
-    assert run("health").out == "All is well.\n"
+    assert run("health").out == "No problems found.\n"
 
 
 @pytest.mark.usefixtures("_overdue_deliveries")

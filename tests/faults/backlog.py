@@ -13,7 +13,7 @@ def make_endpoint(organization: Organization, url: str) -> Endpoint:
 
 
 def make_backlog(endpoint: Endpoint, count: int, note: str = "") -> list[Delivery]:
-    """Create events that are due now and of which no worker is notified."""
+    """Create deliveries that are due now, without notifying a worker."""
     common = {"organization": endpoint.organization, "type": "webhook.test", **actor_columns(SYSTEM)}
     body = f'{{"type":"webhook.test","data":{{"note":"{note}"}}}}'
     events = Event.unscoped.bulk_create([Event(body=body, **common) for _ in range(count)], batch_size=1000)

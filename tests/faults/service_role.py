@@ -1,4 +1,4 @@
-"""A database role of the service's own, so that tests can let PostgreSQL refuse it."""
+"""A separate database role for the service, so that tests can let PostgreSQL refuse it."""
 
 from types import TracebackType
 
@@ -56,7 +56,7 @@ class ServiceRole:
         self.execute("ALTER ROLE {0} RESET default_transaction_read_only; ALTER ROLE {0} LOGIN CONNECTION LIMIT -1")
 
     def alter(self, change: str) -> None:
-        """Alter the role and end its connections, so that the change holds at once."""
+        """Alter the role and end its connections, so that the change takes effect at once."""
         self.execute("ALTER ROLE {0} " + change)
         with connection.cursor() as cursor:
             cursor.execute(TERMINATE, [NAME])

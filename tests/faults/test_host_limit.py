@@ -1,4 +1,4 @@
-"""Two worker processes keep to one host's limit together, and deliver the rest later."""
+"""Two worker processes share the limit of one host, and deliver what exceeds it later."""
 
 from organizations.models import Organization
 from tests.faults.backlog import all_delivered, make_backlog, make_endpoint

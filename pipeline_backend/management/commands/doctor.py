@@ -35,7 +35,7 @@ class Command(BaseCommand):
     help = (
         "Check the database and its migrations, Redis, the encryption keys, BASE_URL and ALLOWED_HOSTS, e-mail, "
         "and the backlog of deliveries and notifications, and report each problem in one sentence. Changes nothing. "
-        "Exit code 0 if all is well, 1 if anything is wrong."
+        "Exit code 0 if there are no problems, 1 if there are any."
     )
     # The system checks would fail with a traceback where this command should print a sentence.
     requires_system_checks: list[str] = []
@@ -46,8 +46,8 @@ class Command(BaseCommand):
         for problem in problems:
             self.stdout.write(f"- {problem}")
         if problems:
-            raise CommandError("1 thing is wrong" if len(problems) == 1 else f"{len(problems)} things are wrong")
-        self.stdout.write("All is well: database, Redis, encryption keys, addresses, e-mail and queues.")
+            raise CommandError("1 problem found" if len(problems) == 1 else f"{len(problems)} problems found")
+        self.stdout.write("No problems found in database, Redis, encryption keys, addresses, e-mail and queues.")
 
 
 def database_problems() -> Iterator[str]:

@@ -18,8 +18,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print one sentence. Raises CommandError if something is wrong."""
+        """Print one sentence. Raises CommandError with the problem if there is one."""
         error = health_error()
         if error:
             raise CommandError(error)
-        self.stdout.write("All is well.")
+        self.stdout.write("No problems found.")

@@ -12,7 +12,7 @@ from notifications.models import Notification
 from optins.models import OptIn, OptInSource, QuestionAnswer
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.demo.campaigns import CHANNELS
+from pipeline_backend.demo.campaigns import TRAFFIC_SOURCES
 from statuses.models import Status, StatusRole
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import run
@@ -59,7 +59,7 @@ def test_every_outcome_source_and_provider_occurs(demo: LoadedDemo) -> None:
     assert values(Appointment, demo.organization, "outcome__role") == set(StatusRole)
     assert values(Appointment, demo.organization, "source") == set(AppointmentSource)
     assert values(OptIn, demo.organization, "source") == set(OptInSource)
-    assert values(OptIn, demo.organization, "utm_source") == {source for source, _, _ in CHANNELS}
+    assert values(OptIn, demo.organization, "utm_source") == {source for source, _, _ in TRAFFIC_SOURCES}
     assert values(EventType, demo.organization, "provider") == {"SCHEDULER_A", "SCHEDULER_B", "SCHEDULER_C", None}
     assert values(Lead, demo.organization, "status__role") == set(StatusRole)
     assert values(Source, demo.organization, "name") >= {"facebook", "google", "newsletter", "MANUAL"}
