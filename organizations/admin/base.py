@@ -6,6 +6,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, ValidationError
@@ -165,6 +166,16 @@ class ServiceAdmin(ModelAdmin):
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         """Return the rows alone, without related rows: the service decides whether they may be deleted."""
         return [str(row) for row in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Run an action on the selected rows. Raises BadRequest if a selected id can't be one."""
+        try:
+            for selected in request.POST.getlist(ACTION_CHECKBOX_NAME):
+                self.opts.pk.to_python(selected)
+        except ValidationError:
+            raise BadRequest("The selection has an invalid id.") from None
+        response: HttpResponse | None = super().response_action(request, queryset)
+        return response
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Return the page's own actions, without Django's bulk deletion, which would bypass the services."""

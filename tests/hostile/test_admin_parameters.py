@@ -21,7 +21,7 @@ from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import owner_of
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.routes import ADMIN_ROUTES, Route, url_template
-from tests.hostile.tenants import TenantData, make_admin_client
+from tests.hostile.tenants import TenantData, make_admin_client, rolled_back
 
 DIGITS = "9" * 5000
 VALUES = ("%00", "%ff%ed%a0%80", "x%0d%0ay", "-99999999999", DIGITS)
@@ -111,8 +111,18 @@ class Prober:
         # As a server passes it on: test clients would decode and encode the address themselves.
         path, _, query = address.partition("?")
         response = self.client.get(path, QUERY_STRING=query)
+        self.check(address, response)
+        return response
+
+    def post(self, address: str, body: dict[str, object]) -> None:
+        """Send a form to the address."""
+        self.caplog.clear()
+        self.check(f"{address} {str(body)[:100]}", self.client.post(address, body))
+
+    def check(self, name: str, response: Any) -> None:
+        """Collect what is wrong with the response."""
         count_inputs(self.measurements, "admin addresses", 1)
-        shown = f"{address[:150]}: {response.status_code}"
+        shown = f"{name[:200]}: {response.status_code}"
         if response.status_code >= 500:
             self.problems.append(shown)
         self.problems += [
@@ -120,7 +130,6 @@ class Prober:
             for record in self.caplog.records
             if record.exc_info or record.levelno >= logging.ERROR
         ]
-        return response
 
 
 @pytest.fixture
@@ -228,5 +237,33 @@ def test_no_address_fails_for_a_visitors_hostile_query(own_data: TenantData, pro
         for url in addresses(route, own_data):
             for name in NAMES:
                 probe.get(f"{url}?{name}={next(values)}")
+
+    assert probe.problems == []
+
+
+BODIES: tuple[dict[str, object], ...] = (
+    {"action": "\0", "_selected_action": "\0"},
+    {"action": "cancel_selected", "_selected_action": ["\0", "x" * 5000, DIGITS], "post": "yes", "confirmed": "yes"},
+    {"action": "cancel_selected", "_selected_action": "-1", "index": "99", "select_across": "\0"},
+    {"action": "", "index": DIGITS, "_selected_action": "\ud7ff"},
+    {"form-TOTAL_FORMS": DIGITS, "form-INITIAL_FORMS": "-1", "_save": "x"},
+    {"_to_field": "\0", "_popup": "1", "_saveasnew": "1", "version": "\0", "organization": "\0", "id": "\0"},
+    {"post": "yes", "confirmed": "yes", "note": "\0", "url": "\0", "session": "\0", "reason": "\0", "label": "\0"},
+    {"old_password": "\0", "new_password1": "\0", "new_password2": "\0", "username": "\0", "password": "\0"},
+    {"username": "a" * 5000 + "@example.com", "password": "p" * 100_000, "next": "\0"},
+)
+
+
+@pytest.mark.parametrize("role", ["owner", "operator", "visitor"])
+def test_no_address_fails_for_a_hostile_body(role: str, own_data: TenantData, operator: Client, prober: Any):
+    owner = make_admin_client(owner_of(own_data.organization))
+    visitor = Client(raise_request_exception=False)
+    probe = prober({"owner": owner, "operator": operator, "visitor": visitor}[role])
+
+    for route in ADMIN_ROUTES:
+        for url in addresses(route, own_data) if route.name != "logout" else ():
+            for body in BODIES:
+                with rolled_back():
+                    probe.post(url, body)
 
     assert probe.problems == []
