@@ -15,6 +15,8 @@ from pipeline_backend.outbox import Queue, Result
 
 # What happened, as the person reads it; other kinds by their label.
 SENTENCES = {
+    # Failed sign-ins are not mailed, only wrong passwords of somebody who is signed in already.
+    SecurityEventKind.SIGN_IN_FAILED: "Somebody who is signed in to your account entered several wrong passwords",
     SecurityEventKind.TWO_FACTOR_FAILED: "Somebody entered your password and then several wrong codes",
     SecurityEventKind.RECOVERY_CODE_USED: "A recovery code was used to sign in",
 }

@@ -1,6 +1,7 @@
 """The admin site: who may sign in, the menu, and the page for choosing a password."""
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from unfold.sites import UnfoldAdminSite
 from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.isolation import bypass_rls
-from organizations.models import SecurityEventKind, User
+from organizations.models import SecurityEvent, SecurityEventKind, User
 from organizations.permissions import (
     ALL_ROLES,
     current_user,
@@ -36,7 +37,10 @@ from organizations.sign_in_limits import is_attempt_allowed, is_old_password_che
 from pipeline_backend.admin.sessions import sessions_page
 from pipeline_backend.admin.two_factor import SignInView, require_two_factor, second_factor_page, two_factor_page
 from pipeline_backend.db.retry import is_serialization_failure
+from pipeline_backend.db.timestamps import now
 
+WRONG_GUESS = "Wrong old password, in a session"
+WRONG_GUESSES_UNTIL_MAIL = 3
 TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
 
 
@@ -116,8 +120,27 @@ class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
         """Return the old password. Raises ValidationError if it is wrong, or past the limit."""
         if not is_old_password_check_allowed(self.request, self.user):
             raise ValidationError(TOO_MANY_ATTEMPTS)
-        password: str = super().clean_old_password()
+        try:
+            password: str = super().clean_old_password()
+        except ValidationError:
+            record_wrong_old_password(self.user)
+            raise
         return password
+
+
+def record_wrong_old_password(user: User) -> None:
+    """Log a wrong old password; the person is told by e-mail once there are several in a day."""
+    last_day = now() - timedelta(days=1)
+    with bypass_rls():  # the same for every role: who may read the log has no influence
+        earlier = SecurityEvent.objects.filter(
+            user=user, kind=SecurityEventKind.SIGN_IN_FAILED, details=WRONG_GUESS, created_at__gte=last_day
+        ).count()
+    record_security_event(
+        SecurityEventKind.SIGN_IN_FAILED,
+        user=user,
+        details=WRONG_GUESS,
+        is_mailed=earlier + 1 == WRONG_GUESSES_UNTIL_MAIL,
+    )
 
 
 class OwnPasswordChangeView(PasswordChangeView):

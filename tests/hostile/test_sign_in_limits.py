@@ -9,7 +9,8 @@ from django.core import signing
 from django.test import Client
 from django.urls import reverse
 
-from organizations.models import MemberRole, Membership, Organization, User
+from notifications.security_notices import render
+from organizations.models import MemberRole, Membership, Organization, SecurityNotice, User
 from organizations.passwords import hashing_slot
 from organizations.sign_in_limits import COOKIE, SALT
 from tests.factories import make_member
@@ -203,6 +204,11 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
     assert guesses == ["old password was entered incorrectly"] * 5 + [REFUSED] * 2
     assert right == REFUSED
     assert User.objects.get(pk=host.user_id).check_password(PASSWORD)
+    # The person is told once, by e-mail.
+    notices = SecurityNotice.objects.filter(user=host.user).select_related("event")
+    assert [render(notice).subject for notice in notices] == [
+        "Security notice: Somebody who is signed in to your account entered several wrong passwords"
+    ]
     # The person isn't shut out: signing in again works, and so does a reset of the password.
     assert own.get("/admin/").status_code == 200
 
