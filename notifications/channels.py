@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization
-from pipeline_backend.outbox import Queue, Result
+from pipeline_backend.outbox import Limit, Queue, Result
 
 Send = Callable[[Notification], Awaitable[Result]]
 
@@ -18,6 +18,7 @@ class Channel(ABC):
     """A way to send notifications. The outbox claims, retries and gives up; a channel only sends."""
 
     channel_kind: ClassVar[ChannelKind]
+    limit: ClassVar[Limit | None] = None
 
     @abstractmethod
     def session(self, organization: Organization) -> AbstractAsyncContextManager[Send]:
@@ -34,4 +35,5 @@ class Channel(ABC):
             select_for_claim=lambda due: due.select_related("recipient__user", "organization"),
             build_job=lambda notification: notification,
             filter=Q(medium=self.channel_kind),
+            limit=self.limit,
         )

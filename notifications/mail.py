@@ -19,8 +19,10 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.template.loader import render_to_string
 
 from notifications.channels import Channel, Send
+from notifications.daily_limit import DAILY_LIMIT
 from notifications.invitations import build_invitation
 from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Notification
+from notifications.unsubscribing import unsubscribe_url
 from organizations.models import Organization, User
 from pipeline_backend.outbox import Result
 
@@ -38,6 +40,7 @@ class EmailChannel(Channel):
     """Sends an organization's e-mails over one connection to the mail server."""
 
     channel_kind = ChannelKind.EMAIL
+    limit = DAILY_LIMIT
 
     @asynccontextmanager
     async def session(self, organization: Organization) -> AsyncIterator[Send]:
@@ -144,12 +147,18 @@ def render_failing_endpoints(notification: Notification) -> EmailMultiAlternativ
 
 def build_email(notification: Notification, subject: str, template: str, context: Context) -> EmailMultiAlternatives:
     """Return an e-mail with a text and an HTML part, both rendered from `context`."""
-    context = {**context, "kind": notification.get_kind_display()}
+    url = unsubscribe_url(notification)
+    context = {**context, "kind": notification.get_kind_display(), "unsubscribe_url": url}
     email = EmailMultiAlternatives(
         subject=single_line(f"{context['kind']}: {subject}"),
         body=render_to_string(f"notifications/{template}.txt", context),
         to=[recipient_user(notification).email],
-        headers={"X-Notification-Id": str(notification.pk)},
+        headers={
+            "X-Notification-Id": str(notification.pk),
+            # Mail clients show a button for it, which needs no sign-in (RFC 8058).
+            "List-Unsubscribe": f"<{url}>",
+            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        },
     )
     email.attach_alternative(render_to_string(f"notifications/{template}.html", context), "text/html")
     return email

@@ -1,9 +1,12 @@
 """Queueing notifications, and the members' choice of e-mails."""
 
+from django.db import transaction
+from django.db.models.functions import Now
+
 from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
 from pipeline_backend.db.writes import insert_all
-from pipeline_backend.outbox import notify_on_commit
+from pipeline_backend.outbox import State, notify_on_commit
 
 WAKE_UP_TASK = "notifications.deliver_due"
 
@@ -40,6 +43,24 @@ def accepts(member: Membership, kind: Kind) -> bool:
     """Return whether the member gets e-mails of this kind."""
     preference: MailPreference | None = getattr(member, "mail_preference", None)
     return member.wants_mail and (preference is None or kind not in preference.muted)
+
+
+@transaction.atomic
+def unsubscribe(*, member: Membership, kind: Kind) -> None:
+    """Switch off a member's e-mails of this kind, and cancel those that wait. Repeating it is safe.
+
+    Locks the member's preference. An e-mail that a worker is sending at the moment still arrives.
+    """
+    preferences = MailPreference.objects.of(member.organization)
+    preferences.get_or_create(member=member, defaults={"organization": member.organization, "muted": []})
+    preference = preferences.select_for_update().get(member=member)
+    if kind not in preference.muted:
+        preference.muted.append(kind)
+        preference.save(update_fields=["muted"])
+    waiting = Notification.objects.of(member.organization).filter(
+        recipient=member, kind=kind, medium=ChannelKind.EMAIL, state=State.PENDING, lease_token=None
+    )
+    waiting.update(state=State.CANCELED, next_attempt_at=None, finished_at=Now())
 
 
 def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:

@@ -52,6 +52,10 @@ class Organization(models.Model):
         db_default=False,
         help_text="Members who have not set it up are asked to, before they see any other page.",
     )
+    # The e-mails of one day (UTC), and until when no more are sent; see notifications/daily_limit.py.
+    mail_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    mail_count_date = models.DateField(null=True, editable=False)
+    mail_paused_until = MillisecondDateTimeField(null=True, editable=False)
     slack_url = EncryptedField(
         "Slack webhook URL",
         blank=True,

@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),
+    path("", include("notifications.urls")),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),

@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
+from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.urls import reverse
 
 from appointments.models import Appointment
-from notifications.models import Notification
+from notifications.models import ChannelKind, Notification
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
 from statuses.admin import status_label
@@ -48,6 +49,13 @@ ALERTS = [
         "notification could not be sent",
         "notifications could not be sent",
         f"state__exact={State.DEAD}",
+    ),
+    Alert(
+        Notification,
+        {"state": State.PENDING, "medium": ChannelKind.EMAIL, "organization__mail_paused_until__gt": Now()},
+        "e-mail waits until the next day begins (UTC), because the daily limit is reached",
+        "e-mails wait until the next day begins (UTC), because the daily limit is reached",
+        f"state__exact={State.PENDING}",
     ),
 ]
 

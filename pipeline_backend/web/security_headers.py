@@ -17,9 +17,9 @@ CSP_SELF = (
 CSP_ADMIN = f"{CSP_SELF}; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'"
 # Swagger UI's page has an inline style.
 CSP_DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
-CSP_INBOX = f"{CSP_SELF}; style-src 'self'"
+CSP_PAGE = f"{CSP_SELF}; style-src 'self'"
 
-POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_INBOX}
+POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_PAGE, "/unsubscribe/": CSP_PAGE}
 PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 

@@ -47,6 +47,7 @@ UNSCOPED_ALLOWED = {
 BYPASS_ALLOWED = {
     "organizations/permissions.py": "a user's memberships say which organizations the user works in",
     "organizations/middleware.py": "the scope of a request follows from the user who is signed in",
+    "notifications/views.py": "an unsubscribe link says whose rows it may see: those of its organization",
     "organizations/security_log.py": "a failed sign-in looks for the account; notices are closed to requests",
     "organizations/two_factor.py": "keys and recovery codes are closed to requests but for this module",
     "organizations/services.py": "an invited person may already have an account",

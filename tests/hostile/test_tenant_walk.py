@@ -89,8 +89,11 @@ def other_data(other_organization: Organization) -> TenantData:
 
 
 @pytest.fixture(params=list(MemberRole))
-def crawler(request: pytest.FixtureRequest, appointment: Appointment, other_data: TenantData) -> Iterator[Crawler]:
+def crawler(
+    request: pytest.FixtureRequest, appointment: Appointment, other_data: TenantData, settings: Any
+) -> Iterator[Crawler]:
     """A crawler of each role; fails the test if it has collected a problem."""
+    settings.ADMIN_REQUESTS_PER_MINUTE = 10**9
     crawler = Crawler(request.param, appointment.organization, other_data)
     yield crawler
     assert crawler.problems == []
