@@ -17,6 +17,4 @@ RUN SECRET_KEY=build FIELD_ENCRYPTION_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 
 USER pipeline
 EXPOSE 8000
-CMD ["granian", "--interface", "rsgi", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", \
-     "--workers", "2", "--workers-kill-timeout", "30", "--respawn-failed-workers", \
-     "pipeline_backend.web.rsgi:server"]
+CMD ["python", "-m", "pipeline_backend.web", "--host", "0.0.0.0", "--port", "8000"]

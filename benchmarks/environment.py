@@ -24,7 +24,7 @@ BASELINE_APP = "benchmarks.plain_drf.wsgi:server"
 BASELINE_SETTINGS = "benchmarks.plain_drf.settings"
 VARIABLES = {"WEBHOOKS_ALLOW_PRIVATE": "true"}  # the webhook receivers run on this machine
 # The options of the Dockerfile, apart from the address.
-GRANIAN = "granian --interface rsgi --host 127.0.0.1 --http 1 --no-ws --no-access-log --log-level warning"
+WEB = "pipeline_backend.web --host 127.0.0.1 --log-level warning"
 START_TIMEOUT = 30
 
 
@@ -114,7 +114,8 @@ class Environment:
         """Start another server and wait until it is ready. Raises RuntimeError with its log if it isn't in time."""
         port = free_port()
         log_file = self.folder / f"web-{port}.log"
-        command = [sys.executable, "-m", *GRANIAN.split(), "--port", str(port), "--workers", str(workers), application]
+        command = [sys.executable, "-m", *WEB.split(), "--port", str(port), "--workers", str(workers)]
+        command += ["--application", application]
         variables = {**os.environ, **VARIABLES, "DATABASE_URL": database.url}
         if application == BASELINE_APP:
             variables["DJANGO_SETTINGS_MODULE"] = BASELINE_SETTINGS

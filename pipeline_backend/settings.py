@@ -279,7 +279,9 @@ SPECTACULAR_SETTINGS = {
 }
 RATE_LIMIT_PER_MINUTE = read_int("RATE_LIMIT_PER_MINUTE", default=600)
 FAILED_KEYS_PER_MINUTE = read_int("FAILED_KEYS_PER_MINUTE", default=60)
-BODY_LIMIT = 1024 * 1024
+BODY_LIMIT = DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+BODIES_LIMIT = 64 * BODY_LIMIT  # of all requests of a web process together, until they are answered
+BODIES_LIMIT_PER_CLIENT = BODIES_LIMIT // 4
 BODY_SECONDS = read_int("BODY_SECONDS", default=20)
 WEB_THREADS = read_int("WEB_THREADS", default=4)  # per web process
 

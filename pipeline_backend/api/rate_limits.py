@@ -13,6 +13,7 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -224,8 +225,13 @@ def hit_failed_key(request: HttpRequest) -> None:
 
 def client_address(request: HttpRequest) -> str:
     """Return the address that requests of this client are counted against."""
-    forwarded = request.headers.get("X-Forwarded-For", "")
-    address = request.META.get("REMOTE_ADDR") or "unknown"
+    return address_from_meta(request.META)
+
+
+def address_from_meta(meta: Mapping[str, Any]) -> str:
+    """Return the address that requests of a client are counted against, from a request's META or WSGI environment."""
+    forwarded = meta.get("HTTP_X_FORWARDED_FOR", "")
+    address = meta.get("REMOTE_ADDR") or "unknown"
     # Without a trusted proxy, clients could set the header themselves. With one, only its own entry (the last) counts.
     if settings.SECURE_PROXY_SSL_HEADER and forwarded:
         address = forwarded.rsplit(",", 1)[-1].strip()

@@ -34,8 +34,7 @@ def application_plan(port: int, data: Path) -> Plan:
     python = [sys.executable, "-m"]
     manage = [sys.executable, "manage.py"]
     celery = [*python, "celery", "--quiet", "-A", "pipeline_backend.celery"]
-    granian = [*python, "granian", "--interface", "rsgi", "--host", "127.0.0.1", "--port", str(port), "--http", "1"]
-    workers = ["--workers", "2", "--workers-kill-timeout", "10"]
+    web = [*python, "pipeline_backend.web", "--port", str(port), "--workers-kill-timeout", "10"]
     pool = ["--pool", "threads", "--concurrency", "4", "-n", "local@%h", "--without-gossip", "--without-mingle"]
     schedule = ["--schedule", str(data / "celerybeat-schedule"), "--pidfile", ""]
     return Plan(
@@ -43,7 +42,7 @@ def application_plan(port: int, data: Path) -> Plan:
         demo=[*manage, "demo", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
         processes={
-            "web": [*granian, *workers, "--no-ws", "--log-level", "warning", "pipeline_backend.web.rsgi:server"],
+            "web": [*web, "--log-level", "warning"],
             "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
             "worker": [*celery, "worker", "--loglevel", "info", *pool],
         },

@@ -2,16 +2,17 @@
 
 A request's body is read here, in the event loop, with a size limit and a deadline; only a complete request occupies a
 thread. With plain WSGI the thread itself waits for the body, so four clients that announce a body and stall would stop
-a worker process (docs/decisions/0005).
+a worker process (docs/decisions/0005). Only routes that take a body get one, and the bodies of all requests together
+have a limit, so that stalled clients can't fill the memory either.
 """
 
 import asyncio
-import io
+import json
 import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from queue import SimpleQueue
+from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 from wsgiref.types import WSGIEnvironment
@@ -22,14 +23,25 @@ from granian.rsgi import HTTPProtocol, ProtocolClosed, ProtocolError, Scope
 from pipeline_backend.wsgi import application
 
 # isort: split
-from organizations.keys import parse_key  # importable only after django.setup(), which `wsgi` has called
+# Importable only after django.setup(), which `wsgi` has called.
+from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
+from pipeline_backend.api.rate_limits import address_from_meta
+from pipeline_backend.web.fair_queue import FairQueue
+from pipeline_backend.web.request_bodies import (
+    Body,
+    BodyMemory,
+    BodyMemoryExceededError,
+    ClientDisconnectedError,
+    read_body,
+    should_read_body,
+    takes_body,
+)
 
 logger = logging.getLogger(__name__)
 
 # The second argument is WSGI's start_response; none of our responses uses the `write` function that it should return.
 Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 RawResponse = tuple[int, list[tuple[str, str]], bytes]
-QueuedRequest = tuple[WSGIEnvironment, HTTPProtocol, asyncio.AbstractEventLoop, asyncio.Future[None]]
 
 REQUEST_TIMEOUT: RawResponse = (
     408,
@@ -42,8 +54,29 @@ TOO_MANY_PAGES: RawResponse = (
     b"Too many pages are waiting. Reload this one in a few seconds.",
 )
 MAX_WAITING_PAGES = 100  # per process
+TOO_MANY_BODIES: RawResponse = (
+    503,
+    [
+        ("content-type", "application/json"),
+        ("connection", "close"),
+        ("retry-after", str(RETRY_AFTER_SECONDS)),
+    ],
+    json.dumps({"status": "error", "message": UNAVAILABLE}).encode(),
+)
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
 HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
+
+
+@dataclass(frozen=True)
+class QueuedRequest:
+    """A complete request that waits for a thread. `client` is the address that its turn is taken by."""
+
+    environ: WSGIEnvironment
+    protocol: HTTPProtocol
+    loop: asyncio.AbstractEventLoop
+    responded: asyncio.Future[None]
+    client: str
+    body: Body
 
 
 class RsgiApplication:
@@ -55,13 +88,15 @@ class RsgiApplication:
 
     def __init__(self, wsgi_application: Application) -> None:
         self.wsgi_application = wsgi_application
-        self.requests: SimpleQueue[QueuedRequest] = SimpleQueue()
+        self.requests: FairQueue[QueuedRequest] = FairQueue()
+        self.body_memory = BodyMemory()
         # Used in the event loop only, so they need no lock.
         self.waiting_pages: deque[QueuedRequest] = deque()
         self.free_page_threads = max(1, settings.WEB_THREADS // 2)
 
     def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
         """Start the threads. Granian calls this once in each worker process."""
+        takes_body("POST", "/")  # imports the URL configuration, which would stop the event loop later
         # Not a ThreadPoolExecutor: its futures would double the cost of this adapter.
         for number in range(settings.WEB_THREADS):
             Thread(target=self._worker, name=f"web-{number}", daemon=True).start()
@@ -69,28 +104,44 @@ class RsgiApplication:
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Read a request, queue it for a thread and wait until the thread has responded."""
         environ = build_environ(scope)
-        try:
-            environ["wsgi.input"] = io.BytesIO(await read_body(environ, protocol))
-        except TimeoutError:
-            protocol.response_bytes(*REQUEST_TIMEOUT)
+        client = address_from_meta(environ)
+        body = Body(self.body_memory, client)
+        if should_read_body(environ, scope.path) and not await self.read_body(environ, protocol, body):
             return
-        except (ProtocolClosed, ProtocolError):
-            return  # the client has disconnected
+        environ["wsgi.input"] = body.to_stream()
         loop = asyncio.get_running_loop()
         responded = loop.create_future()
-        request = (environ, protocol, loop, responded)
+        request = QueuedRequest(environ, protocol, loop, responded, client, body)
         if not is_page(environ):
-            self.requests.put(request)
+            self.requests.put(client, request)
         elif not self.queue_page(request):
+            body.release()
             protocol.response_bytes(*TOO_MANY_PAGES)
             return
         await responded
+
+    async def read_body(self, environ: WSGIEnvironment, protocol: HTTPProtocol, body: Body) -> bool:
+        """Read the body; return False if the request can't be served, and has been answered if its client is there."""
+        is_read = False
+        try:
+            await read_body(environ, protocol, body)
+            is_read = True
+        except TimeoutError:
+            protocol.response_bytes(*REQUEST_TIMEOUT)
+        except BodyMemoryExceededError:
+            protocol.response_bytes(*TOO_MANY_BODIES)
+        except (ProtocolClosed, ProtocolError, ClientDisconnectedError):
+            pass
+        finally:
+            if not is_read:
+                body.release()
+        return is_read
 
     def queue_page(self, request: QueuedRequest) -> bool:
         """Queue a page for a thread, or let it wait; return False if too many wait already."""
         if self.free_page_threads:
             self.free_page_threads -= 1
-            self.requests.put(request)
+            self.requests.put(request.client, request)
             return True
         if len(self.waiting_pages) >= MAX_WAITING_PAGES:
             return False
@@ -99,29 +150,30 @@ class RsgiApplication:
 
     def finish(self, request: QueuedRequest) -> None:
         """End a request to which a thread has responded; if it was a page, its thread may take the next one."""
-        environ, _, _, responded = request
+        # Not before: a client may disconnect while its request, with its body, is still in the queue.
+        request.body.release()
         # The server cancels the future if the client disconnects first.
-        if not responded.done():
-            responded.set_result(None)
-        if not is_page(environ):
+        if not request.responded.done():
+            request.responded.set_result(None)
+        if not is_page(request.environ):
             return
         while self.waiting_pages:
             page = self.waiting_pages.popleft()
-            if not page[3].cancelled():
-                self.requests.put(page)
+            if not page.responded.cancelled():
+                self.requests.put(page.client, page)
                 return
+            page.body.release()
         self.free_page_threads += 1
 
     def _worker(self) -> None:
         while True:
             request = self.requests.get()
-            environ, protocol, loop, _ = request
             try:
-                protocol.response_bytes(*self.get_response(environ))
+                request.protocol.response_bytes(*self.get_response(request.environ))
             # No error may end this thread, because nothing starts another one in its place.
             except Exception:
                 logger.exception("could not respond to a request")
-            loop.call_soon_threadsafe(self.finish, request)
+            request.loop.call_soon_threadsafe(self.finish, request)
 
     def get_response(self, environ: WSGIEnvironment) -> RawResponse:
         """Call the WSGI application and return its whole response."""
@@ -138,34 +190,6 @@ def is_page(environ: WSGIEnvironment) -> bool:
     """Return whether this is a request for a page of the admin, which can take seconds."""
     path: str = environ["PATH_INFO"]
     return path.startswith("/admin/")
-
-
-async def read_body(environ: WSGIEnvironment, protocol: HTTPProtocol) -> bytes:
-    """Return the body and set CONTENT_LENGTH to the size that was read.
-
-    Return b"" without reading if the body is announced as too long, or if nothing will use it. Of a chunked body, whose
-    size isn't announced, read just past the limit: the parser then refuses it.
-
-    Raises TimeoutError if the body doesn't arrive within BODY_SECONDS.
-    """
-    is_chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
-    content_length = environ.get("CONTENT_LENGTH", "")
-    is_within_limit = content_length.isdecimal() and 0 < int(content_length) <= settings.BODY_LIMIT
-    if not (is_chunked or is_within_limit) or not should_read_body(environ):
-        return b""
-    body = bytearray()
-    async with asyncio.timeout(settings.BODY_SECONDS):
-        async for chunk in protocol:
-            body += chunk
-            if len(body) > settings.BODY_LIMIT:
-                break
-    environ["CONTENT_LENGTH"] = str(len(body))
-    return bytes(body)
-
-
-def should_read_body(environ: WSGIEnvironment) -> bool:
-    """Return False for an API request without a well-formed key: it is refused (401) without waiting for its body."""
-    return not environ["PATH_INFO"].startswith("/api/") or parse_key(environ.get("HTTP_X_API_KEY", "")) is not None
 
 
 def build_environ(scope: Scope) -> WSGIEnvironment:
@@ -192,7 +216,10 @@ def build_environ(scope: Scope) -> WSGIEnvironment:
         "wsgi.run_once": False,
     }
     for name, value in scope.headers.items():
-        add_header(environ, name, value)
+        # As `x-forwarded-for` and `x_forwarded_for` have the same WSGI name, a client could send the second one through
+        # a proxy that sets only the first one.
+        if "_" not in name:
+            add_header(environ, name, value)
     return environ
 
 

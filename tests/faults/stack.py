@@ -24,16 +24,13 @@ from tests.client import booking_payload
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
-GRANIAN = (
-    "granian --interface rsgi --host 127.0.0.1 --port {port} --workers {web_workers} "
-    "--respawn-failed-workers --no-access-log"
-)
+WEB = "pipeline_backend.web --host 127.0.0.1 --port {port} --workers {web_workers}"
 COMMANDS = {
-    "web": f"{GRANIAN} pipeline_backend.web.rsgi:server",
+    "web": WEB,
     "worker": f"celery -q -A pipeline_backend.celery {WORKER}",
     "beat": "celery -A pipeline_backend.celery beat --loglevel warning --schedule {folder}/{name}.schedule --pidfile=",
     # These kill themselves; their modules say when.
-    "crashing_web": f"{GRANIAN} tests.faults.crashing_web:server",
+    "crashing_web": f"{WEB} --application tests.faults.crashing_web:server",
     "crashing_worker": "tests.faults.crashing_worker {arguments} -- -q " + WORKER,
 }
 

@@ -240,6 +240,16 @@ def test_unusual_methods_and_paths_get_json_responses(
     assert {path: code_and_type(response) for path, response in by_path.items()} == dict.fromkeys(PATHS, (404, JSON))
 
 
+def test_a_header_name_with_an_underscore_is_no_other_header(
+    raw: RawHttpClient, nothing_changes: None, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, 1)
+
+    response = raw.send(raw.build_request(LEADS, f"x_api_key: {raw.key}", key=""))
+
+    assert response.status_code == 401
+
+
 def test_http_1_0_works(raw: RawHttpClient) -> None:
     request = raw.build_request(CREATE, body=json.dumps(booking_payload()).encode(), version="1.0")
 

@@ -1,0 +1,73 @@
+"""Starts the web server: `python -m pipeline_backend.web`, followed by any options of granian.
+
+The only place that says how granian runs: the image, `make run`, the tests and the benchmarks start it with this.
+The limits keep the service available beside thousands of idle or stalled connections (docs/guarantees.md, *Floods*).
+"""
+
+import argparse
+import resource
+import sys
+from collections.abc import Sequence
+
+from granian.cli import cli
+
+APPLICATION = "pipeline_backend.web.rsgi:server"
+BACKLOG = 8192  # connections that wait to be accepted; the kernel's net.core.somaxconn may be lower
+MAX_CONNECTIONS = 4096  # of each worker process; more than these wait in the backlog
+OTHER_FILES = 512  # that a worker process needs besides: for code, the database, Redis and logs
+MIN_CONNECTIONS = 128
+
+
+def command(arguments: Sequence[str]) -> list[str]:
+    """Return granian's arguments: ours, then the given ones, which win. `--application` names another application."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--application", default=APPLICATION)
+    ours, granians = parser.parse_known_args(arguments)
+    options = {
+        "interface": "rsgi",
+        "http": "1",
+        "workers": "2",
+        "workers-kill-timeout": "30",
+        "backlog": str(BACKLOG),
+        "backpressure": str(max_connections()),
+        # Milliseconds. They also run while a connection is idle: before its first request and between two of them.
+        "http1-header-read-timeout": "5000",
+        # Bytes, for the head of a request and for each part of its body.
+        "http1-buffer-size": str(128 * 1024),
+    }
+    pairs = [text for name, value in options.items() for text in (f"--{name}", value)]
+    return [*pairs, "--no-ws", "--respawn-failed-workers", *granians, ours.application]
+
+
+def max_connections() -> int:
+    """Return how many connections a worker may hold: fewer than usual if the system allows it too few open files."""
+    soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft_limit == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return max(MIN_CONNECTIONS, min(MAX_CONNECTIONS, soft_limit - OTHER_FILES))
+
+
+def raise_file_limit() -> None:
+    """Allow this process and its workers as many open files as the system lets us have."""
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + OTHER_FILES
+    if hard_limit != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard_limit)
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
+
+
+def main() -> None:
+    """Start the server; say so if it can hold fewer connections than it should."""
+    raise_file_limit()
+    if max_connections() < MAX_CONNECTIONS:
+        sys.stderr.write(
+            f"WARNING: this system allows only {max_connections()} connections for each web process instead of "
+            f"{MAX_CONNECTIONS}. Raise the limit of open files (ulimit -n) to {MAX_CONNECTIONS + OTHER_FILES}.\n"
+        )
+    cli(command(sys.argv[1:]))
+
+
+# Granian's worker processes import this module, too.
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Reading request bodies in the event loop: which ones, how long, and how many bytes of all of them together.
+
+The reasons are in docs/decisions/0005.
+"""
+
+import asyncio
+import io
+from collections import Counter
+from wsgiref.types import WSGIEnvironment
+
+from django.conf import settings
+from django.urls import Resolver404, resolve
+from granian.rsgi import HTTPProtocol
+
+from organizations.keys import parse_key
+
+BODY_METHODS = {"POST", "PATCH"}
+# Pages that only show something. Every other named route outside of the API may have a form.
+ROUTES_WITHOUT_BODY = {
+    "healthz",
+    "readyz",
+    "local-inbox",
+    "index",
+    "app_list",
+    "autocomplete",
+    "jsi18n",
+    "view_on_site",
+}
+
+
+class ClientDisconnectedError(Exception):
+    """The client has disconnected before it has sent the whole body."""
+
+
+class BodyMemoryExceededError(Exception):
+    """The bodies of all requests, or of one client's, would take more memory than they may."""
+
+
+class BodyMemory:
+    """Counts the bytes of the request bodies in this process, in all and for each client.
+
+    A body counts from its first byte until a thread has responded to its request. Only the event loop may call this.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.by_client: Counter[str] = Counter()
+
+    def reserve(self, client: str, size: int) -> None:
+        """Count more bytes. Raises BodyMemoryExceededError, and then counts nothing."""
+        # The share of one client is smaller, so that no single one can make us refuse all the others.
+        if (
+            self.total + size > settings.BODIES_LIMIT
+            or self.by_client[client] + size > settings.BODIES_LIMIT_PER_CLIENT
+        ):
+            raise BodyMemoryExceededError
+        self.total += size
+        self.by_client[client] += size
+
+    def release(self, client: str, size: int) -> None:
+        """Count these bytes no longer."""
+        self.total -= size
+        self.by_client[client] -= size
+        if not self.by_client[client]:
+            del self.by_client[client]
+
+
+class Body:
+    """The part of a request's body that has been read."""
+
+    def __init__(self, memory: BodyMemory, client: str) -> None:
+        self.memory, self.client = memory, client
+        self.data = bytearray()
+        self.size = 0
+
+    def append(self, chunk: bytes) -> None:
+        """Add a chunk. Raises BodyMemoryExceededError."""
+        self.memory.reserve(self.client, len(chunk))
+        self.size += len(chunk)
+        self.data += chunk
+
+    def to_stream(self) -> io.BytesIO:
+        """Return the data as a file, and keep no copy. It counts until `release`."""
+        data, self.data = self.data, bytearray()
+        return io.BytesIO(data)
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self.memory.release(self.client, self.size)
+        self.size = 0
+
+
+async def read_body(environ: WSGIEnvironment, protocol: HTTPProtocol, body: Body) -> None:
+    """Read the body, and set CONTENT_LENGTH to the size that was read.
+
+    Of a chunked body, whose size isn't announced, read just past the limit: the parser then refuses it. Raises
+    TimeoutError if the body doesn't arrive within BODY_SECONDS, BodyMemoryExceededError, and ClientDisconnectedError if
+    less arrives than was announced.
+    """
+    announced = environ.get("CONTENT_LENGTH", "")
+    async with asyncio.timeout(settings.BODY_SECONDS):
+        async for chunk in protocol:
+            body.append(chunk)
+            if body.size > settings.BODY_LIMIT:
+                break
+    # Granian ends the loop without an error if the client disconnects.
+    if announced.isdecimal() and body.size < int(announced):
+        raise ClientDisconnectedError
+    environ["CONTENT_LENGTH"] = str(body.size)
+
+
+def should_read_body(environ: WSGIEnvironment, path: str) -> bool:
+    """Return whether the request has a body that its route takes.
+
+    One that is announced as too long is not read: the parser refuses it. Neither is the body of an API request without
+    a well-formed key, which is refused (401).
+    """
+    is_chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
+    content_length = environ.get("CONTENT_LENGTH", "")
+    is_within_limit = content_length.isdecimal() and 0 < int(content_length) <= settings.BODY_LIMIT
+    if not (is_chunked or is_within_limit):
+        return False
+    if path.startswith("/api/") and parse_key(environ.get("HTTP_X_API_KEY", "")) is None:
+        return False
+    return takes_body(environ["REQUEST_METHOD"], path)
+
+
+def takes_body(method: str, path: str) -> bool:
+    """Return whether the route may use the body of a request with this method."""
+    if method not in BODY_METHODS:
+        return False
+    try:
+        match = resolve(path)
+    except Resolver404:
+        return False
+    if path.startswith("/api/"):
+        # Of the API's views, only viewsets have methods that write; `actions` names them.
+        return method.lower() in getattr(match.func, "actions", {})
+    # A route without a name redirects, or answers 404 for the admin.
+    name = match.url_name
+    return name is not None and name not in ROUTES_WITHOUT_BODY and not name.endswith("_history")

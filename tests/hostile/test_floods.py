@@ -1,0 +1,303 @@
+"""Connections and bodies that cost a client little and must cost nobody else anything (docs/guarantees.md, L1 and L4).
+
+The web server runs as in production. Two addresses of the loopback network stand for two client machines.
+"""
+
+import contextlib
+import http.client
+import json
+import re
+import resource
+import socket
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+
+import psutil
+import pytest
+
+from organizations.models import Organization
+from pipeline_backend.web.__main__ import MAX_CONNECTIONS
+from tests.client import ApiClient, booking_payload
+from tests.factories import snapshot_of, summary_of
+from tests.faults.stack import Stack, wait_for
+from tests.hostile.input_counter import count_inputs
+from tests.hostile.openapi import body_schemas
+from tests.hostile.raw_http import RawHttpClient, read_response
+
+ATTACKER, OTHER_CLIENT = "127.0.0.1", "127.0.0.2"
+CONNECTIONS = 3_000
+SECONDS = 2  # in which every request of the other client must be answered
+MIB = 1024 * 1024
+CREATE = "POST /api/external/appointments"
+UNFINISHED = f"Content-Length: {MIB - 1}"
+JSON = "Content-Type: application/json"
+LIST = "/api/external/appointments"
+COUNTED_AS = "flooding connections"
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def many_open_files() -> None:
+    """Allow this process a socket for each connection; the web server raises its own limit."""
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = CONNECTIONS + 1_000
+    if hard_limit != resource.RLIM_INFINITY and hard_limit < max(needed, MAX_CONNECTIONS + 512):
+        pytest.fail(f"These tests need {needed} open files, and the system allows {hard_limit}: raise `ulimit -Hn`.")
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard_limit))
+
+
+@pytest.fixture(scope="module")
+def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Start the web server with two worker processes, as in production, once for all tests of connections."""
+    with Stack(tmp_path_factory.mktemp("floods"), web_workers=2) as stack:
+        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000"}
+        stack.start("web")
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def small_stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Start a web server with one worker process that waits a minute for bodies."""
+    with Stack(tmp_path_factory.mktemp("bodies")) as stack:
+        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000", "BODY_SECONDS": "60"}
+        stack.start("web")
+        yield stack
+
+
+@contextlib.contextmanager
+def open_connections(port: int, address: str, count: int, data: bytes) -> Iterator[list[socket.socket]]:
+    """Open connections from an address, send the same data on each, and close them at the end."""
+    with contextlib.ExitStack() as stack:
+        connections = []
+        for _ in range(count):
+            connection = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(address, 0))
+            connections.append(stack.enter_context(connection))
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(data)
+        yield connections
+
+
+def request_from(
+    address: str, port: int, operation: str, key: str = "", body: bytes | None = None
+) -> tuple[int, http.client.HTTPMessage]:
+    """Send a request from an address; return its status code and headers. Fails if it takes too long."""
+    method, path = operation.split(" ")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=(address, 0))
+    headers = {"Host": "localhost", "x-api-key": key, "Content-Type": "application/json"}
+    started_at = time.monotonic()
+    with contextlib.closing(connection):
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        response.read()
+    assert time.monotonic() - started_at < SECONDS
+    return response.status, response.headers
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Return whether the server has neither answered nor closed the connection."""
+    connection.setblocking(False)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+    finally:
+        connection.settimeout(20)
+    return False
+
+
+FLOODS: dict[str, Callable[[RawHttpClient], bytes]] = {
+    "idle": lambda raw: b"",
+    "half a head": lambda raw: raw.build_request(CREATE)[:-10],
+    "half a body": lambda raw: raw.build_request(CREATE, UNFINISHED, JSON) + b"{",
+    "half a form": lambda raw: raw.build_request("POST /admin/login/", UNFINISHED) + b"u",
+    "half a body for nothing": lambda raw: raw.build_request("POST /nothing", UNFINISHED) + b"{",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+def test_3_000_stalled_connections_of_one_client_delay_no_other(
+    stack: Stack, api: ApiClient, flood: Callable[[RawHttpClient], bytes], measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, CONNECTIONS)
+    key = api.key or ""
+    data = flood(RawHttpClient(stack.port, key))
+
+    with open_connections(stack.port, ATTACKER, CONNECTIONS, data):
+        codes = [
+            request_from(OTHER_CLIENT, stack.port, operation, key)[0]
+            for operation in ["GET /readyz", "GET /api/external/appointments?limit=10"] * 5
+        ]
+
+    assert codes == [200] * 10
+
+
+def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
+    stack: Stack, api: ApiClient, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, CONNECTIONS)
+    key = api.key or ""
+    request = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    with open_connections(stack.port, ATTACKER, CONNECTIONS, request) as connections:
+        answered = sum(connection.recv(12) == b"HTTP/1.1 200" for connection in connections)
+        codes = [
+            request_from(OTHER_CLIENT, stack.port, operation, key)[0]
+            for operation in ["GET /readyz", "GET /api/external/appointments?limit=10"] * 5
+        ]
+
+    assert (answered, codes) == (CONNECTIONS, [200] * 10)
+
+
+def test_idle_connections_are_closed_after_five_seconds(stack: Stack, measurements: dict[str, str]) -> None:
+    count_inputs(measurements, COUNTED_AS, 3)
+    kept_alive = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    with contextlib.ExitStack() as exit_stack:
+        idle, half, used = (
+            exit_stack.enter_context(open_connections(stack.port, ATTACKER, 1, data))[0]
+            for data in (b"", kept_alive[:20], kept_alive)
+        )
+        assert used.recv(12) == b"HTTP/1.1 200"
+        used.recv(65_536)
+        were_open = [is_open(connection) for connection in (idle, half, used)]
+        wait_for(lambda: not any(is_open(connection) for connection in (idle, half, used)), seconds=10)
+
+    assert were_open == [True] * 3
+
+
+WITHOUT_BODY = {
+    "POST /nothing": 404,
+    "POST /healthz": 405,
+    "POST /api/nothing": 404,
+    "POST /api/external/statuses": 405,
+    "POST /api/schema": 405,
+    "PATCH /api/external/appointments": 405,
+    "GET /api/external/leads?email=a%40b.cd": 200,
+    "DELETE /api/external/appointments": 405,
+    "POST /admin/nothing": 302,
+    "POST /": 405,
+}
+
+
+def test_a_body_is_not_read_where_none_is_taken(
+    small_stack: Stack, api: ApiClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, len(WITHOUT_BODY))
+    raw = RawHttpClient(small_stack.port, api.key or "")
+    before = snapshot_of(organization)
+    memory = worker_memory(small_stack)
+
+    codes = {}
+    for operation in WITHOUT_BODY:
+        with open_connections(small_stack.port, ATTACKER, 20, raw.build_request(operation, UNFINISHED, JSON)) as sent:
+            codes[operation] = {read_response(connection, is_head=False).status_code for connection in sent}
+
+    # They would be 408 after a minute if the server waited for their bodies.
+    assert all(len(found) == 1 and found.isdisjoint({0, 408, 503}) for found in codes.values()), codes
+    assert worker_memory(small_stack) - memory < 20 * MIB
+    assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("operation", body_schemas())
+def test_a_body_is_read_where_one_is_documented(small_stack: Stack, api: ApiClient, operation: str) -> None:
+    request = RawHttpClient(small_stack.port, api.key or "").build_request(operation.replace("{id}", "a"), body=b"{")
+
+    with open_connections(small_stack.port, ATTACKER, 1, request) as [connection]:
+        response = read_response(connection, is_head=False)
+
+    assert json.loads(response.body)["message"] == "The request body is not valid JSON"
+
+
+def test_a_form_of_the_admin_is_read(small_stack: Stack) -> None:
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    url = small_stack.url("/admin/login/")
+    with browser.open(url, timeout=20) as page:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())
+    assert token
+
+    form = {"csrfmiddlewaretoken": token[1], "username": "nobody@example.com", "password": "wrong"}
+    with browser.open(url, urllib.parse.urlencode(form).encode(), timeout=20) as page:
+        text = page.read().decode()
+
+    # A form that was not read would be a 403 for its missing token.
+    assert "Please enter the correct email and password" in text
+
+
+def test_what_was_sent_of_a_body_before_the_client_disconnected_is_not_booked(
+    small_stack: Stack, api: ApiClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, 1)
+    before = snapshot_of(organization)
+    head = RawHttpClient(small_stack.port, api.key or "").build_request(CREATE, UNFINISHED, JSON)
+
+    with open_connections(small_stack.port, ATTACKER, 1, head + json.dumps(booking_payload()).encode()):
+        time.sleep(0.5)
+    time.sleep(1)
+
+    assert snapshot_of(organization) == before
+
+
+def worker_memory(stack: Stack) -> int:
+    """Return the resident memory of the web server's processes, in bytes."""
+    main = psutil.Process(stack.processes["web"].pid)
+    return sum(process.memory_info().rss for process in main.children(recursive=True))
+
+
+def stalled_body(raw: RawHttpClient) -> bytes:
+    """Return a request whose body lacks its last byte."""
+    return raw.build_request(CREATE, UNFINISHED, JSON) + b" " * (MIB - 2)
+
+
+def test_the_bodies_of_one_client_take_16_mib_and_the_others_are_served(
+    small_stack: Stack, api: ApiClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, 40)
+    key = api.key or ""
+    body = json.dumps(booking_payload()).encode()
+
+    with open_connections(small_stack.port, ATTACKER, 40, stalled_body(RawHttpClient(small_stack.port, key))) as sent:
+        wait_for(lambda: sum(not is_open(connection) for connection in sent) >= 24, seconds=10)
+        stalled = sum(is_open(connection) for connection in sent)
+        other = request_from(OTHER_CLIENT, small_stack.port, CREATE, key, body)[0]
+
+    assert 0 < stalled <= 16
+    assert other == 201
+    wait_for(lambda: request_from(ATTACKER, small_stack.port, CREATE, key, body)[0] == 200, seconds=10)
+    assert summary_of(organization)["appointments"] == 1
+
+
+def test_all_bodies_together_take_64_mib_and_everything_else_is_served(
+    small_stack: Stack, api: ApiClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    addresses = [f"127.0.0.{number}" for number in range(11, 17)]
+    count_inputs(measurements, COUNTED_AS, 20 * len(addresses))
+    key = api.key or ""
+    data = stalled_body(RawHttpClient(small_stack.port, key))
+    before, memory = snapshot_of(organization), worker_memory(small_stack)
+
+    with contextlib.ExitStack() as exit_stack:
+        sent = [
+            connection
+            for address in addresses
+            for connection in exit_stack.enter_context(open_connections(small_stack.port, address, 20, data))
+        ]
+        wait_for(lambda: sum(is_open(connection) for connection in sent) <= 64, seconds=10)
+        growth = worker_memory(small_stack) - memory
+        reads = [request_from(OTHER_CLIENT, small_stack.port, f"GET {path}", key)[0] for path in ("/readyz", LIST)]
+        refusals = [read_response(connection, is_head=False) for connection in sent if not is_open(connection)]
+
+    assert len(refusals) >= 56
+    # A refused client may see a reset before it has read the response.
+    assert {refusal.status_code for refusal in refusals} <= {503, 0}
+    assert {refusal.body for refusal in refusals if refusal.status_code} == {
+        b'{"status": "error", "message": "The service is briefly unavailable; send the request again"}'
+    }
+    assert reads == [200, 200]
+    assert growth < 160 * MIB
+    assert snapshot_of(organization) == before
