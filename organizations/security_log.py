@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
@@ -92,6 +92,13 @@ def record_sign_in(sender: type[User], user: User, **_: object) -> None:
     """Add a sign-in to the log, whatever steps it consisted of."""
     if current_request.get() is not None:
         record_security_event(SecurityEventKind.SIGNED_IN, user=user, actor=user)
+
+
+@receiver(user_logged_out, dispatch_uid="organizations.security_log")
+def record_sign_out(sender: type[User], user: User | None, **_: object) -> None:
+    """Add a sign-out to the log."""
+    if current_request.get() is not None and user is not None:
+        record_security_event(SecurityEventKind.SIGNED_OUT, user=user, actor=user)
 
 
 @receiver(user_login_failed, dispatch_uid="organizations.security_log")

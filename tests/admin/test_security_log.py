@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from organizations.models import ApiKey, Membership, Organization, SecurityEvent, SecurityEventKind, User
 from organizations.security_log import record_security_event
@@ -91,6 +92,18 @@ def test_an_owner_sees_sign_ins_only_while_the_person_is_a_member(owner: Client,
     record_security_event(SecurityEventKind.SIGN_IN_FAILED, user=before.user)
 
     assert listed_events(owner) == [("sign_in_failed", "new@example.com")]
+
+
+def test_signing_in_and_out_is_recorded(host: Membership):
+    client = Client(REMOTE_ADDR="192.0.2.1")
+    client.post(reverse("admin:login"), {"username": "hana@acme.example", "password": "secret-of-tests"})
+    client.post(reverse("admin:logout"))
+
+    events = SecurityEvent.objects.order_by("created_at", "id")
+    assert [(event.kind, event.user, event.actor, event.address) for event in events] == [
+        ("signed_in", host.user, host.user, "192.0.2.1"),
+        ("signed_out", host.user, host.user, "192.0.2.1"),
+    ]
 
 
 @pytest.mark.parametrize("role", ["MANAGER", "SALES_OPS", "CLOSER", "SETTER"])

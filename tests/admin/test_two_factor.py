@@ -16,9 +16,11 @@ from django_otp.oath import TOTP
 
 from notifications.security_notices import SECURITY_NOTICES
 from organizations.models import Membership, Organization, RecoveryCode, SecurityEvent, SecurityNotice, TotpDevice, User
+from organizations.two_factor import verify_second_factor
 from pipeline_backend.outbox import dispatch
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
+from tests.contract.concurrency import THREADS, run_concurrently
 from tests.factories import make_member, owner_of
 
 PASSWORD = "secret-of-tests"
@@ -365,6 +367,22 @@ def test_the_person_gets_an_e_mail(organization: Organization, mailoutbox: list[
     assert "Address: 192.0.2.7\nBrowser: Firefox on Windows" in email.body
     assert "13:00 (Europe/Berlin)" in email.body
     assert owner_of(organization).user.email not in email.body
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_simultaneous_requests_with_one_code_only_one_signs_in(organization: Organization, clock: Any):
+    member = make_member(organization, "hana@acme.example")
+    key, codes = enrol(logged_in_client(member))
+    clock.shift(timedelta(minutes=1))
+    code = code_for(key)
+
+    def verify(code: str) -> Any:
+        return lambda _: verify_second_factor(user=member.user, code=code)
+
+    by_app = run_concurrently(None, *[verify(code)] * THREADS)
+    by_recovery_code = run_concurrently(None, *[verify(codes[0])] * THREADS)
+
+    assert (by_app.count(True), by_recovery_code.count(True)) == (1, 1)
 
 
 def test_wrong_passwords_are_recorded_for_known_and_unknown_accounts_alike(host: Membership):
