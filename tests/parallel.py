@@ -9,7 +9,7 @@ import fcntl
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -133,8 +133,24 @@ def django_db_setup(
 class FileScheduling(LoadFileScheduling):
     """Assigns all tests of a file, or of a folder that stays together, to one process."""
 
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        super().add_node_collection(node, number_duplicates(collection))
+
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
+
+
+def number_duplicates(nodeids: Sequence[str]) -> list[str]:
+    """Return the ids, with a number added where several tests have the same one.
+
+    xdist runs only the first test of each id, and schemathesis gives the tests of all operations one id.
+    """
+    counts: Counter[str] = Counter()
+    numbered = []
+    for nodeid in nodeids:
+        counts[nodeid] += 1
+        numbered.append(nodeid if counts[nodeid] == 1 else f"{nodeid}[{counts[nodeid]}]")
+    return numbered
 
 
 def scope_of(nodeid: str) -> str:

@@ -25,6 +25,12 @@ def test_folders_stay_together_and_files_that_measure_are_separate() -> None:
     assert {nodeid: parallel.scope_of(nodeid) for nodeid in scopes} == scopes
 
 
+def test_tests_that_share_an_id_are_all_run() -> None:
+    nodeids = ["test_a.py::test", "test_a.py::other", "test_a.py::test"]
+
+    assert parallel.number_duplicates(nodeids) == ["test_a.py::test", "test_a.py::other", "test_a.py::test[2]"]
+
+
 def test_a_test_that_runs_alone_waits_for_all_others_and_they_wait_for_it(tmp_path: Path) -> None:
     running: list[str] = []
     snapshots: list[set[str]] = []
