@@ -174,9 +174,14 @@ def invite_member(
 @transaction.atomic
 def change_organization(*, organization: Organization, **fields: object) -> Organization:
     """Set these fields of the organization. The caller checks that the user may change them."""
+    if not fields:
+        return organization
     for name, value in fields.items():
         setattr(organization, name, value)
     organization.save(update_fields=[*fields])
+    # The names alone: a value may be a secret.
+    labels = [str(field.verbose_name) for field in Organization._meta.fields if field.name in fields]
+    record_security_event(SecurityEventKind.ORGANIZATION_CHANGED, organization=organization, details=", ".join(labels))
     return organization
 
 

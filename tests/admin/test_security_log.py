@@ -66,6 +66,19 @@ def test_keys_issued_rotated_and_revoked_are_recorded_without_their_secret(owner
     assert page.context["secret"] not in str([event.details for event in events])
 
 
+def test_changed_settings_of_an_organization_are_recorded_by_name(owner: Client, organization: Organization):
+    url = admin_url(Organization, "change", organization.pk)
+    owner.post(url, form_data(owner, url, requires_two_factor="on", default_country="DE"))
+
+    event = SecurityEvent.objects.get()
+    assert (event.kind, event.organization, event.actor) == (
+        "organization_changed",
+        organization,
+        owner_of(organization).user,
+    )
+    assert event.details == "default country, requires two-factor sign-in"
+
+
 def test_an_owner_sees_nothing_of_another_organization(
     owner: Client, organization: Organization, other_organization: Organization
 ):
