@@ -34,7 +34,7 @@ def latest_note(appointment: Appointment) -> str:
 
 def notification_context(appointment: Appointment, note: str) -> dict[str, object]:
     """Return the values that mails, invitations and Slack messages are rendered from."""
-    # Copied, not looked up when sending: a notification describes the appointment as it was at the change.
+    # Copied, not looked up when sending: a notification describes the appointment as it was after the change.
     lead = appointment.lead
     return {
         "appointment_id": str(appointment.pk),

@@ -161,7 +161,7 @@ class OptInInputSerializer(InputSerializer):
 
 
 def parse_phone_with_country(text: str, country: str | None) -> Phone:
-    """Return the phone number. Raises ValidationError if it is none, or has another calling code than the country."""
+    """Return the phone number. Raises ValidationError if it is invalid or does not fit the country."""
     if not country:
         raise serializers.ValidationError({"phone_country": ["is required when phone_e164 is given"]})
     phone = parse_phone(text, country) if text.startswith("+") else None

@@ -23,7 +23,10 @@ class CreatedOrganization:
 
 @transaction.atomic
 def create_organization(*, name: str, owner_email: str) -> CreatedOrganization:
-    """Create an organization with its default statuses and its owner. An existing user with this e-mail is kept."""
+    """Create an organization with its default statuses and its owner.
+
+    If a user with this e-mail exists already, that user becomes the owner and keeps name and password.
+    """
     organization = Organization.objects.create(name=name)
     user = User.objects.filter(email__iexact=owner_email.strip()).first()
     is_new = user is None

@@ -1,4 +1,4 @@
-"""How statuses appear in the interface (docs/interface.md, S1 and A4)."""
+"""Serializers of statuses (docs/interface.md, S1 and A4)."""
 
 from django.db.models import F, Func, TextField
 from django.db.models.expressions import Expression
@@ -35,6 +35,6 @@ class OutcomeSerializer(StatusSerializer):
 
     exclude = ("type",)
 
-    # The interface has null in one place and an empty string in the other.
+    # An unset description is null in the statuses list and an empty string in an outcome.
     description: sql.Field = sql.StringField(help_text="Empty when not set.")
     created_at = sql.DateTimeField(help_text="When the status was created.")

@@ -1,4 +1,4 @@
-"""How events appear in the interface (docs/interface.md, W3 and W6)."""
+"""Serializers of events (docs/interface.md, W3 and W6)."""
 
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.sql_serializers import Schema, SchemaResolver

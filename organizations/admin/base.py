@@ -28,7 +28,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField
 
 # The API's bounds on timestamps (docs/interface.md, G29).
 YEARS = range(1970, 2101)
-# A search compares each word with each search field, so its words are what it costs.
+# A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
 
 # The title and the options of each group of fields.

@@ -226,7 +226,7 @@ class ListFilter(FilterSet):
         """
         values: dict[str, Any] = self.form.cleaned_data if self.filters else {}
         parameters = tuple((name, isinstance(value, list)) for name, value in sorted(values.items()))
-        filter_class: Any = type(self)  # Any, because mypy takes the class for unhashable
+        filter_class: Any = type(self)  # Any, because mypy thinks the class is unhashable
         query = plan_page(filter_class, parameters, self.ordering)
         total, ids = query.execute(offset, limit, {**values, "organization": self.organization.pk})
         if not total:

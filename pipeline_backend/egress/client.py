@@ -72,7 +72,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, size: int) -> None:
         """Parse the bytes received, and finish the request once there is enough of the response."""
-        # Bytes beyond what was asked for (the rest of a long body, a second response) must not be taken for the next
+        # Bytes beyond what was asked for (the rest of a long body, a second response) must not be mistaken for the next
         # response, so the connection is not used again.
         if self.response_future is None or self.response_future.done():
             self.close()

@@ -55,7 +55,7 @@ class Dispatcher:
         running_dispatchers.remove(self)
         self.thread.join(SHUTDOWN_TIMEOUT)
         if self.thread.is_alive():
-            return  # what it still holds is due again when the lease ends
+            return  # its remaining jobs are due again when the lease ends
         self.loop.close()
         for thread_pool in self.thread_pools:
             thread_pool.shutdown()

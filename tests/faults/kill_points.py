@@ -43,7 +43,7 @@ def before_response() -> None:
 
 
 def crash_at_third_request(write: Callable[[client.HttpConnection, bytes], None]) -> None:
-    """Replace the third request by `write` and a crash; what is written leaves at once."""
+    """Replace the third request by `write` and a crash; what is written is sent immediately."""
     request, is_third = client.HttpConnection.request, nth_call(3)
 
     async def request_or_crash(connection: client.HttpConnection, data: bytes) -> Any:

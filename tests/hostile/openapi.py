@@ -62,7 +62,7 @@ class QueryParameter(NamedTuple):
 
 
 def resolve(schema: Schema) -> Schema:
-    """Return the schema that a reference points at, or the schema itself if it is no reference."""
+    """Return the schema that a reference points at, or the schema itself if it is not a reference."""
     return DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
 
 
@@ -119,5 +119,5 @@ def body_with(operation: str, path: str, value: str) -> str:
     for key in parents:
         node = node[int(key)] if isinstance(node, list) else node[key]
     node[int(last) if isinstance(node, list) else last] = PLACEHOLDER
-    # The value is replaced in the text, because many values that tests need are no valid JSON.
+    # The value is replaced in the text, because many values that tests need are not valid JSON.
     return json.dumps(body).replace(f'"{PLACEHOLDER}"', value)

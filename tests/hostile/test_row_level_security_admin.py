@@ -52,7 +52,7 @@ def related_fields() -> list[tuple[str, str, str]]:
 
 
 def reveals_nothing(response: Any) -> bool:
-    """Return whether the response is no server error and has no word of the other organization."""
+    """Return whether the response is not a server error and contains no word of the other organization."""
     content = response.content.lower()
     return response.status_code in (200, 302, 403, 404) and b"zyxwv" not in content and b"globex" not in content
 

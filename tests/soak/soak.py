@@ -1,4 +1,4 @@
-"""The soak test: mixed traffic for a while, with faults all the time; `report` tells what the service got wrong."""
+"""The soak test: mixed traffic for a while, with faults all the time; `report` says what the service got wrong."""
 
 import threading
 import time
@@ -61,7 +61,7 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
             stop.set()
         elapsed = time.monotonic() - started
         for future in client_futures:
-            future.result()  # raises what the client has raised
+            future.result()  # raises the client's exception, if any
     # Without an assertion: the report names the events that are missing.
     processes.wait_until(all_events_received(inbox), DELIVERY_SECONDS)
     ended = [name for name, process in stack.processes.items() if process.poll() is not None]

@@ -84,7 +84,7 @@ def wrong_canceled_events() -> Iterator[str]:
 def wrong_status_events() -> Iterator[str]:
     """Yield leads that don't have as many events as changes of their status."""
     events = events_by_subject("lead.status_changed")
-    # The first entry of a lead's history is its initial status, which is no change.
+    # The first entry of a lead's history is its initial status, which is not a change.
     changes = Counter(LeadStatusChange.unscoped.exclude(from_status=None).values_list("lead_id", flat=True))
     for id in changes | events:
         if events[id] != changes[id]:
@@ -97,6 +97,6 @@ def events_by_subject(type: str) -> Counter[Any]:
 
 
 def undelivered_events(inbox: FastReceiver) -> list[str]:
-    """Return events that never arrived, and arrivals that are no event."""
+    """Return events that never arrived, and arrivals that belong to no event."""
     event_ids = {str(id) for id in Event.unscoped.values_list("id", flat=True)}
     return [f"event {id}" for id in event_ids ^ inbox.counts().keys()]

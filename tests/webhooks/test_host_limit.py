@@ -49,7 +49,7 @@ def run_all(endpoints: list[Endpoint]) -> None:
 
 
 def let_time_pass(seconds: int) -> None:
-    """Put what the limit remembers into the past, because the database's clock can't be set."""
+    """Make the counted deliveries older than they are, because the database's clock can't be set."""
     for host in ReceivingHost.unscoped.all():
         host.recent = [[second - seconds, count] for second, count in host.recent]
         host.save()
