@@ -30,7 +30,7 @@ START_TIMEOUT = 30
 
 @dataclass(frozen=True)
 class Dataset:
-    """What requests need to know of a filled database: keys, ids, and values to filter by. `prepare` makes it."""
+    """What requests need to know about a filled database: keys, ids, and values to filter by. `prepare` makes it."""
 
     organization_id: str
     api_key: str

@@ -7,7 +7,7 @@ BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
 def random_base62(length: int) -> str:
-    """Return that many characters from the system's secure source."""
+    """Return `length` random base62 characters from the system's secure source."""
     return "".join(secrets.choice(BASE62) for _ in range(length))
 
 

@@ -11,7 +11,7 @@ from threading import BoundedSemaphore
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-# A hash takes less than this, so one person who meets another one waits instead of being refused.
+# A hash takes less than this, so two people who sign in at the same time wait for each other; neither is refused.
 SECONDS_TO_WAIT = 1.0
 
 _slots = BoundedSemaphore(settings.PASSWORD_HASHES_AT_ONCE)

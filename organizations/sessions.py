@@ -62,7 +62,7 @@ class SessionStore(db.SessionStore):
 
 @dataclass(frozen=True)
 class ActiveSession:
-    """A session as its person sees it. `id` names it in forms; it can't be used to sign in."""
+    """A session as its user sees it. `id` names it in forms; it can't be used to sign in."""
 
     id: str
     started_at: datetime | None
@@ -118,7 +118,7 @@ def valid_sessions(user: User) -> list[tuple[Session, dict[str, Any]]]:
 
 
 def describe_session(row: Session, data: dict[str, Any], current_key: str | None) -> ActiveSession:
-    """Return a session as its person sees it."""
+    """Return a session as its user sees it."""
     usage: Mapping[str, str] = data.get(USAGE_KEY, {})
     return ActiveSession(
         id=session_id(row.session_key),

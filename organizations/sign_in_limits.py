@@ -1,4 +1,4 @@
-"""Limits on guessing passwords, by which nobody can shut a person out or learn whether an account exists.
+"""Limits on guessing passwords. Nobody can use them to lock a person out or to learn whether an account exists.
 
 An attempt to sign in counts, in this order, against
 
@@ -8,9 +8,9 @@ An attempt to sign in counts, in this order, against
 3. instead of 2, the browser, if it has signed in as this account before. A stranger who uses up the account's limit
    therefore doesn't keep its owner out.
 
-The known browser is told by a signed cookie that contains the account's id, a random id of the browser and a digest of
-the password's hash. It is no proof of identity: it only selects the limit. It ends with the password, so that whoever
-has copied it, or knew an old password, gains nothing for longer than that.
+The known browser is recognized by a signed cookie that contains the account's id, a random id of the browser and a
+digest of the password's hash. It does not prove an identity: it only selects the limit. It becomes invalid when the
+password changes, so a copied cookie or a formerly known password is useless from then on.
 """
 
 import unicodedata
@@ -67,7 +67,7 @@ def is_attempt_allowed(request: HttpRequest, name: str, account: User | None) ->
 
 
 def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
-    """Count an attempt to prove the present password in a session; return whether to check it."""
+    """Count an attempt to confirm the current password in a session; return whether to check it."""
     return not hit(request, group="password-change", key=user.pk, limit=PASSWORD_CHANGES).exceeded
 
 

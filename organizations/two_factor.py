@@ -23,7 +23,7 @@ RECOVERY_CODES = 10
 KEY_BYTES = 20
 CODE_BYTES = 10
 ATTEMPTS_PER_MINUTE = 10
-# The person is told when so many codes in a row were wrong: somebody else knows the password.
+# After this many wrong codes in a row the user gets an e-mail, because somebody else may know the password.
 MAIL_AFTER_FAILURES = 5
 ISSUER = "Pipeline Backend"
 

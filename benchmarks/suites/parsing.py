@@ -1,4 +1,4 @@
-"""Request bodies that are cheap to send and dear to read, against `json.loads` of the same bytes."""
+"""Request bodies that are cheap to send and expensive to read, against `json.loads` of the same bytes."""
 
 import json
 import time
@@ -57,7 +57,7 @@ def list_of(item: str) -> bytes:
 
 
 def milliseconds(parse: Callable[[bytes], object], body: bytes) -> Measurement:
-    """Return a measurement of the processor time of one call, the best of some."""
+    """Return a measurement of the processor time of one call, the best of several."""
 
     def measure() -> float:
         times = []

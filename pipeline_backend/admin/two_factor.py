@@ -32,7 +32,7 @@ PENDING_KEY = "pending_sign_in"
 PENDING_SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
-# What somebody who has to set up two-factor sign-in first can open.
+# The pages that are open to users who must set up two-factor sign-in first.
 OPEN_PAGES = {"two_factor", "logout", "jsi18n"}
 
 Change = TypeVar("Change")
@@ -73,7 +73,7 @@ class PasswordAndCodeForm(CodeForm):
 
 
 class SignInView(LoginView):
-    """Django's sign-in page, which goes on to the second factor if the user has one."""
+    """Django's sign-in page, followed by the page for the code if the user has two-factor sign-in."""
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Sign in, or remember for ten minutes that the password was right."""
@@ -81,7 +81,7 @@ class SignInView(LoginView):
         if user.two_factor_enabled_at is None:
             return super().form_valid(form)
         session = self.request.session
-        session.flush()  # nothing of another user's session goes on
+        session.flush()  # drops the data of another user's session
         session[PENDING_KEY] = {
             "user": user.pk,
             "hash": user.get_session_auth_hash(),

@@ -36,7 +36,7 @@ from pipeline_backend.db.compiled import Params, bind
 
 PROBE_ROWS = 2000  # rows to probe in the list's order before the filters' own index is used
 SMALL_COUNT = 10_000  # rows that a single process counts faster than parallel workers
-SAMPLE_ROWS = 300  # rows from which the sort key is estimated that the page's rows reach, and hardly any others
+SAMPLE_ROWS = 300  # rows sampled to estimate the sort key of the page's last row
 
 COUNT = "SELECT count(*) AS total FROM ({ids}) AS filtered"
 
