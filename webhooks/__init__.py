@@ -4,5 +4,5 @@ Other apps declare their topics in `topics.py` (`webhooks.topics.Topic`) and cal
 the transaction of a change. That writes one event and one delivery per subscribed endpoint; the outbox dispatcher
 sends the deliveries (`webhooks.queue`). The same events can be read with `GET /api/external/events`.
 
-The rules are in docs/interface.md, "Events and webhooks" (W1 to W24); docs/webhooks.md is written for receivers.
+The rules are in docs/interface.md, "Events and webhooks" (W1 to W25); docs/webhooks.md is written for receivers.
 """

@@ -46,7 +46,7 @@ def test_events_are_listed_oldest_first(api, other_api):
     assert event_types(api) == expected
 
 
-def test_after_continues_behind_the_given_event(api):
+def test_after_returns_the_events_that_follow_the_named_one(api):
     """docs/interface.md, W6, W7"""
     api.submit()
     api.book()

@@ -39,7 +39,7 @@ def test_one_worker_delivers_its_backlog_and_processes_empty_tasks_for_compariso
 
 
 def measure_rate(progress: Callable[[], int], total: int) -> float:
-    """Return how many a second, from 5 % to 95 % of the total; fails after two minutes."""
+    """Return the rate per second between 5 % and 95 % of the total; fail after two minutes."""
     samples: list[tuple[float, int]] = []
     stop_at = time.monotonic() + 120
     while not samples or samples[-1][1] < total:
