@@ -8,7 +8,7 @@ from django.db.models.functions import Lower
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.db.compiled import CompiledQuery, Param
+from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 
 PARTICIPANT_ROLES = ("host", "setter", "triager")
 
@@ -23,9 +23,18 @@ def active_members() -> QuerySet[Membership]:
     return members
 
 
-MEMBERS_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
-    lambda: active_members().alias(lowercase_email=Lower("user__email")).filter(lowercase_email__any=Param("emails"))
-)
+def active_member_with_email(name: str) -> CompiledQuery[Membership]:
+    """Return the query for the active member with the address in this parameter, compared as the unique index does."""
+    return CompiledQuery(
+        lambda: (
+            active_members()
+            .alias(lowercase_email=Lower("user__email"))
+            .filter(lowercase_email=Lower(Param(name).cast("text")))
+        )
+    )
+
+
+PARTICIPANTS = CombinedQuery(*(active_member_with_email(f"{role}_email") for role in PARTICIPANT_ROLES))
 ACTIVE_OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=MemberRole.OWNER))
 MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
     lambda: active_members().filter(Q(pk__any=Param("ids")) | Q(role=MemberRole.OWNER))
@@ -37,19 +46,17 @@ def resolve_members(organization: Organization, data: Mapping[str, object]) -> d
 
     Raises ValidationFailed for each field whose e-mail belongs to no active member.
     """
-    emails = {role: str(data[f"{role}_email"]).lower() for role in PARTICIPANT_ROLES if data.get(f"{role}_email")}
-    if not emails:
+    emails = {f"{role}_email": data.get(f"{role}_email") or None for role in PARTICIPANT_ROLES}
+    if not any(emails.values()):
         return {}
-    members = {
-        member.user.email.lower(): member
-        for member in MEMBERS_BY_EMAIL.all(organization=organization.pk, emails=list(emails.values()))
-    }
-    unknown = [role for role, email in emails.items() if email not in members]
+    found = PARTICIPANTS.first(organization=organization.pk, **emails)
+    members = {role: member for role, member in zip(PARTICIPANT_ROLES, found, strict=True) if member}
+    unknown = [role for role in PARTICIPANT_ROLES if emails[f"{role}_email"] and role not in members]
     if unknown:
         raise ValidationFailed(
             {f"{role}_email": ["must belong to an active member of the organization"] for role in unknown}
         )
-    return {role: members[email] for role, email in emails.items()}
+    return members
 
 
 def recipients_for_booking(organization: Organization, participants: Iterable[Membership]) -> list[Membership]:

@@ -18,6 +18,7 @@ django.setup()
 
 from redis import Redis  # noqa: E402  # after the settings
 
+from organizations.models import User  # noqa: E402
 from pipeline_backend.onboarding import create_organization  # noqa: E402
 from tests.faults.backlog import make_backlog, make_endpoint  # noqa: E402
 from tests.faults.fast_receiver import FastReceiver  # noqa: E402
@@ -56,7 +57,7 @@ def delivery_rate(name: str, receiver: str, endpoints: int, events_per_endpoint:
     receivers that respond at once, and "slow" for those that take 0.3 seconds.
     """
     organizations = [
-        create_organization(name=f"{name}-{number}", owner_email=f"owner@{name}-{number}.example").organization
+        create_organization(name=f"{name}-{number}", owner=User.objects.create_user(f"owner@{name}-{number}.example"))
         for number in range(endpoints // ENDPOINTS)
     ]
     with run_stack() as (stack, inbox):

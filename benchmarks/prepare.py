@@ -13,7 +13,7 @@ from django.db.models import Count, QuerySet  # noqa: E402  # after the settings
 from appointments.models import Appointment  # noqa: E402
 from benchmarks.bulk_data import RARE_EMAIL, create_data  # noqa: E402
 from benchmarks.environment import Dataset  # noqa: E402
-from organizations.models import Organization  # noqa: E402
+from organizations.models import Organization, User  # noqa: E402
 from organizations.services import issue_key  # noqa: E402
 from pipeline_backend.db.timestamps import isoformat_z  # noqa: E402
 from pipeline_backend.onboarding import create_organization  # noqa: E402
@@ -27,10 +27,10 @@ def prepare(appointments: int) -> Dataset:
     """Create the organizations with their data and keys, and choose values to filter by."""
     organization = create_data(appointments)
     others = [
-        create_organization(name=f"Other {number}", owner_email=f"owner@other{number}.example").organization
+        create_organization(name=f"Other {number}", owner=User.objects.create_user(f"owner@other{number}.example"))
         for number in range(OTHER_ORGANIZATIONS)
     ]
-    limited = create_organization(name="Rate limited", owner_email="owner@limited.example").organization
+    limited = create_organization(name="Rate limited", owner=User.objects.create_user("owner@limited.example"))
 
     rows = Appointment.objects.of(organization)
     newest_first = rows.order_by("-created_at")

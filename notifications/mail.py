@@ -60,7 +60,10 @@ async def mail_session(send: Callable[[Any, BaseEmailBackend], Result]) -> Async
 
 
 def send(notification: Notification, connection: BaseEmailBackend) -> Result:
-    """Send a notification."""
+    """Send a notification, unless its recipient is no member any more."""
+    recipient = notification.recipient
+    if recipient is None or not (recipient.is_active and recipient.user.is_active):
+        return Result(error="not_a_member", is_final=True)
     return send_email(render(notification), connection)
 
 

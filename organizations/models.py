@@ -2,7 +2,7 @@
 
 import base64
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
@@ -12,7 +12,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.validators import MinValueValidator
 from django.db import models
-from django.db.models import Q, UniqueConstraint
+from django.db.models import Q, UniqueConstraint, Value
 from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
 from django.utils.module_loading import import_string
@@ -21,7 +21,7 @@ from django_otp.oath import TOTP
 from uuid_utils.compat import uuid7
 
 from organizations.defaults import both_scopes, new_user_id
-from organizations.isolation import TenantModel
+from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from pipeline_backend.db.encryption import EncryptedField
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 from pipeline_backend.outbox import Job, State
@@ -71,12 +71,21 @@ class Organization(models.Model):
         return self.name
 
 
-class UserManager(BaseUserManager["User"]):
+class EmailQuerySet(models.QuerySet[Any]):
+    """Finds rows by their e-mail address."""
+
+    def with_email(self, email: str) -> Self:
+        """Filter to rows with this address, compared exactly as the unique indexes of `Lower("email")` do."""
+        # PostgreSQL lowers both sides. `iexact` would compare UPPER(), for which i and the dotless i are one letter.
+        return self.alias(lowercase_email=Lower("email")).filter(lowercase_email=Lower(Value(email)))
+
+
+class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore[misc]  # the stubs can't follow it
     """Creates users, who sign in by e-mail."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create a user; without a password they can't sign in yet."""
-        user = self.model(email=self.normalize_email(email.strip()), **fields)
+        """Create a user; without a password they can't sign in yet. The address is stored as typed."""
+        user: User = self.model(email=email.strip(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -87,7 +96,8 @@ class UserManager(BaseUserManager["User"]):
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user with this e-mail, in any letter case."""
-        return self.get(email__iexact=username)
+        user: User = self.with_email(username or "").get()
+        return user
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -95,6 +105,8 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     id = models.CharField(primary_key=True, max_length=64, default=new_user_id, editable=False)
     email = models.EmailField(unique=True)
+    # When the person has proved that they read the address's mail; null for accounts whose address nobody has proved.
+    email_verified_at = MillisecondDateTimeField("address verified", null=True, editable=False)
     first_name = models.CharField(max_length=255, blank=True)
     last_name = models.CharField(max_length=255, blank=True)
     profile_image_url = models.URLField(max_length=2048, null=True, blank=True)  # the API shows null
@@ -103,7 +115,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         default="UTC",
         help_text="IANA name, such as Europe/Berlin. Times in the admin and in e-mail are shown in it.",
     )
-    is_staff = models.BooleanField(default=False, help_text="May sign in to this admin.")
+    # Django's createsuperuser sets it. It decides nothing: memberships and `is_superuser` do.
+    is_staff = models.BooleanField(default=False, editable=False)
     is_active = models.BooleanField(default=True)
     date_joined = MillisecondDateTimeField(default=now, editable=False)
     two_factor_enabled_at = MillisecondDateTimeField("two-factor sign-in since", null=True, editable=False)
@@ -120,6 +133,11 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.get_full_name()
+
+    @classmethod
+    def normalize_username(cls, username: str) -> str:
+        """Return the address unchanged: Django would turn some letters into others."""
+        return username
 
     def get_full_name(self) -> str:
         """Return the first and last name; without either, the e-mail."""
@@ -330,6 +348,99 @@ class SecurityNotice(Job):
 
     def __str__(self) -> str:
         return f"{self.event} to {self.user}"
+
+
+class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type
+    """Invitations, by address and by whether they can still be answered."""
+
+    def unanswered(self) -> Self:
+        """Filter to invitations that are neither accepted, declined nor withdrawn. They may have expired."""
+        return self.filter(accepted_at=None, declined_at=None, withdrawn_at=None)
+
+
+class Invitation(TenantModel, Job):
+    """An offer of membership to whoever reads the mail of an address; as a job, the e-mail with its link.
+
+    Nothing of the person is stored here but the address as the inviter typed it, and the link's token is not stored.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    email = models.EmailField("e-mail")
+    role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
+    invited_by = models.ForeignKey(User, null=True, editable=False, on_delete=models.SET_NULL, related_name="+")
+    expires_at = MillisecondDateTimeField(editable=False)
+    sent_count = models.PositiveSmallIntegerField("times sent", default=1, editable=False)
+    last_sent_at = MillisecondDateTimeField("last sent", default=now, editable=False)
+    accepted_at = MillisecondDateTimeField("accepted", null=True, editable=False)
+    declined_at = MillisecondDateTimeField("declined", null=True, editable=False)
+    withdrawn_at = MillisecondDateTimeField("withdrawn", null=True, editable=False)
+
+    objects: ClassVar[Any] = tenant_manager(InvitationQuerySet)
+    unscoped: ClassVar[Any] = InvitationQuerySet.as_manager()  # type: ignore[assignment]  # as above
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            UniqueConstraint(
+                "organization",
+                Lower("email"),
+                condition=Q(accepted_at=None, declined_at=None, withdrawn_at=None),
+                name="one_open_invitation_per_email",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["organization", "next_attempt_at"], condition=Q(state=State.PENDING), name="invitation_due"
+            ),
+            models.Index(fields=["organization", "-created_at", "-id"], name="invitation_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the invitation is unanswered and has not expired."""
+        return self.status == "Open"
+
+    @property
+    def status(self) -> str:
+        """Open, Accepted, Declined, Withdrawn or Expired."""
+        if self.accepted_at:
+            return "Accepted"
+        if self.declined_at:
+            return "Declined"
+        # An expired invitation is withdrawn when the address is invited anew.
+        if self.expires_at <= (self.withdrawn_at or now()):
+            return "Expired"
+        return "Withdrawn" if self.withdrawn_at else "Open"
+
+
+class PasswordReset(Job):
+    """A request for a link with which to choose a new password; as a job, the e-mail with that link.
+
+    There is one for each request, whether or not an account has the address, so that the request takes the same time.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # The row itself. A queue's jobs belong to groups that are served one by one, and these have nothing in common.
+    group = models.ForeignKey("self", on_delete=models.CASCADE, related_name="+")
+    email = models.EmailField()
+    # The account that was mailed.
+    user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
+    created_at = MillisecondDateTimeField(default=now)
+
+    objects: ClassVar[Any] = models.Manager()
+    unscoped: ClassVar[Any] = models.Manager()  # the name that queues use
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["next_attempt_at"], condition=Q(state=State.PENDING), name="password_reset_due"),
+            models.Index(fields=["created_at"], name="password_reset_oldest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Password reset of {self.created_at:%Y-%m-%d %H:%M}"
 
 
 class RowCount(TenantModel):

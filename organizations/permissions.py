@@ -112,4 +112,9 @@ def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[Member
     if is_operator(request):
         return ROLE_ORDER
     own_role = roles_by_organization(request).get(organization_id)
-    return ROLE_ORDER[: ROLE_ORDER.index(MemberRole(own_role)) + 1] if own_role else []
+    return roles_up_to(own_role) if own_role else []
+
+
+def roles_up_to(role: str) -> list[MemberRole]:
+    """Return this role and all below it."""
+    return ROLE_ORDER[: ROLE_ORDER.index(MemberRole(role)) + 1]

@@ -111,7 +111,7 @@ def record_failed_sign_in(sender: str, credentials: dict[str, str], **_: object)
     if current_request.get() is None:
         return
     with bypass_rls():
-        user = User.objects.filter(email__iexact=credentials.get("username", "")).first()
+        user = User.objects.with_email(credentials.get("username", "")).first()
     record_security_event(SecurityEventKind.SIGN_IN_FAILED, user=user)
 
 

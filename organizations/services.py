@@ -6,7 +6,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from organizations.isolation import bypass_rls
 from organizations.keys import new_key
 from organizations.limits import LimitReached, can_add_row
 from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
@@ -91,9 +90,10 @@ def touch_last_used(key: ApiKey) -> None:
 
 @transaction.atomic
 def add_member(*, organization: Organization, user: User, role: str = MemberRole.CLOSER) -> Membership:
-    """Make the user an active member who may sign in to the admin. A former member becomes active again.
+    """Make the user an active member. A former member becomes active again.
 
-    Raises LastOwner if the last active owner would get another role.
+    People join by accepting an invitation (`pipeline_backend.accounts.invitations`); whoever else calls this answers
+    for the user's consent. Raises LastOwner if the last active owner would get another role.
     """
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
@@ -101,34 +101,43 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     member, _ = Membership.objects.of(organization).update_or_create(
         organization=organization, user=user, defaults={"role": role, "is_active": True}
     )
-    # Django's flag for access to the admin; what they may do there comes from their memberships.
-    if not user.is_staff:
-        user.is_staff = True
-        user.save(update_fields=["is_staff"])
     return member
 
 
 @transaction.atomic
 def change_member(*, member: Membership, role: str, is_active: bool, wants_mail: bool) -> Membership:
-    """Change a member's role, access and notifications. Raises LastOwner."""
+    """Change a member's role, access and notifications. Locks the member and the organization's owners.
+
+    Raises LastOwner, and ValidationFailed if an inactive member would become active: they must accept an invitation.
+    """
     ensure_active_owner(member, role=role, is_active=is_active)
     # Read and locked again: the caller's instance may already have the new values.
     stored = Membership.objects.of(member.organization).select_for_update(no_key=True).get(pk=member.pk)
+    if is_active and not stored.is_active:
+        raise ValidationFailed({"is_active": ["can't be set again; invite this person instead"]})
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
     member.save(update_fields=["role", "is_active", "wants_mail"])
     record_member_changes(stored, member)
     return member
 
 
+@transaction.atomic
+def leave_organization(*, member: Membership) -> None:
+    """End the membership at the member's own wish. Locks the organization's owners. Raises LastOwner."""
+    ensure_active_owner(member, role=member.role, is_active=False)
+    member.is_active = False
+    member.save(update_fields=["is_active"])
+    record_security_event(SecurityEventKind.MEMBER_LEFT, user=member.user, organization=member.organization)
+
+
 def record_member_changes(before: Membership, after: Membership) -> None:
-    """Add a changed role and a changed access to the security log."""
+    """Add a changed role and the end of access to the security log."""
     user, organization = after.user, after.organization
     if before.role != after.role:
         details = f"{MemberRole(before.role).label} → {MemberRole(after.role).label}"
         record_security_event(SecurityEventKind.ROLE_CHANGED, user=user, organization=organization, details=details)
     if before.is_active != after.is_active:
-        kind = SecurityEventKind.MEMBER_ACTIVATED if after.is_active else SecurityEventKind.MEMBER_DEACTIVATED
-        record_security_event(kind, user=user, organization=organization)
+        record_security_event(SecurityEventKind.MEMBER_DEACTIVATED, user=user, organization=organization)
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:
@@ -150,28 +159,6 @@ def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> No
 
 
 @transaction.atomic
-def invite_member(
-    *, organization: Organization, email: str, role: str, first_name: str = "", last_name: str = ""
-) -> Membership:
-    """Make the person with this e-mail a member; create a user without a password if there is none.
-
-    Locks the organization. Raises ValidationFailed if the e-mail belongs to an active member.
-    """
-    # Two invitations of the same person wait for each other. With no_key, rows that refer to the organization can still
-    # be inserted meanwhile.
-    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
-    if Membership.objects.of(organization).filter(user__email__iexact=email.strip(), is_active=True).exists():
-        raise ValidationFailed({"email": ["already belongs to a member"]})
-    with bypass_rls():  # a user who works in other organizations only is invisible in this one
-        user = User.objects.filter(email__iexact=email.strip()).first()
-    return add_member(
-        organization=organization,
-        user=user or User.objects.create_user(email, first_name=first_name, last_name=last_name),
-        role=role,
-    )
-
-
-@transaction.atomic
 def change_organization(*, organization: Organization, **fields: object) -> Organization:
     """Set these fields of the organization. The caller checks that the user may change them."""
     if not fields:
@@ -187,6 +174,13 @@ def change_organization(*, organization: Organization, **fields: object) -> Orga
 
 @transaction.atomic
 def save_user(*, user: User, changed: list[str]) -> User:
-    """Store the changed fields of a user. The caller checks that they may be changed."""
+    """Store the changed fields of a user. The caller checks that they may be changed.
+
+    A new e-mail address counts as unverified until the person proves it by a link that was mailed to it.
+    """
+    if "email" in changed:
+        user.email_verified_at = None
+        changed = [*changed, "email_verified_at"]
+        record_security_event(SecurityEventKind.EMAIL_CHANGED, user=user)
     user.save(update_fields=changed)
     return user

@@ -10,10 +10,10 @@ class PipelineBackendConfig(AppConfig):
     name = "pipeline_backend"
 
     def ready(self) -> None:
-        """Import the Celery app, an admin page and the OpenAPI extensions; each registers itself."""
-        # Imported here because all three need the app registry to be ready.
+        """Import the Celery app, two admin pages and the OpenAPI extensions; each registers itself."""
+        # Imported here because all need the app registry to be ready.
         from pipeline_backend import celery  # noqa: F401, PLC0415
-        from pipeline_backend.admin import organizations  # noqa: F401, PLC0415
+        from pipeline_backend.admin import invitations, organizations  # noqa: F401, PLC0415
         from pipeline_backend.api import openapi  # noqa: F401, PLC0415
 
 

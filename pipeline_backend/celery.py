@@ -71,10 +71,11 @@ app.conf.update(
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
             "organizations.prune": PRUNE_SECONDS,
+            "accounts.prune": PRUNE_SECONDS,
         }.items()
     },
 )
-app.autodiscover_tasks(["webhooks", "notifications", "pipeline_backend"])
+app.autodiscover_tasks(["webhooks", "notifications", "pipeline_backend", "pipeline_backend.accounts"])
 
 
 @setup_logging.connect
@@ -96,10 +97,11 @@ def start_dispatcher(**_: object) -> None:
     """Start the dispatcher before the worker has reached Redis, because it works without."""
     from notifications.security_notices import SECURITY_NOTICES  # noqa: PLC0415  # as below
     from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, and needs the apps to be loaded
+    from pipeline_backend.accounts.tasks import QUEUES as ACCOUNT_QUEUES  # noqa: PLC0415
     from pipeline_backend.outbox import Dispatcher  # noqa: PLC0415
     from webhooks.queue import DELIVERIES  # noqa: PLC0415
 
-    Dispatcher([DELIVERIES, *QUEUES, SECURITY_NOTICES]).start()
+    Dispatcher([DELIVERIES, *QUEUES, SECURITY_NOTICES, *ACCOUNT_QUEUES]).start()
 
 
 @worker_shutting_down.connect

@@ -3,35 +3,27 @@
 It is here and not in `organizations` because it also uses `statuses`, which builds on `organizations`.
 """
 
-from dataclasses import dataclass
-
 from django.db import transaction
 
-from organizations.models import MemberRole, Membership, Organization, User
+from organizations.models import Invitation, MemberRole, Organization, User
 from organizations.services import add_member
+from pipeline_backend.accounts.invitations import invite
 from statuses.services import seed_defaults
 
 
-@dataclass(frozen=True)
-class CreatedOrganization:
-    """A new organization and its owner. If `is_new_user`, the owner still needs a password."""
-
-    organization: Organization
-    owner: Membership
-    is_new_user: bool
+@transaction.atomic
+def create_organization(*, name: str, owner: User | None = None) -> Organization:
+    """Create an organization with its default statuses and, if one is given, its owner, who must have agreed."""
+    organization = Organization.objects.create(name=name)
+    if owner is not None:
+        add_member(organization=organization, user=owner, role=MemberRole.OWNER)
+    seed_defaults(organization=organization)
+    return organization
 
 
 @transaction.atomic
-def create_organization(*, name: str, owner_email: str) -> CreatedOrganization:
-    """Create an organization with its default statuses and its owner.
-
-    If a user with this e-mail exists already, that user becomes the owner and keeps name and password.
-    """
-    organization = Organization.objects.create(name=name)
-    user = User.objects.filter(email__iexact=owner_email.strip()).first()
-    is_new = user is None
-    owner = add_member(
-        organization=organization, user=user or User.objects.create_user(owner_email), role=MemberRole.OWNER
+def create_organization_for(*, name: str, owner_email: str) -> Invitation:
+    """Create an organization and invite its owner, who joins by accepting. Return the invitation."""
+    return invite(
+        organization=create_organization(name=name), email=owner_email, role=MemberRole.OWNER, invited_by=None
     )
-    seed_defaults(organization=organization)
-    return CreatedOrganization(organization, owner, is_new)

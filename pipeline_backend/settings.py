@@ -141,7 +141,9 @@ APPEND_SLASH = False  # a redirect would turn an API client's POST into a GET
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [ROOT / "pipeline_backend" / package / "templates" for package in ("admin", "local", "web")],
+        "DIRS": [
+            ROOT / "pipeline_backend" / package / "templates" for package in ("accounts", "admin", "local", "web")
+        ],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -235,6 +237,7 @@ AUTH_PASSWORD_VALIDATORS = [
 PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
 PASSWORD_HASHES_AT_ONCE = read_int("PASSWORD_HASHES_AT_ONCE", default=1)  # per process
 ADMIN_REQUESTS_PER_MINUTE = read_int("ADMIN_REQUESTS_PER_MINUTE", default=300)  # per signed-in person
+PASSWORD_RESET_TIMEOUT = 3600  # seconds for which a link for a new password is valid
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365)

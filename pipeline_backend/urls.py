@@ -32,6 +32,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("notifications.urls")),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", include("pipeline_backend.accounts.urls")),
     path("admin/", admin.site.urls),
     path("favicon.ico", RedirectView.as_view(url=static("pipeline_backend/icon.svg"))),
 ]

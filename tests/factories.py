@@ -23,7 +23,7 @@ from webhooks.models import Event
 
 def make_organization(name: str = "Acme") -> Organization:
     """Create an organization with its ten statuses and an owner, owner@<name>.example."""
-    return create_organization(name=name, owner_email=f"owner@{name.lower()}.example").organization
+    return create_organization(name=name, owner=User.objects.create_user(f"owner@{name.lower()}.example"))
 
 
 def make_member(

@@ -1,32 +1,20 @@
-"""The admin page of members: invite them by e-mail, change their role, deactivate them.
+"""The admin page of members: change their role, deactivate them, leave the organization.
 
-Nobody assigns a role above their own.
+Nobody assigns a role above their own. Members join by accepting an invitation (`pipeline_backend.admin.invitations`).
 """
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
-from django.contrib.auth.tokens import default_token_generator
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
-from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminTextInputWidget
 
-from organizations.admin.actions import ConfirmationForm, object_action, secret_page
-from organizations.admin.base import Fieldsets, ServiceForm
+from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.tenant import TenantAdmin, TenantForm
-from organizations.isolation import bypass_rls
-from organizations.models import Membership, User
+from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
-from organizations.services import change_member, invite_member
-
-LINK_EXPLANATION = (
-    "Send this link to the user. It lets them choose a password, works once and expires after three days. "
-    "It is shown only once."
-)
+from organizations.services import change_member, leave_organization
 
 
 class MemberForm(TenantForm):
@@ -50,34 +38,9 @@ class MemberForm(TenantForm):
             ]
 
 
-class InvitationForm(MemberForm):
-    """The form for a new member."""
-
-    email = forms.EmailField(
-        widget=UnfoldAdminEmailInputWidget,
-        help_text="If this person already has an account, its name and password are kept.",
-    )
-    first_name = forms.CharField(required=False, max_length=255, widget=UnfoldAdminTextInputWidget)
-    last_name = forms.CharField(required=False, max_length=255, widget=UnfoldAdminTextInputWidget)
-
-
-def password_link(request: HttpRequest, user: User) -> str:
-    """Return a URL at which the user can choose a password, once and within three days."""
-    path = reverse(
-        "admin:set_password",
-        args=[urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)],
-    )
-    return request.build_absolute_uri(path)
-
-
-def may_get_password_link(member: Membership) -> bool:
-    """Return whether this organization may set the member's password.
-
-    A password opens all organizations of a user, so not if they are also in another one, or an operator.
-    """
-    memberships_elsewhere = Membership.unscoped.filter(user=member.user).exclude(organization=member.organization_id)
-    with bypass_rls():  # other organizations' memberships are invisible in this one
-        return member.user.is_active and not member.user.is_superuser and not memberships_elsewhere.exists()
+def is_active(member: Membership) -> bool:
+    """Return whether the membership can be ended."""
+    return member.is_active
 
 
 @admin.register(Membership)
@@ -93,27 +56,18 @@ class MembershipAdmin(TenantAdmin):
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
-    actions_detail: tuple[str, ...] = ("make_password_link",)
+    actions_detail: tuple[str, ...] = ("leave",)
+    can_add = False
     readonly_fields = ("name", "email", "user_id", "created_at")
     fields = ("name", "email", "role", "is_active", "wants_mail", "user_id", "created_at")
-    invitation_fields = ("email", ("first_name", "last_name"), "role")
-
-    def get_form(
-        self, request: HttpRequest, obj: Membership | None = None, change: bool = False, **kwargs: Any
-    ) -> type[ServiceForm]:
-        """Return the member's form, or the invitation form for a new one."""
-        return super().get_form(request, obj, change=change, **({} if obj else {"form": InvitationForm}), **kwargs)
-
-    def get_fieldsets(self, request: HttpRequest, obj: Membership | None = None) -> Fieldsets:
-        """Return the member's fields, or the invitation's for a new one."""
-        return [(None, {"fields": self.fields if obj else self.invitation_fields})]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
         """Return the user's own data, and for users who don't manage this member also role and access."""
         if obj is None:
             return ()
         if self.has_manage_permission(request, obj):
-            return self.readonly_fields
+            # A former member comes back by accepting an invitation only.
+            return self.readonly_fields if obj.is_active else (*self.readonly_fields, "is_active")
         return (*self.readonly_fields, "role", "is_active")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
@@ -140,6 +94,10 @@ class MembershipAdmin(TenantAdmin):
         """Return whether the menu shows the page: to owners and managers only."""
         return super().has_view_permission(request)
 
+    def has_own_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        """Return whether it is the user's own membership."""
+        return obj is not None and obj.user_id == current_user(request).pk
+
     @admin.display(description="Name", ordering="user__first_name")
     def name(self, member: Membership) -> str:
         return str(member)
@@ -154,45 +112,25 @@ class MembershipAdmin(TenantAdmin):
         return member.user_id
 
     def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
-        """Change the member, or invite a new one."""
+        """Change the member."""
         data = form.cleaned_data
-        if change:
-            change_member(
-                member=obj,
-                # Users without the manage permission have only `wants_mail` in their form.
-                role=data.get("role", obj.role),
-                is_active=data.get("is_active", obj.is_active),
-                wants_mail=data["wants_mail"],
-            )
-            return
-        names = {"first_name": data["first_name"], "last_name": data["last_name"]}
-        member = invite_member(organization=form.organization, email=data["email"], role=data["role"], **names)
-        obj.pk, obj.user = member.pk, member.user
-
-    def response_add(self, request: HttpRequest, obj: Membership, post_url_continue: str | None = None) -> HttpResponse:
-        """Show a new user's password link. A user with a password needs none."""
-        if obj.user.has_usable_password() or not may_get_password_link(obj):
-            return super().response_add(request, obj, post_url_continue)
-        return self.show_link(request, obj)
+        change_member(
+            member=obj,
+            # Users without the manage permission have only `wants_mail` in their form.
+            role=data.get("role", obj.role),
+            is_active=data.get("is_active", obj.is_active),
+            wants_mail=data["wants_mail"],
+        )
 
     @object_action(
-        "Create a password link",
-        icon="key",
-        question="Create a link for the member to choose a new password?",
-        when=may_get_password_link,
-        permission="manage",
+        "Leave the organization",
+        icon="logout",
+        question="You lose access to this organization at once. You can come back only by a new invitation.",
+        when=is_active,
+        permission="own",
+        danger=True,
     )
-    def make_password_link(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> HttpResponse:
-        """Show a link for a member who has no password yet or has forgotten it."""
-        return self.show_link(request, member)
-
-    def show_link(self, request: HttpRequest, member: Membership) -> HttpResponse:
-        """Return the page that shows the member's password link, once."""
-        return secret_page(
-            self,
-            request,
-            member,
-            title="Password link",
-            explanation=LINK_EXPLANATION,
-            secret=password_link(request, member.user),
-        )
+    def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> HttpResponse:
+        """End the signed-in user's own membership."""
+        leave_organization(member=member)
+        return HttpResponseRedirect(reverse("admin:index"))

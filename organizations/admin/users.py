@@ -6,12 +6,10 @@ from zoneinfo import available_timezones
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from organizations.admin.actions import ConfirmationForm, object_action, secret_page
 from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm, WebAddressField
-from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
 from organizations.services import save_user
@@ -37,22 +35,19 @@ class UserForm(ServiceForm):
         time_zone.choices = [(name, name.replace("_", " ")) for name in names]
 
 
-def is_active(user: User) -> bool:
-    """Return whether the user may sign in, so that a password is of use."""
-    return user.is_active
-
-
 @admin.register(User)
 class UserAdmin(ServiceAdmin):
     """Users, whatever organizations they are in."""
 
     form = UserForm
-    list_display = ("email", "first_name", "last_name", "is_staff", "is_superuser", "is_active", "last_login")
-    list_filter = ("is_staff", "is_superuser", "is_active")
+    list_display = ("email", "first_name", "last_name", "is_superuser", "is_active", "last_login")
+    list_filter = ("is_superuser", "is_active")
     search_fields = ("email", "first_name", "last_name", "=id")
-    actions_detail = ("make_password_link",)
     profile = ("Profile", {"fields": ["email", ("first_name", "last_name"), "time_zone", "profile_image_url"]})
-    access = ("Access", {"fields": [("is_active", "is_staff", "is_superuser"), ("id", "date_joined", "last_login")]})
+    access = (
+        "Access",
+        {"fields": [("is_active", "is_superuser"), ("id", "email_verified_at", "date_joined", "last_login")]},
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Return all users for operators, and only the user's own row for others."""
@@ -66,7 +61,7 @@ class UserAdmin(ServiceAdmin):
     has_change_permission = has_view_permission
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: users are created by inviting members, operators by `createsuperuser`."""
+        """Return False: people make their account when they accept an invitation, operators by `createsuperuser`."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
@@ -89,30 +84,8 @@ class UserAdmin(ServiceAdmin):
         """Return the fields that the user may not change: nobody changes their own access, only operators an e-mail."""
         if not is_operator(request):
             return ("email",)
-        own_access = ("is_active", "is_staff", "is_superuser") if obj == request.user else ()
-        return ("id", "date_joined", "last_login", *own_access)
-
-    def has_operator_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return whether the user is an operator."""
-        return is_operator(request)
+        own_access = ("is_active", "is_superuser") if obj == request.user else ()
+        return ("id", "email_verified_at", "date_joined", "last_login", *own_access)
 
     def save_model(self, request: HttpRequest, obj: User, form: UserForm, change: bool) -> None:
         save_user(user=obj, changed=form.changed_data)
-
-    @object_action(
-        "Create a password link",
-        icon="key",
-        question="Create a link for this user to choose a new password?",
-        when=is_active,
-        permission="operator",
-    )
-    def make_password_link(self, request: HttpRequest, user: User, form: ConfirmationForm) -> HttpResponse:
-        """Show a password link for any user."""
-        return secret_page(
-            self,
-            request,
-            user,
-            title="Password link",
-            explanation=LINK_EXPLANATION,
-            secret=password_link(request, user),
-        )

@@ -3,21 +3,20 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth import admin as auth_admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from leads.phones import is_country_code
-from organizations.admin.actions import ConfirmationForm, object_action, secret_page
+from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
-from organizations.admin.members import LINK_EXPLANATION, password_link
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, Area, has_role, is_operator, organizations_with_role
 from organizations.services import change_organization
 from pipeline_backend.egress import BlockedAddress, validate_url
-from pipeline_backend.onboarding import create_organization
+from pipeline_backend.onboarding import create_organization_for
 
 # Roles decide what a user may do, so Django's groups are not offered. Importing `auth_admin` has registered them.
 admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
@@ -39,11 +38,9 @@ class OrganizationForm(ServiceForm):
 
 
 class NewOrganizationForm(ServiceForm):
-    """A new organization and its owner."""
+    """A new organization and the address of its owner."""
 
-    owner_email = forms.EmailField(
-        widget=UnfoldAdminEmailInputWidget, help_text="If this person already has an account, it is kept."
-    )
+    owner_email = forms.EmailField(widget=UnfoldAdminEmailInputWidget, help_text="This address gets an invitation.")
 
     class Meta:
         model = Organization
@@ -132,24 +129,12 @@ class OrganizationAdmin(ServiceAdmin):
         if change:
             change_organization(organization=obj, **{name: form.cleaned_data[name] for name in form.changed_data})
             return
-        created = create_organization(name=form.cleaned_data["name"], owner_email=form.cleaned_data["owner_email"])
-        # The service made its own instance. Django's admin continues with `obj`, and response_add() needs the owner.
-        obj.pk, vars(request)["created"] = created.organization.pk, created
-
-    def response_add(
-        self, request: HttpRequest, obj: Organization, post_url_continue: str | None = None
-    ) -> HttpResponse:
-        """Show the link for choosing a password, once, if the owner is new."""
-        created = vars(request)["created"]
-        if not created.is_new_user:
-            return super().response_add(request, obj, post_url_continue)
-        return secret_page(
-            self,
-            request,
-            obj,
-            title=f"Password link for {created.owner}",
-            explanation=LINK_EXPLANATION,
-            secret=password_link(request, created.owner.user),
+        data = form.cleaned_data
+        invitation = create_organization_for(name=data["name"], owner_email=data["owner_email"])
+        # The service made its own instance. Django's admin goes on with `obj`.
+        obj.pk = invitation.organization_id
+        messages.success(
+            request, f"{invitation.email} gets an invitation by e-mail, and becomes the owner by accepting."
         )
 
     @admin.display(description="Slack notifications", boolean=True)

@@ -1,4 +1,4 @@
-"""The admin site: who may sign in, the menu, and the page for choosing a password."""
+"""The admin site: who may sign in, and the menu."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -10,8 +10,9 @@ from django.contrib import admin
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
-from django.contrib.auth.views import PasswordChangeView, PasswordResetConfirmView
+from django.contrib.auth import forms as auth_forms
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.views import PasswordChangeView
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError
 from django.db.models import ForeignKey, Model
@@ -21,7 +22,6 @@ from django.urls import URLPattern, path, reverse, reverse_lazy
 from django.utils import timezone
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from unfold.sites import UnfoldAdminSite
-from unfold.widgets import BASE_INPUT_CLASSES
 
 from organizations.isolation import bypass_rls
 from organizations.models import SecurityEvent, SecurityEventKind, User
@@ -34,6 +34,7 @@ from organizations.permissions import (
 )
 from organizations.security_log import record_security_event
 from organizations.sign_in_limits import is_attempt_allowed, is_old_password_check_allowed, remember_browser
+from pipeline_backend.accounts.invitations import has_open_invitation
 from pipeline_backend.admin.sessions import sessions_page
 from pipeline_backend.admin.two_factor import SignInView, require_two_factor, second_factor_page, two_factor_page
 from pipeline_backend.db.retry import is_serialization_failure
@@ -75,6 +76,7 @@ MENU: dict[str, list[MenuEntry]] = {
     ],
     "Team": [
         MenuEntry("Members", "group", "organizations", "membership"),
+        MenuEntry("Invitations", "person_add", "organizations", "invitation"),
         MenuEntry("Notifications", "notifications", "notifications", "notification"),
         MenuEntry("Organization", "apartment", "organizations", "organization"),
         MenuEntry("All users", "badge", "organizations", "user"),
@@ -100,9 +102,10 @@ class SignInForm(AuthenticationForm):
         return super().clean()
 
     def confirm_login_allowed(self, user: User) -> None:
-        """Refuse users who are neither an operator nor an active member of an active organization."""
-        super().confirm_login_allowed(user)
-        if not user.is_superuser and not read_roles(user):
+        """Refuse users who are neither an operator, nor an active member of an active organization, nor invited."""
+        # Past Django's admin, which asks for `is_staff`: that decides nothing here.
+        auth_forms.AuthenticationForm.confirm_login_allowed(self, user)
+        if not user.is_superuser and not read_roles(user) and not has_open_invitation(user):
             raise ValidationError("You are not a member of any active organization.")
 
 
@@ -163,15 +166,6 @@ class OwnPasswordChangeView(PasswordChangeView):
         return response
 
 
-class NewPasswordForm(SetPasswordForm):
-    """Django's form for choosing a password, with Unfold's input styles."""
-
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(user, *args, **kwargs)
-        for field in self.fields.values():
-            field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
-
-
 class LabeledAutocomplete(AutocompleteJsonView):
     """Autocompletion whose choices can have a longer label than the row's name."""
 
@@ -214,9 +208,9 @@ class PipelineAdminSite(UnfoldAdminSite):
     login_form = SignInForm
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether the user is an operator, or staff with a role in an active organization."""
+        """Return whether the user is an operator, or has a role in an active organization."""
         # Roles are read on every request, so that a removed member loses access at once, not when the session ends.
-        return super().has_permission(request) and (request.user.is_superuser or bool(roles_by_organization(request)))
+        return request.user.is_active and (request.user.is_superuser or bool(roles_by_organization(request)))
 
     def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
         """Wrap every view except those for signing in."""
@@ -247,12 +241,8 @@ class PipelineAdminSite(UnfoldAdminSite):
         return OwnPasswordChangeView.as_view(extra_context=context)(request)
 
     def extra_urls(self) -> list[URLPattern]:
-        """Return the pages of the user's own account, and the one for choosing a password.
-
-        The latter needs no session: the link itself authorizes.
-        """
+        """Return the pages of the user's own account, and the second step of signing in."""
         return [
-            path("set-password/<uidb64>/<token>/", self.set_password, name="set_password"),
             path("account/sessions/", self.admin_view(self.sessions), name="sessions"),
             path("account/two-factor/", self.admin_view(self.two_factor), name="two_factor"),
             path("second-factor/", self.second_factor, name="second_factor"),
@@ -271,19 +261,6 @@ class PipelineAdminSite(UnfoldAdminSite):
     def sessions(self, request: HttpRequest) -> HttpResponse:
         """Show the user's sessions, and end those that the user chooses."""
         return sessions_page(request, self)
-
-    def set_password(self, request: HttpRequest, uidb64: str, token: str) -> HttpResponseBase:
-        """Show Django's page for a password link; a link works once."""
-        context = self.each_context(request)
-        view = PasswordResetConfirmView.as_view(
-            template_name="admin/set_password.html",
-            form_class=NewPasswordForm,
-            success_url=reverse_lazy("admin:login"),
-            extra_context=context,
-        )
-        # As at sign-in: the link identifies the user, and no scope is set yet.
-        with bypass_rls():
-            return view(request, uidb64=uidb64, token=token)
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         """Return choices for a typed term, among the rows that the user may see."""

@@ -150,7 +150,7 @@ def find_organization(spec: OrganizationSpec) -> Organization | None:
 def set_up_organization(spec: OrganizationSpec) -> Organization:
     """Create the organization with its members, event types and custom fields."""
     users = [get_or_create_user(spec, member) for member in spec.members]
-    organization = create_organization(name=spec.name, owner_email=spec.owner_email).organization
+    organization = create_organization(name=spec.name, owner=users[0])
     for user, member in list(zip(users, spec.members, strict=True))[1:]:  # the owner has been added already
         add_member(organization=organization, user=user, role=member.role)
     for name, category, provider, owner in EVENT_TYPES:
@@ -166,7 +166,7 @@ def set_up_organization(spec: OrganizationSpec) -> Organization:
 def get_or_create_user(spec: OrganizationSpec, member: MemberSpec) -> User:
     """Return the member's user account, created without a password if there is none."""
     email = spec.email(member)
-    return User.objects.filter(email__iexact=email).first() or User.objects.create_user(
+    return User.objects.with_email(email).first() or User.objects.create_user(
         email, first_name=member.first_name, last_name=member.last_name, time_zone=member.time_zone
     )
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, JsonResponse
 from notifications.security_notices import SECURITY_NOTICES
 from notifications.tasks import QUEUES as NOTIFICATION_QUEUES
 from organizations.isolation import bypass_rls
+from pipeline_backend.accounts.tasks import QUEUES as ACCOUNT_QUEUES
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
 from pipeline_backend.outbox import Queue, State
 from webhooks.queue import DELIVERIES
@@ -20,6 +21,7 @@ STALE_BACKLOG = "{names} have been due for more than {seconds} seconds, and no w
 QUEUES: dict[str, list[Queue]] = {
     "Webhook deliveries": [DELIVERIES],
     "Notifications": [*NOTIFICATION_QUEUES, SECURITY_NOTICES],
+    "Account e-mails": ACCOUNT_QUEUES,
 }
 
 

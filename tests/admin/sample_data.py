@@ -4,6 +4,7 @@ from appointments.models import Appointment
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization
+from pipeline_backend.accounts.invitations import invite
 from tests.factories import (
     make_analysis,
     make_api,
@@ -31,6 +32,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     make_custom_field(organization, "APPOINTMENT", f"{word}_field")
     member = make_member(organization, f"{word}@members.example", role=MemberRole.CLOSER, first_name=word.capitalize())
     set_muted_kinds(member=member, kinds=[])
+    invite(organization=organization, email=f"{word}@invited.example", role=MemberRole.SETTER, invited_by=None)
     answers = [{"question": f"{word}?", "answer": "Yes", "position": 1}]
     api.submit(
         email=email, first_name=word.capitalize(), questions_answers=answers, traffic={"utm_source": f"{word} campaign"}

@@ -3,21 +3,23 @@
 import re
 
 import pytest
+from django.core import mail
 from django.test import Client
 
-from organizations.models import MemberRole, Membership, Organization, User
-from organizations.services import add_member
+from organizations.models import Invitation, MemberRole, Membership, Organization, User
+from pipeline_backend.db.timestamps import now
+from tests.accounts import (
+    accept,
+    deliver_mail,
+    invite_and_read_link,
+    is_signed_in,
+    links_mailed_to,
+    post_invitation,
+    sign_in,
+)
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import make_member, owner_of
-
-
-def invite(client: Client, **fields: str):
-    """Invite new@acme.example as a setter, or with other values."""
-    return client.post(
-        admin_url(Membership, "add"),
-        form_data(client, admin_url(Membership, "add"), **{"email": "new@acme.example", "role": "SETTER", **fields}),
-    )
 
 
 def save_member(client: Client, member: Membership, **changes: str):
@@ -26,41 +28,75 @@ def save_member(client: Client, member: Membership, **changes: str):
     return client.post(url, form_data(client, url, **changes))
 
 
-def password_link_in(response) -> str:
-    """Return the path of the password link that the page shows."""
-    return re.search(r"http://testserver(/admin/set-password/[^<\s]+)", response.content.decode())[1]
-
-
-def test_an_invited_user_can_choose_a_password_once(owner: Client, organization: Organization):
-    response = invite(owner, first_name="Nina", last_name="New")
-    link = password_link_in(response)
-    visitor = Client()
-    page = visitor.get(link, follow=True)
-    password = "correct horse battery"
-    visitor.post(page.request["PATH_INFO"], {"new_password1": password, "new_password2": password})
-    again = Client().get(link, follow=True)
-
-    member = Membership.objects.of(organization).get(user__email="new@acme.example")
-    assert (member.role, str(member), "no-store" in response.headers["Cache-Control"]) == ("SETTER", "Nina New", True)
-    assert Client().login(username="new@acme.example", password=password)
-    assert b"This link has already been used or has expired" in again.content
-
-
-def test_an_invited_person_with_an_account_keeps_it(
-    owner: Client, organization: Organization, other_organization: Organization
-):
-    response = invite(owner, email="OWNER@globex.example")
-
-    assert response.status_code == 302, form_errors(response)
-    member = Membership.objects.of(organization).get(user__email="owner@globex.example")
-    assert (member.role, owner_of(other_organization).role) == ("SETTER", "OWNER")
-
-
 def test_a_member_cannot_be_invited_again(owner: Client, organization: Organization):
-    response = invite(owner, email="owner@acme.example", role="SETTER")
+    response = post_invitation(owner, "OWNER@acme.example")
 
     assert form_errors(response) == ["Already belongs to a member"]
     assert owner_of(organization).is_active
+
+
+def test_an_address_has_one_open_invitation(owner: Client, organization: Organization):
+    post_invitation(owner, "new@acme.example")
+
+    response = post_invitation(owner, "NEW@acme.example", MemberRole.MANAGER)
+
+    assert form_errors(response) == ["Has an open invitation; send it again or withdraw it"]
+    assert [invitation.role for invitation in Invitation.objects.of(organization)] == ["SETTER"]
+
+
+def test_after_an_invitation_has_expired_the_address_can_be_invited_anew(owner: Client, organization: Organization):
+    post_invitation(owner, "new@acme.example")
+    Invitation.objects.of(organization).update(expires_at=now())
+
+    post_invitation(owner, "new@acme.example", MemberRole.MANAGER)
+
+    states = {invitation.role: invitation.status for invitation in Invitation.objects.of(organization)}
+    assert states == {"SETTER": "Expired", "MANAGER": "Open"}
+
+
+def test_the_invitation_and_its_mail_name_the_organization_the_role_and_the_inviter(
+    owner: Client, organization: Organization
+):
+    link = invite_and_read_link(owner, organization, "new@acme.example", MemberRole.MANAGER)
+
+    page = Client().get(link).content.decode()
+    [message] = mail.outbox
+    assert (message.subject, message.to) == ("Invitation to Acme", ["new@acme.example"])
+    assert "join Acme as Manager, by owner@acme.example" in message.body
+    assert "<strong>Acme</strong> as Manager" in page
+
+
+def test_the_list_of_invitations_shows_how_each_was_answered(owner: Client, organization: Organization):
+    for name in ("accepted", "declined", "open"):
+        link = invite_and_read_link(owner, organization, f"{name}@acme.example")
+        if name == "accepted":
+            accept(Client(), link)
+        if name == "declined":
+            Client().post(link, {"decline": "yes"})
+
+    rows = owner.get(admin_url(Invitation, "changelist")).context["cl"].result_list
+
+    assert {row.email.split("@")[0]: row.status for row in rows} == {
+        "accepted": "Accepted",
+        "declined": "Declined",
+        "open": "Open",
+    }
+
+
+def test_somebody_who_has_accepted_is_told_so_after_signing_in(owner: Client, organization: Organization):
+    client = Client()
+
+    accept(client, invite_and_read_link(owner, organization, "new@acme.example"))
+
+    assert "You are now a member of Acme." in client.get("/admin/login/").content.decode()
+    assert is_signed_in(sign_in("new@acme.example"))
+
+
+def test_the_sign_in_page_leads_to_the_page_for_a_forgotten_password(db: None):
+    page = Client().get("/admin/login/").content.decode()
+
+    assert 'href="/admin/password-reset/"' in page
+    assert "Send the link" in Client().get("/admin/password-reset/").content.decode()
 
 
 def test_the_last_owner_cannot_be_removed(owner: Client, organization: Organization):
@@ -87,10 +123,10 @@ def test_a_manager_cannot_make_or_change_owners(manager: Client, manager_member:
     own = save_member(manager, manager_member, role="OWNER")
     other = save_member(manager, host, role="OWNER")
     above = manager.post(admin_url(Membership, "change", owner_of(host.organization).pk), {"role": "SETTER"})
-    link = manager.post(admin_url(Membership, "make_password_link", owner_of(host.organization).pk), {})
-    promoted = invite(manager, role="OWNER")
+    promoted = post_invitation(manager, "new@acme.example", MemberRole.OWNER)
 
-    assert (above.status_code, link.status_code) == (403, 403)
+    assert above.status_code == 403
+    assert not Invitation.objects.of(host.organization).exists()
     for response in (own, other, promoted):
         assert any("Select a valid choice" in message for message in form_errors(response))
     assert [member.user.email for member in Membership.objects.of(host.organization).filter(role="OWNER")] == [
@@ -98,31 +134,9 @@ def test_a_manager_cannot_make_or_change_owners(manager: Client, manager_member:
     ]
 
 
-def test_a_password_link_is_only_for_members_of_no_other_organization(
-    owner: Client, host: Membership, other_organization: Organization
-):
-    of_one_organization = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
-    add_member(organization=other_organization, user=host.user, role=MemberRole.SETTER)
-    of_two_organizations = owner.post(admin_url(Membership, "make_password_link", host.pk), {})
-
-    assert of_one_organization.status_code == 200
-    assert password_link_in(of_one_organization)
-    assert of_two_organizations.status_code == 302
-
-
-def test_an_owner_cannot_create_a_password_link_for_an_operator(owner: Client, organization: Organization):
-    operator = add_member(
-        organization=organization, user=User.objects.create_superuser("root@example.com", "x"), role=MemberRole.SETTER
-    )
-
-    response = owner.post(admin_url(Membership, "make_password_link", operator.pk), {})
-
-    assert response.status_code == 302
-
-
 def test_users_can_change_their_profile_but_not_their_access(closer: Client, host: Membership):
     url = admin_url(User, "change", host.user_id)
-    data = form_data(closer, url, time_zone="Europe/Berlin", is_superuser="on", is_staff="on", email="evil@example.com")
+    data = form_data(closer, url, time_zone="Europe/Berlin", is_superuser="on", email="evil@example.com")
 
     response = closer.post(url, data)
 
@@ -144,13 +158,9 @@ def test_a_user_id_that_looks_like_an_escape_sequence_is_found(organization: Org
     assert client.get(links[0]).status_code == 200
 
 
-@pytest.mark.parametrize("view", ["change", "history", "make_password_link"])
+@pytest.mark.parametrize("view", ["change", "history"])
 def test_users_cannot_open_the_page_of_another_user(view: str, owner: Client, host: Membership):
     assert owner.get(admin_url(User, view, host.user_id)).status_code == 302
-
-
-def test_users_cannot_create_a_password_link_for_themselves(closer: Client, host: Membership):
-    assert closer.post(admin_url(User, "make_password_link", host.user_id), {}).status_code == 403
 
 
 def test_an_operator_cannot_remove_their_own_access(operator: Client):
@@ -168,8 +178,22 @@ def test_an_operator_can_add_an_organization_with_its_owner(operator: Client):
 
     response = operator.post(admin_url(Organization, "add"), data)
 
-    assert password_link_in(response)
-    assert owner_of(Organization.objects.get(name="Initech")).user.email == "bill@initech.example"
+    initech = Organization.objects.get(name="Initech")
+    assert response.status_code == 302, form_errors(response)
+    assert not Membership.objects.of(initech).exists()
+    deliver_mail(initech)
+    accept(Client(), links_mailed_to("bill@initech.example")[0])
+    assert owner_of(initech).user.email == "bill@initech.example"
+
+
+def test_an_operators_new_address_for_a_user_counts_as_unverified(operator: Client, host: Membership):
+    User.objects.filter(pk=host.user_id).update(email_verified_at=now())
+    url = admin_url(User, "change", host.user_id)
+
+    operator.post(url, form_data(operator, url, email="hana@new.example"))
+
+    host.user.refresh_from_db()
+    assert (host.user.email, host.user.email_verified_at) == ("hana@new.example", None)
 
 
 def test_an_owner_can_rename_the_organization_but_not_set_its_limits(owner: Client, organization: Organization):
@@ -200,7 +224,6 @@ def test_members_can_choose_their_own_notifications_and_nothing_else(closer: Cli
     assert (host.role, host.is_active, host.wants_mail) == ("CLOSER", True, False)
     assert "CALL_CANCELED" not in host.mail_preference.muted
     assert "CALL_BOOKED" in host.mail_preference.muted
-    assert closer.post(admin_url(Membership, "make_password_link", host.pk), {}).status_code == 403
 
 
 def test_members_see_only_their_own_membership(closer: Client, host: Membership):

@@ -10,7 +10,7 @@ from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
 from optins.models import OptIn
-from organizations.models import ApiKey, MemberRole, Membership, Organization, SecurityEvent
+from organizations.models import ApiKey, Invitation, MemberRole, Membership, Organization, SecurityEvent
 from organizations.services import add_member
 from statuses.models import Status
 from tests.admin.forms import form_data
@@ -40,7 +40,8 @@ PERMISSIONS = {
     ApiKey: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     Endpoint: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     Delivery: (BACK_OFFICE, NO_ROLES, BACK_OFFICE),
-    Membership: (ALL_ROLES, OWNERS_AND_MANAGERS, OWNERS_AND_MANAGERS),
+    Membership: (ALL_ROLES, NO_ROLES, OWNERS_AND_MANAGERS),
+    Invitation: (OWNERS_AND_MANAGERS, OWNERS_AND_MANAGERS, NO_ROLES),
     Organization: (OWNERS_AND_MANAGERS, NO_ROLES, {MemberRole.OWNER}),
     SecurityEvent: (ALL_ROLES, NO_ROLES, NO_ROLES),
 }

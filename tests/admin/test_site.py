@@ -29,15 +29,6 @@ def test_a_member_can_log_in_with_the_e_mail_in_any_letter_case(host: Membership
     assert client.get("/admin/").status_code == 200
 
 
-def test_a_user_who_is_not_staff_cannot_log_in(host: Membership):
-    User.objects.filter(pk=host.user_id).update(is_staff=False)
-
-    client, response = log_in("hana@acme.example")
-
-    assert response.status_code == 200
-    assert client.get("/admin/").status_code == 302
-
-
 def test_a_user_without_a_membership_cannot_log_in(db: None):
     User.objects.create_user("alone@example.com", "secret-of-tests", is_staff=True)
 

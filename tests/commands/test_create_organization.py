@@ -3,12 +3,19 @@
 import io
 import sys
 import uuid
+from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings
+from django.test import Client
 
-from organizations.models import Membership, Organization, User
+from organizations.models import Invitation, Membership, Organization, User
+from pipeline_backend.db.timestamps import now
 from statuses.models import Status
+from tests.accounts import accept, deliver_mail, links_mailed_to
+from tests.admin.pages import logged_in_client
 from tests.commands.runner import command_error, run
+from tests.factories import owner_of
 
 OWNER = ["--owner-email", "peter@initech.example"]
 
@@ -29,33 +36,51 @@ def test_only_the_id_is_printed_on_standard_output_and_the_rest_on_standard_erro
     organization = get_organization(output.out)
     assert output.out == f"{organization.pk}\n"
     assert output.err.splitlines() == [
-        "Initech was created; its owner is peter@initech.example.",
-        "The owner has no password yet; set one with: manage.py changepassword peter@initech.example",
+        "Initech was created; peter@initech.example gets an invitation by e-mail to be its owner.",
+        "If no e-mail arrives, print the link: manage.py reset_link peter@initech.example",
         f"For an integration: manage.py create_api_key {organization.pk} --name <what uses it>",
     ]
 
 
-def test_the_organization_has_ten_statuses_and_an_owner_without_a_password(db: None) -> None:
+def test_the_organization_has_ten_statuses_and_its_owner_joins_by_the_mailed_link(db: None) -> None:
     organization = get_organization(run("create_organization", "Initech", *OWNER).out)
+    before = User.objects.count()
+
+    deliver_mail(organization)
+    accept(Client(), links_mailed_to("peter@initech.example")[0])
 
     member = Membership.objects.of(organization).get()
-    assert (member.role, member.user.email, member.user.is_staff) == ("OWNER", "peter@initech.example", True)
-    assert (member.user.is_superuser, member.user.has_usable_password()) == (False, False)
+    assert before == 0
+    assert (member.role, member.user.email, member.user.is_superuser) == ("OWNER", "peter@initech.example", False)
     assert Status.objects.of(organization).count() == 10
+
+
+def test_the_owner_can_join_by_a_printed_link(db: None) -> None:
+    output = run("create_organization", "Initech", *OWNER, "--print-link")
+    link = output.err.splitlines()[1].split(": ")[1]
+
+    accept(Client(), urlsplit(link).path)
+
+    assert link.startswith(f"{settings.BASE_URL}/admin/invitation/")
+    assert Membership.objects.of(get_organization(output.out)).get().user.email == "peter@initech.example"
 
 
 def test_a_new_owner_gets_the_password_from_standard_input(db: None, password_on_stdin: None) -> None:
     output = run("create_organization", "Initech", *OWNER, "--owner-password-stdin")
 
     assert User.objects.get().check_password("correct horse battery")
-    assert "changepassword" not in output.err
+    assert Membership.objects.of(get_organization(output.out)).get().role == "OWNER"
+    assert not Invitation.objects.of(get_organization(output.out)).exists()
 
 
-def test_an_owner_who_has_an_account_keeps_it(organization: Organization) -> None:
-    output = run("create_organization", "Initech", "--owner-email", "OWNER@acme.example")
+def test_an_owner_who_has_an_account_joins_with_it(organization: Organization) -> None:
+    User.objects.update(email_verified_at=now())
+    created = get_organization(run("create_organization", "Initech", "--owner-email", "OWNER@acme.example").out)
+    deliver_mail(created)
 
-    assert Membership.objects.of(get_organization(output.out)).get().user == User.objects.get()
-    assert "The owner signs in with their existing account." in output.err
+    accept(logged_in_client(owner_of(organization)), links_mailed_to("OWNER@acme.example")[0])
+
+    assert Membership.objects.of(created).get().user == User.objects.get()
 
 
 def test_a_password_for_an_existing_account_is_refused_and_nothing_is_created(

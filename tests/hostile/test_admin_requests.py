@@ -18,7 +18,12 @@ from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES
 from tests.hostile.tenants import TenantData, make_admin_client
 
 # Pages for visitors who aren't logged in; "search" isn't a page.
-PUBLIC = {"search", "set_password", "login", "view_on_site", "jsi18n"}
+PUBLIC = {"search", "login", "view_on_site", "jsi18n"} | {
+    "invitation",
+    "admin_password_reset",
+    "password_reset_done",
+    "admin_password_reset_confirm",
+}
 
 CONTENT_SECURITY_POLICY = {
     "default-src 'none'",

@@ -21,9 +21,11 @@ from django.urls import reverse
 from redis import Redis
 
 from notifications.models import Notification
-from organizations.models import ApiKey, Organization
+from organizations.models import ApiKey, Invitation, Organization, PasswordReset
 from organizations.services import change_organization
+from pipeline_backend.accounts.invitations import invitation_link
 from pipeline_backend.local.embedded import package_dir
+from tests.accounts import accept, invite_and_read_link, post_invitation, request_reset
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
 from tests.client import SCHEDULE_TIME
@@ -104,16 +106,19 @@ class SecretUser:
         self.secrets["webhook secret"] = Endpoint.objects.of(self.organization).get().secret
 
     def set_password_of_a_new_member(self) -> None:
-        """Invite a member and follow the link to choose a password. The link works once, so it is a secret too."""
-        add_url = reverse("admin:organizations_membership_add")
-        response = self.owner.post(add_url, form_data(self.owner, add_url, email=NEW_MEMBER, role="MANAGER"))
-        link = re.search(r"/admin/set-password/[^<\s]+/([^<\s/]+)/", response.content.decode())
-        assert link
+        """Invite a member, who accepts by the mailed link, and leave an invitation and a reset for the worker.
+
+        A link opens an invitation or an account, so its token is a secret.
+        """
+        link = invite_and_read_link(self.owner, self.organization, NEW_MEMBER, "MANAGER")
         member = Client()
-        form = member.get(link[0], follow=True)
-        member.post(form.request["PATH_INFO"], {"new_password1": PASSWORD, "new_password2": PASSWORD})
+        accept(member, link, PASSWORD)
         assert member.login(username=NEW_MEMBER, password=PASSWORD)
-        self.secrets |= {"password": PASSWORD, "password link": link[1]}
+        post_invitation(self.owner, "waiting@acme.example")
+        request_reset(NEW_MEMBER)
+        waiting = invitation_link(Invitation.objects.of(self.organization).get(accepted_at=None))
+        tokens = {"used invitation": link, "waiting invitation": waiting}
+        self.secrets |= {"password": PASSWORD} | {name: url.split("-")[-1].strip("/") for name, url in tokens.items()}
 
     def use_secrets(self) -> None:
         """Send the secrets to the web server: rightly, wrongly, in the wrong place, and in requests that crash."""
@@ -201,7 +206,13 @@ def test_no_secret_is_in_the_database_redis_logs_mails_or_pages(stack: Stack, se
         # Nothing listens there, so that each mail fails with the URL at hand.
         stack.settings["EMAIL_URL"] = f"smtp://pipeline:{SMTP_PASSWORD}@127.0.0.1:1"
         stack.start("worker")
-        wait_for(lambda: Attempt.unscoped.filter(status_code=500).exists() and is_attempted(Notification), seconds=60)
+        wait_for(
+            lambda: (
+                Attempt.unscoped.filter(status_code=500).exists()
+                and all(map(is_attempted, (Notification, Invitation, PasswordReset)))
+            ),
+            seconds=60,
+        )
         time.sleep(0.2)  # until the last lines of the logs are written
 
     places = {

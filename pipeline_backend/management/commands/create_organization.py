@@ -9,55 +9,62 @@ from django.core.management.base import CommandError, CommandParser
 from django.core.validators import validate_email
 from django.db import transaction
 
-from organizations.models import User
+from organizations.models import Invitation, Organization, User
+from pipeline_backend.accounts.invitations import invitation_link
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name
-from pipeline_backend.onboarding import CreatedOrganization, create_organization
+from pipeline_backend.onboarding import create_organization, create_organization_for
 
 
 class Command(BaseServiceCommand):
     """Create an organization."""
 
     help = (
-        "Create an organization with its ten statuses and an owner, who can sign in to the admin. "
+        "Create an organization with its ten statuses, and invite its owner by e-mail. "
         "Prints only the organization's id on standard output. "
-        "If somebody already has an account with this e-mail address, it is kept, with its password, "
-        "and that person becomes the owner."
+        "The owner joins by opening the invitation's link, with a new account or with the one they have."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the organization's name, its owner, and where the password comes from."""
+        """Define the organization's name, its owner, and how the owner gets in."""
         parser.add_argument("name", metavar="NAME", help="The organization's name. Names need not be unique.")
         parser.add_argument(
             "--owner-email", required=True, metavar="EMAIL", help="The owner's e-mail address, also for signing in."
         )
-        parser.add_argument(
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument(
+            "--print-link",
+            action="store_true",
+            help="Also print the invitation's link, on standard error. Give it to the owner only.",
+        )
+        group.add_argument(
             "--owner-password-stdin",
             action="store_true",
-            help="Read the new owner's password from the first line of standard input. "
-            "Without this option, set one later with manage.py changepassword.",
+            help="Create the owner's account at once, without an invitation, with the password from the first line of "
+            "standard input.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the organization, print its id, and say what to do next."""
         name, email = clean_name(options["name"]), clean_email(options["owner_email"])
-        password = read_password(email) if options["owner_password_stdin"] else None
-        # One transaction: if the password can't be set, the organization isn't created either.
-        with transaction.atomic():
-            created = create_organization(name=name, owner_email=email)
-            if password:
-                set_password(created, password)
-        self.stdout.write(str(created.organization.pk))
-        self.print_next_steps(created, has_password=bool(password))
+        if options["owner_password_stdin"]:
+            organization = create_with_password(name, email, read_password(email))
+            steps = [f"{organization} was created; its owner is {email}."]
+        else:
+            invitation = create_organization_for(name=name, owner_email=email)
+            organization = invitation.organization
+            steps = invitation_steps(invitation, print_link=options["print_link"])
+        self.stdout.write(str(organization.pk))
+        for step in steps:
+            self.info(step)
+        self.info(f"For an integration: manage.py create_api_key {organization.pk} --name <what uses it>")
 
-    def print_next_steps(self, created: CreatedOrganization, *, has_password: bool) -> None:
-        """Print who the owner is, and the commands that usually follow."""
-        email = created.owner.user.email
-        self.info(f"{created.organization} was created; its owner is {email}.")
-        if not created.is_new_user:
-            self.info("The owner signs in with their existing account.")
-        elif not has_password:
-            self.info(f"The owner has no password yet; set one with: manage.py changepassword {email}")
-        self.info(f"For an integration: manage.py create_api_key {created.organization.pk} --name <what uses it>")
+
+def invitation_steps(invitation: Invitation, *, print_link: bool) -> list[str]:
+    """Return what was done, and how the owner gets in."""
+    steps = [f"{invitation.organization} was created; {invitation.email} gets an invitation by e-mail to be its owner."]
+    if print_link:
+        return [*steps, f"The invitation's link, for the owner only: {invitation_link(invitation)}"]
+    return [*steps, f"If no e-mail arrives, print the link: manage.py reset_link {invitation.email}"]
 
 
 def clean_email(text: str) -> str:
@@ -83,11 +90,10 @@ def read_password(email: str) -> str:
     return password
 
 
-def set_password(created: CreatedOrganization, password: str) -> None:
-    """Store the new owner's password. Raises CommandError if they already had an account."""
-    user = created.owner.user
+@transaction.atomic
+def create_with_password(name: str, email: str, password: str) -> Organization:
+    """Create the organization and its owner's account. Raises CommandError if the address has an account."""
     # An operator of this command must not take over somebody's account, which may belong to other organizations too.
-    if not created.is_new_user:
-        raise CommandError(f"{user.email} has an account and keeps its password; leave out --owner-password-stdin")
-    user.set_password(password)
-    user.save(update_fields=["password"])
+    if User.objects.with_email(email).exists():
+        raise CommandError(f"{email} has an account and keeps its password; leave out --owner-password-stdin")
+    return create_organization(name=name, owner=User.objects.create_user(email, password))

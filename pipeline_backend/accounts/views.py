@@ -1,0 +1,163 @@
+"""The pages behind the links of account e-mails, and the page that asks for one. None needs a session."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
+from django.db import DataError
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse, reverse_lazy
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_http_methods
+
+from organizations.isolation import bypass_rls
+from organizations.models import Invitation, User
+from pipeline_backend.accounts import invitations
+from pipeline_backend.accounts.forms import NewAccountForm, NewPasswordForm, PasswordResetForm
+from pipeline_backend.accounts.password_reset import request_password_reset, reset_password, reset_tokens
+from pipeline_backend.api.rate_limits import client_address, hit
+
+RESETS_PER_ADDRESS = 10  # a minute, for each client address
+
+
+def account_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Run a view that finds its rows by a link's token. Its address is a secret, so no cache and no site may get it."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, **kwargs: object) -> HttpResponseBase:
+        # The link identifies person and organization, and no scope is set for a visitor.
+        with bypass_rls():
+            response = view(request, **kwargs)
+            if hasattr(response, "render"):
+                response.render()
+        add_never_cache_headers(response)
+        return response
+
+    return wrapper
+
+
+def account_context(request: HttpRequest, **context: object) -> dict[str, Any]:
+    """Return a template context with what all pages of the admin show."""
+    return {**admin.site.each_context(request), **context}
+
+
+@account_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Show an invitation to whoever has its link; on a POST, accept or decline it."""
+    try:
+        invitation = invitations.find_invitation(token)
+        account = invitations.find_account(invitation)
+        if request.user.is_authenticated and request.user != account:
+            return render(request, "accounts/other_account.html", account_context(request))
+        if account and not account.is_active:
+            raise invitations.AccountDisabled
+        if request.method == "POST" and "decline" in request.POST:
+            invitations.decline(token=token)
+            return render(request, "accounts/declined.html", account_context(request))
+        return show_invitation(request, token, invitation, account)
+    except (invitations.InvitationClosed, invitations.AccountDisabled) as error:
+        return render(request, "accounts/closed.html", account_context(request, error=str(error)), status=404)
+
+
+def show_invitation(request: HttpRequest, token: str, invitation: Invitation, account: User | None) -> HttpResponse:
+    """Show the invitation with the form that this person needs, or accept it if the form was sent and is valid.
+
+    Raises InvitationClosed and AccountDisabled.
+    """
+    needs_sign_in = invitations.needs_sign_in(account, invitation)
+    form: NewAccountForm | None = None
+    if not needs_sign_in:
+        names = {"first_name": account.first_name, "last_name": account.last_name} if account else {}
+        data = request.POST if request.method == "POST" else None
+        form = NewAccountForm(account or User(email=invitation.email), data, initial=names)
+    is_signed_in = request.user.is_authenticated
+    error = ""
+    if request.method == "POST" and (is_signed_in if form is None else form.is_valid()):
+        try:
+            return accept(request, token, form)
+        except (invitations.SignInRequired, invitations.AccountJustCreated) as refusal:
+            error = str(refusal)
+    context = account_context(
+        request,
+        invitation=invitation,
+        role=invitations.role_label(invitation),
+        form=form,
+        error=error,
+        sign_in_url=f"{reverse('admin:login')}?{urlencode({'next': request.path})}",
+        needs_sign_in=needs_sign_in and not is_signed_in,
+    )
+    return render(request, "accounts/invitation.html", context)
+
+
+def accept(request: HttpRequest, token: str, form: NewAccountForm | None) -> HttpResponse:
+    """Accept the invitation, and go to the admin, or to the sign-in page with the new account."""
+    user = request.user if isinstance(request.user, User) else None
+    # A session of an account whose address was not verified ends now: its password changes.
+    member = invitations.accept(
+        token=token, signed_in_user=user, new_account=form.new_account() if form is not None else None
+    )
+    messages.success(request, f"You are now a member of {member.organization}.")
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+@account_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
+    """Ask for an address, and store the request. The response is the same for every address."""
+    form = PasswordResetForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        # Counted by client only: requests for an account are limited by the worker, who knows whether there is one.
+        key = client_address(request)
+        if hit(request, group="password-reset", key=key, limit=RESETS_PER_ADDRESS).exceeded:
+            form.add_error(None, "Too many attempts. Wait a minute, then try again.")
+        else:
+            request_password_reset(email=form.cleaned_data["email"])
+            return HttpResponseRedirect(reverse("password_reset_done"))
+    return render(request, "accounts/password_reset.html", account_context(request, form=form))
+
+
+@account_page
+@require_http_methods(["GET", "HEAD"])
+def password_reset_done(request: HttpRequest) -> HttpResponse:
+    """Say that an e-mail is on its way if an account has the address."""
+    return render(request, "accounts/password_reset_done.html", account_context(request))
+
+
+class ChoosePasswordView(PasswordResetConfirmView):
+    """Django's page for a link with which to choose a new password. A link works once."""
+
+    template_name = "accounts/choose_password.html"
+    form_class = NewPasswordForm
+    token_generator = reset_tokens
+    success_url = reverse_lazy("admin:login")
+
+    def get_user(self, uidb64: str) -> User | None:
+        """Return the active user with this id, or None."""
+        try:
+            user = super().get_user(uidb64)
+        except DataError:  # an id with a NUL character
+            return None
+        return user if isinstance(user, User) and user.is_active else None
+
+    def form_valid(self, form: BaseForm) -> HttpResponse:
+        """Set the password, unless another request has used the link in the meantime."""
+        token = self.request.session.pop(INTERNAL_RESET_SESSION_TOKEN, "")
+        assert self.user is not None  # Django shows no form without one
+        if not reset_password(user=self.user, token=token, password=form.cleaned_data["new_password1"]):
+            return self.render_to_response(self.get_context_data(form=None, validlink=False))
+        messages.success(self.request, "Your new password is set. Sign in with it.")
+        return HttpResponseRedirect(self.get_success_url())
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the template context, with what all pages of the admin show."""
+        return account_context(self.request, **super().get_context_data(**kwargs))
+
+
+choose_password = account_page(ChoosePasswordView.as_view())

@@ -1,0 +1,124 @@
+"""The admin page of invitations: invite people by e-mail, send an invitation again, withdraw it.
+
+The page is not in the `organizations` app because it needs `pipeline_backend.accounts`.
+"""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from unfold.decorators import display
+
+from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.models import Invitation
+from organizations.permissions import Area, assignable_roles, current_user
+from pipeline_backend.accounts.invitations import invite, send_again, withdraw
+
+STATUS_COLORS = {"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"}
+
+
+class InvitationForm(TenantForm):
+    """The form for a new invitation."""
+
+    class Meta:
+        model = Invitation
+        fields = ()
+        help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Highest role first. The page of an existing invitation has no field.
+        role: Any = self.fields.get("role")
+        if role:
+            role.choices = [
+                (name.value, name.label) for name in reversed(assignable_roles(self.request, self.organization.pk))
+            ]
+
+
+def is_open(invitation: Invitation) -> bool:
+    """Return whether the invitation can still be answered."""
+    return invitation.is_open
+
+
+@admin.register(Invitation)
+class InvitationAdmin(TenantAdmin):
+    """Invitations of the organizations that the user leads."""
+
+    area = Area.TEAM
+    can_change = False
+    form = InvitationForm
+    list_display = ("email", "role", "status_label", "invited_by", "last_sent_at", "sent_count", "expires_at")
+    select_related = ("invited_by",)
+    list_filter = ("role",)
+    search_fields = ("email",)
+    search_help_text = "E-mail"
+    actions_detail = ("send_again", "withdraw")
+    fields = ("email", "role")
+    readonly = (
+        "email",
+        "role",
+        "status_label",
+        ("invited_by", "created_at"),
+        ("last_sent_at", "sent_count", "delivery"),
+        "expires_at",
+        ("accepted_at", "declined_at", "withdrawn_at"),
+    )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Invitation | None = None) -> Any:
+        """Return the form's fields for a new invitation, and all of an existing one."""
+        return [(None, {"fields": self.readonly if obj else self.fields})]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Invitation | None = None) -> tuple[str, ...]:
+        """Return what the page computes; Django makes the rest read-only because nothing can be changed."""
+        return ("status_label", "delivery") if obj else ()
+
+    def has_manage_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
+        """Return whether the user may assign the invitation's role, and so send it again or withdraw it."""
+        return obj is not None and obj.role in assignable_roles(request, obj.organization_id)
+
+    @display(description="State", label=STATUS_COLORS)  # type: ignore[untyped-decorator]
+    def status_label(self, invitation: Invitation) -> str:
+        """Return the state, which the page shows as a colored label."""
+        return invitation.status
+
+    @admin.display(description="E-mail's delivery")
+    def delivery(self, invitation: Invitation) -> str:
+        """Return whether the last e-mail was delivered, and the error if it was not."""
+        state = invitation.get_state_display()
+        return f"{state}: {invitation.last_error}" if invitation.last_error else state
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: InvitationForm, change: bool) -> None:
+        """Invite the address."""
+        invitation = invite(
+            organization=form.organization,
+            email=form.cleaned_data["email"],
+            role=form.cleaned_data["role"],
+            invited_by=current_user(request),
+            assignable=assignable_roles(request, form.organization.pk),
+        )
+        # Django goes on with `obj`: its log entry and the page's link need the stored row's id.
+        obj.pk = invitation.pk
+
+    @object_action(
+        "Send again",
+        icon="forward_to_inbox",
+        question="Mail the invitation once more? It is then valid for another seven days.",
+        when=is_open,
+        permission="manage",
+    )
+    def send_again(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
+        """Mail the invitation again."""
+        send_again(invitation=invitation, invited_by=current_user(request))
+
+    @object_action(
+        "Withdraw",
+        icon="block",
+        question="Withdraw this invitation? Its link stops working at once.",
+        when=is_open,
+        permission="manage",
+        danger=True,
+    )
+    def withdraw(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
+        """Withdraw the invitation."""
+        withdraw(invitation=invitation)
