@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -80,7 +81,7 @@ def invite(
 
     `assignable` are the roles that the inviter may assign. Locks the organization. Raises ValidationFailed if the role
     is not one of them, or if the address belongs to a member, to a former member with a role that is not one of them,
-    or to an open invitation. It reads nothing but the organization's own rows.
+    or to an open invitation, or was invited too often. It reads nothing but the organization's own rows.
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if role not in assignable:
@@ -95,6 +96,10 @@ def invite(
         )
     unanswered = Invitation.objects.of(organization).unanswered().with_email(email)
     unanswered.filter(expires_at__lte=now()).update(withdrawn_at=now())
+    recent = Invitation.objects.of(organization).with_email(email).filter(created_at__gt=now() - timedelta(days=1))
+    # Withdrawing and inviting anew would otherwise mail somebody without end.
+    if (recent.aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
+        raise ValidationFailed({"email": ["was invited too often; try again tomorrow"]})
     if unanswered.exists():
         raise ValidationFailed({"email": ["has an open invitation; send it again or withdraw it"]})
     invitation: Invitation = Invitation.objects.create(

@@ -9,6 +9,7 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Model, Q
 from django.template.loader import render_to_string
 
+from notifications.daily_limit import DAILY_LIMIT
 from notifications.mail import mail_session, send_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
 from pipeline_backend.accounts.invitations import invitation_link, role_label
@@ -84,6 +85,7 @@ INVITATIONS = Queue(
     enabled=Q(is_active=True),
     select_for_claim=lambda due: due.select_related("organization", "invited_by"),
     build_job=lambda invitation: invitation,
+    limit=DAILY_LIMIT,
 )
 PASSWORD_RESETS = Queue(
     model=PasswordReset,

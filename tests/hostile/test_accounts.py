@@ -714,6 +714,25 @@ def test_an_invitation_is_sent_at_most_three_times_and_once_in_five_minutes(worl
     assert len(mail.outbox) == 3
 
 
+def test_nobody_is_mailed_without_end_by_withdrawing_and_inviting_anew(world: World) -> None:
+    for _ in range(5):
+        post_invitation(world.owner, "new@somebody.example")
+        for invitation in Invitation.objects.of(world.acme):
+            world.owner.post(admin_url(Invitation, "withdraw", invitation.pk))
+
+    assert Invitation.objects.of(world.acme).count() == 3
+
+
+def test_invitations_count_against_the_organizations_mails_a_day(world: World, settings: Any) -> None:
+    settings.MAILS_PER_ORGANIZATION_PER_DAY = 2
+    for number in range(3):
+        post_invitation(world.owner, f"new-{number}@somebody.example")
+
+    deliver_mail(world.acme)
+
+    assert len(mail.outbox) == 2
+
+
 @pytest.mark.parametrize(
     "path",
     [
