@@ -18,6 +18,7 @@ from organizations.models import Invitation, MemberRole, Membership, Organizatio
 from organizations.permissions import ROLE_ORDER, roles_up_to
 from organizations.security_log import record_security_event
 from organizations.services import add_member
+from organizations.two_factor import delete_factors
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, notify_on_commit
@@ -259,6 +260,7 @@ def prove_address(account: User | None, *, email: str, new_account: NewAccount) 
     account.email_verified_at = now()
     account.first_name, account.last_name = new_account.first_name, new_account.last_name
     account.save(update_fields=["password", "email_verified_at", "first_name", "last_name"])
+    delete_factors(account)  # an app of somebody else would keep the person out
     record_security_event(SecurityEventKind.PASSWORD_RESET, user=account)
     return account
 

@@ -3,6 +3,7 @@
 The table at the top says for each kind of person and each thing they can do how it ends.
 """
 
+import base64
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django_otp.oath import TOTP
 
-from organizations.models import Invitation, MemberRole, Membership, Organization, PasswordReset, User
+from organizations.models import Invitation, MemberRole, Membership, Organization, PasswordReset, RecoveryCode, User
 from organizations.services import add_member
+from organizations.two_factor import confirm_enrolment, start_enrolment
 from pipeline_backend.db.timestamps import now
 from tests.accounts import (
     PASSWORD,
@@ -454,6 +457,18 @@ def test_an_account_of_somebody_who_never_proved_the_address_is_not_inherited(wo
     assert not is_signed_in(sign_in("victim@somebody.example", OLD_PASSWORD))
     assert is_signed_in(sign_in("victim@somebody.example"))
     assert (account.first_name, account.email_verified_at is not None) == ("Nina", True)
+
+
+def test_a_second_factor_of_somebody_who_never_proved_the_address_ends_with_their_password(world: World) -> None:
+    squatter = make_member(world.globex, "victim@somebody.example")
+    key = start_enrolment(user=squatter.user)
+    confirm_enrolment(user=squatter.user, code=f"{TOTP(base64.b32decode(key)).token():06}")
+    link = invite_and_read_link(world.owner, world.acme, "victim@somebody.example")
+
+    accept(Client(), link, PASSWORD)
+
+    assert is_signed_in(sign_in("victim@somebody.example"))
+    assert not RecoveryCode.objects.exists()
 
 
 def test_a_verified_account_is_not_opened_by_an_invitations_link(world: World) -> None:
