@@ -54,8 +54,8 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any, monkeypatch: py
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     # The fast hasher of the tests would make passwords easier to find than in production.
     settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
-    command = stack_module.COMMANDS["web"].replace("pipeline_backend.web.rsgi", "tests.hostile.crashing_web")
-    monkeypatch.setitem(stack_module.COMMANDS, "crashing", command.replace(" --no-access-log", " --access-log"))
+    command = f"{stack_module.COMMANDS['web']} --access-log --application tests.hostile.crashing_web:server"
+    monkeypatch.setitem(stack_module.COMMANDS, "crashing", command)
     with Stack(tmp_path) as stack:
         yield stack
 
