@@ -1,7 +1,8 @@
 """API key authentication: `x-api-key` becomes `request.auth` (docs/interface.md, K1 to K10).
 
 A request costs one query for its key, which also switches the database to the key's organization. A key whose
-organization is known to be rate limited costs none.
+organization is known to be rate limited costs none, and neither does an unknown key from an address past its limit of
+failed keys.
 """
 
 import hmac
@@ -10,9 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
@@ -20,17 +23,25 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from organizations.actors import Actor, api_key_actor
-from organizations.isolation.row_level_security import ApiKeyLookup, set_scope, set_scope_annotations, tenant_scope
+from organizations.isolation.row_level_security import (
+    ApiKeyLookup,
+    bypass_rls,
+    set_scope,
+    set_scope_annotations,
+    tenant_scope,
+)
 from organizations.keys import ParsedApiKey, parse_key
+from organizations.live_keys import LiveKeys
 from organizations.models import ApiKey, Organization, Scope
 from organizations.services import touch_last_used
-from pipeline_backend.api.rate_limits import Usage, cache_exhaustion, cached_exhaustion, hit
+from pipeline_backend.api.rate_limits import Usage, cache_exhaustion, cached_exhaustion, cached_failed_keys, hit
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import now
 
 INVALID_KEY = "Invalid or revoked API key"
 # How old `last_used_at` may be, so that a busy key isn't written with each request.
 LAST_USED_INTERVAL = timedelta(minutes=5)
+Result = TypeVar("Result")
 KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
     lambda: (
         ApiKey.unscoped.select_related("organization")
@@ -85,13 +96,20 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Authenticates requests by the `x-api-key` header. Every kind of bad key gets the same 401."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
-        """Return `request.auth` (there is no user). Raises AuthenticationFailed."""
+        """Return `request.auth` (there is no user).
+
+        Raises AuthenticationFailed, or TooManyRequests if the client has sent too many failed keys and this one is
+        unknown. Such a key is not looked up.
+        """
         parsed = parse_key(request.headers.get("x-api-key", ""))
         if parsed is None:
             raise AuthenticationFailed(INVALID_KEY)
         usage = cached_exhaustion(cache_label(parsed.key_id, parsed.secret_hash))
         if usage:
             return None, ExhaustedAuth(usage)
+        failed_keys = cached_failed_keys(request._request)
+        if failed_keys and not LIVE_KEYS.may_contain(parsed):
+            failed_keys.raise_if_exceeded()
 
         key = authenticate_key(parsed)
         if key is None:
@@ -106,7 +124,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         return "ApiKey"
 
 
-def first_query(query: Callable[[], ApiKey | None]) -> ApiKey | None:
+def first_query(query: Callable[[], Result]) -> Result:
     """Run the request's first query; if a persistent connection turns out to be dead, repeat it on a new one.
 
     It replaces Django's health check, which asks each persistent connection `SELECT 1` first and so costs as much as
@@ -134,6 +152,21 @@ def authenticate_key(parsed: ParsedApiKey) -> ApiKey | None:
         return None
     set_scope(tenant_scope(key.organization_id))
     return key
+
+
+def load_live_keys() -> frozenset[bytes]:
+    """Return the entries of all live keys of active organizations for `LiveKeys`."""
+    with bypass_rls():
+        keys = (
+            ApiKey.unscoped.filter(revoked_at=None, organization__is_active=True)
+            .filter(Q(expires_at=None) | Q(expires_at__gt=now()))
+            .order_by()
+            .values_list("key_id", "secret_hash")
+        )
+        return frozenset(LiveKeys.entry(key_id, bytes(secret_hash)) for key_id, secret_hash in keys)
+
+
+LIVE_KEYS = LiveKeys(lambda: first_query(load_live_keys))
 
 
 class HasScope(BasePermission):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.cache import caches
 
+from organizations.authentication import LIVE_KEYS
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.outbox import wakeup
 from tests.client import ApiClient
@@ -23,6 +24,7 @@ def _fast_passwords_and_empty_caches(settings: Any) -> Iterator[None]:
     yield
     for name in ("default", "memory"):
         caches[name].clear()
+    LIVE_KEYS.clear()
     wakeup.circuit_open_until = 0.0
 
 

@@ -203,24 +203,42 @@ def hit(request: HttpRequest, *, group: str, key: str, limit: int) -> Usage:
     )
 
 
-def cache_exhaustion(label: str, usage: Usage) -> None:
-    """Remember for a few seconds that a limit has nothing remaining, so that requests are refused without any query."""
+def cache_exhaustion(label: str, usage: Usage, max_seconds: int = EXHAUSTION_CACHE_SECONDS) -> None:
+    """Remember for a while that a limit has nothing remaining, so that requests are refused without any query."""
     seconds = (usage.reset_at - milliseconds()) / 1000
     if usage.remaining == 0 and seconds > 0:
         exhausted = Usage(usage.limit, 0, usage.reset_at, exceeded=True)
-        caches["memory"].set(f"exhausted:{label}", exhausted, min(seconds, EXHAUSTION_CACHE_SECONDS))
+        caches["memory"].set(f"exhausted:{label}", exhausted, min(seconds, max_seconds))
 
 
 def cached_exhaustion(label: str) -> Usage | None:
     """Return the usage that `cache_exhaustion` stored, as long as it is valid."""
     usage: Usage | None = caches["memory"].get(f"exhausted:{label}")
-    return usage
+    # A reset further away than a window means that the clock was set back; then the counter decides.
+    return usage if usage and usage.reset_at - milliseconds() <= WINDOW_SECONDS * 1000 else None
 
 
 def hit_failed_key(request: HttpRequest) -> None:
-    """Count a failed authentication against the client's address; raises TooManyRequests past the limit."""
-    usage = hit(request, group="failed-keys", key=client_address(request), limit=settings.FAILED_KEYS_PER_MINUTE)
+    """Count a failed authentication against the client's address; raises TooManyRequests past the limit.
+
+    A process that knows that the limit is exhausted asks nobody.
+    """
+    usage = cached_failed_keys(request)
+    if usage is None:
+        usage = hit(request, group="failed-keys", key=client_address(request), limit=settings.FAILED_KEYS_PER_MINUTE)
+        # Until the reset: the limit is the same for all addresses, so nobody can raise it meanwhile.
+        cache_exhaustion(failed_keys_label(request), usage, WINDOW_SECONDS)
     usage.raise_if_exceeded()
+
+
+def cached_failed_keys(request: HttpRequest) -> Usage | None:
+    """Return the usage of the address's limit of failed keys if this process knows that it is exhausted."""
+    return cached_exhaustion(failed_keys_label(request))
+
+
+def failed_keys_label(request: HttpRequest) -> str:
+    """Return the name under which an address's exhausted limit of failed keys is cached."""
+    return f"failed-keys:{hashlib.sha256(client_address(request).encode()).hexdigest()}"
 
 
 def client_address(request: HttpRequest) -> str:
