@@ -37,7 +37,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("favicon.ico", RedirectView.as_view(url=static("pipeline_backend/icon.svg"))),
 ]
 
-# Only `make run` sets this: the inbox shows received webhooks and sent e-mails to anyone who can reach the server.
+# Only `make run` sets this: the inbox shows received webhooks and sent e-mails to everyone on the same computer.
 if settings.LOCAL_RUN:
     urlpatterns += [
         path("local/", inbox.show_inbox, name="local-inbox"),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.widgets import UnfoldAdminSelectWidget
@@ -160,11 +160,19 @@ class TenantAdmin(ServiceAdmin):
         return type(form.__name__, (form,), {"organization": vars(request)["organization"]})
 
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
-        """Return the organization of a new row: the only one in which the user may add it, or the one in the URL."""
+        """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
+
+        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL:
+        another one in its place would get a row that was meant for somebody else.
+        """
         candidates = list(organizations_with_role(request, PERMISSIONS[self.area].write))
-        if len(candidates) == 1:
-            return candidates[0]
-        return next((row for row in candidates if str(row.pk) == request.GET.get("organization")), None)
+        named = request.GET.get("organization")
+        if named is None:
+            return candidates[0] if len(candidates) == 1 else None
+        organization = next((row for row in candidates if str(row.pk) == named), None)
+        if organization is None:
+            raise Http404
+        return organization
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None

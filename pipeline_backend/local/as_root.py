@@ -16,6 +16,7 @@ from pathlib import Path
 from pipeline_backend.local import StartupError, files
 
 BASE_DIR = Path("/var/tmp/pipeline-backend-root")  # noqa: S108 - ensure_root_dir() checks its owner
+REASON = "it refuses to run as root"
 README_TEXT = "PostgreSQL refuses to run as root, so it runs as nobody, with its data in {}\n"
 
 

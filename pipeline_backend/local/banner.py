@@ -3,10 +3,12 @@
 import datetime
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline_backend.local import StartupError, files
+from pipeline_backend.local import StartupError, as_root, files
+from pipeline_backend.local.embedded import Postgres, Server
 
 BANNER = """
 {rule}
@@ -30,13 +32,13 @@ BANNER = """
 
 {list_command}
 
-  Ctrl-C stops everything; the data stays in {data}
+  Ctrl-C stops everything; the data stays in {data_places}
 {rule}
 """
 
 
-def render_banner(base_url: str, data: Path) -> str:
-    """Return the URLs, the demo's credentials, and two commands to paste.
+def render_banner(base_url: str, data: Path, servers: Sequence[Server]) -> str:
+    """Return the URLs, the demo's credentials, two commands to paste, and where the data of the servers is.
 
     Raises StartupError if the demo's file lacks any of them.
     """
@@ -52,12 +54,18 @@ def render_banner(base_url: str, data: Path) -> str:
             },
             rule="-" * 78,
             mail_dir=data / "mail",
-            data=data,
+            data_places=data_places(data, servers),
             booking_command=booking_command(base_url, demo["api_key"], today),
             list_command=f"curl '{base_url}/api/external/appointments?limit=1' -H 'x-api-key: {demo['api_key']}'",
         )
     except KeyError as missing:
         raise StartupError(f"{data / 'demo.json'} lacks {missing}; run make clean, then make run") from None
+
+
+def data_places(data: Path, servers: Sequence[Server]) -> str:
+    """Return the directory of the data, and PostgreSQL's if that is elsewhere."""
+    elsewhere = [server for server in servers if isinstance(server, Postgres) and server.is_root]
+    return f"{data}" + "".join(f",\n  {server.name}'s in {server.data_dir} ({as_root.REASON})" for server in elsewhere)
 
 
 def booking_command(base_url: str, api_key: str, today: datetime.date) -> str:

@@ -1,18 +1,21 @@
 """The local inbox: a webhook receiver that is already subscribed, and the e-mails that were sent.
 
 It exists only if LOCAL_RUN is on (`make run`), so that the effect of a first booking can be seen without other tools.
+Only clients on this computer reach it, because the e-mails contain links that sign people in.
 """
 
 import email
 import email.policy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import EmailMessage
+from functools import wraps
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -52,8 +55,33 @@ def inbox_dir() -> Path:
     return path
 
 
+def local_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Return the view with a 404 for everyone who is not connected from a loopback address."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest) -> HttpResponse:
+        # Never X-Forwarded-For: any client can send it.
+        if not is_loopback(request.META.get("REMOTE_ADDR", "")):
+            raise Http404
+        return view(request)
+
+    return wrapped
+
+
+def is_loopback(text: str) -> bool:
+    """Return whether the text is an address of this computer that no other one can connect from."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    # A socket for IPv6 and IPv4 reports ::ffff:127.0.0.1; Python before 3.13 doesn't count that as loopback.
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
 # Webhooks are authenticated by their signature, not by a session.
 @csrf_exempt
+@local_only
 @require_POST
 def receive(request: HttpRequest) -> HttpResponse:
     """Store a webhook with a valid signature and return 204; otherwise return 401."""
@@ -82,6 +110,7 @@ def has_valid_signature(request: HttpRequest, secret: str) -> bool:
     return True
 
 
+@local_only
 @require_safe
 def show_inbox(request: HttpRequest) -> HttpResponse:
     """Show the newest webhooks and e-mails."""

@@ -26,8 +26,10 @@ CHUNK_SIZE = 65536
 class ManagedProcess:
     """A child process that leads a process group of its own."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[bytes]", on_line: Callable[[str], None]) -> None:
-        self.name, self.process, self.on_line = name, process, on_line
+    def __init__(
+        self, name: str, command: Sequence[str], process: "subprocess.Popen[bytes]", on_line: Callable[[str], None]
+    ) -> None:
+        self.name, self.command, self.process, self.on_line = name, command, process, on_line
         self.started_at = processes.start_time(process.pid)
         self.partial_line = b""
 
@@ -64,14 +66,23 @@ class ProcessGroup:
         self.is_colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
     def start(self, name: str, command: Sequence[str], on_line: Callable[[str], None] | None = None) -> ManagedProcess:
-        """Start a process. Its lines go to `on_line`, or are printed with its name in front."""
+        """Start a process, as the last one. Its lines go to `on_line`, or are printed with its name in front."""
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         process = processes.start(command, cwd=self.root, env=self.environment, **streams)
-        child = ManagedProcess(name, process, on_line or self._line_printer(name))
+        child = ManagedProcess(name, command, process, on_line or self._line_printer(name))
         self.running.append(child)
         self._save_state()
         self.pipes.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, child)
         return child
+
+    def restart(self, child: ManagedProcess) -> None:
+        """Kill what is left of an exited process's group, and start its command again, in its place in the order."""
+        index = self.running.index(child)
+        self.stop(child)
+        self.start(child.name, child.command, child.on_line)
+        # The order decides which process is stopped first.
+        self.running.insert(index, self.running.pop())
+        self._save_state()
 
     def _save_state(self) -> None:
         # Read by `stop_leftovers` of the next run, if this one is killed.

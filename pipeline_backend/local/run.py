@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,10 +15,13 @@ from pathlib import Path
 
 from pipeline_backend.local import StartupError, banner, environment, files, template
 from pipeline_backend.local.embedded import Server
-from pipeline_backend.local.process_group import ProcessGroup, stop_leftovers
+from pipeline_backend.local.process_group import ManagedProcess, ProcessGroup, stop_leftovers
 
 START_TIMEOUT = 60  # seconds until the web server's first response
 EVERYTHING_STOPPED = "everything was stopped"
+# A process that exits this often within so many seconds is not restarted again, because it would exit again.
+MAX_EXITS = 3
+EXITS_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,9 @@ def application_plan(port: int, data: Path) -> Plan:
         migrate=[*manage, "migrate", "--noinput"],
         demo=[*manage, "demo", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
+        # At its level "info" granian says when it replaces one of its processes.
         processes={
-            "web": [*web, "--log-level", "warning"],
+            "web": [*web, "--log-level", "info"],
             "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
             "worker": [*celery, "worker", "--loglevel", "info", *pool],
         },
@@ -139,7 +144,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     for name, command in commands.processes.items():
         group.start(name, command)
     wait_for_web(port, group, terminal)
-    terminal.print_line(banner.render_banner(variables["BASE_URL"], data))
+    terminal.print_line(banner.render_banner(variables["BASE_URL"], data, servers))
     supervise(group, servers, terminal)
 
 
@@ -217,7 +222,10 @@ def wait_for_web(port: int, group: ProcessGroup, terminal: Terminal) -> None:
 
     if not group.read_output_until(is_decided, START_TIMEOUT):
         raise StartupError(f"The web server did not answer within {START_TIMEOUT} seconds; {EVERYTHING_STOPPED}")
-    raise_if_exited(group, [])
+    # Not restarted: what fails at the start would fail again.
+    child = group.first_exited()
+    if child:
+        raise StartupError(f"{child.name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
     terminal.check_shutdown()
 
 
@@ -234,18 +242,35 @@ def is_ready(port: int) -> bool:
 
 
 def supervise(group: ProcessGroup, servers: list[Server], terminal: Terminal) -> None:
-    """Print the output of all processes until someone asks to stop, or until one of them exits."""
+    """Print the output of all processes and restart those that exit, until someone asks to stop.
+
+    Raises StartupError if a process exits again and again, or if a server has exited.
+    """
+    exits: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=MAX_EXITS))
     while True:
         terminal.check_shutdown()
-        raise_if_exited(group, servers)
+        raise_if_server_exited(servers)
+        child = group.first_exited()
+        if child:
+            restart(child, group, terminal, exits[child.name])
         group.read_output(0.2)
 
 
-def raise_if_exited(group: ProcessGroup, servers: list[Server]) -> None:
-    """Raise StartupError if a process or a server has exited by itself."""
-    child = group.first_exited()
-    if child:
-        raise StartupError(f"{child.name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
+def restart(child: ManagedProcess, group: ProcessGroup, terminal: Terminal, exits: deque[float]) -> None:
+    """Restart a process that has exited by itself, and say so.
+
+    `exits` has the times of its latest exits. Raises StartupError if there were too many.
+    """
+    exits.append(time.monotonic())
+    reason = f"{child.name} {child.exit_reason()}"
+    if len(exits) == MAX_EXITS and exits[-1] - exits[0] <= EXITS_SECONDS:
+        raise StartupError(f"{reason}, for the third time in {EXITS_SECONDS} seconds; {EVERYTHING_STOPPED}")
+    terminal.print_line(f"{reason}; restarting")
+    group.restart(child)
+
+
+def raise_if_server_exited(servers: list[Server]) -> None:
+    """Raise StartupError if a server has exited by itself. Its clients could not do anything without it."""
     server = next((server for server in servers if server.has_exited()), None)
     if server:
         raise StartupError(f"{server.name} exited by itself (see {server.log}); {EVERYTHING_STOPPED}")
@@ -254,8 +279,8 @@ def raise_if_exited(group: ProcessGroup, servers: list[Server]) -> None:
 def clean(root: Path) -> int:
     """Remove the data of all runs, also where PostgreSQL's data is elsewhere because root has started it."""
     data = root / ".data"
-    if not data.exists():
-        return 0
+    # Also if it was deleted by hand: root's PostgreSQL data is found by the path of this directory.
+    data.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as stack:
         lock_data(data, stack)
         stop_leftovers(data / "run.json")

@@ -1,6 +1,8 @@
 """Permissions of each role in the admin."""
 
 from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -16,7 +18,7 @@ from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, logged_in_client
 from tests.admin.sample_data import create_sample_data
-from tests.factories import make_member, owner_of, snapshot_of
+from tests.factories import make_member, make_organization, owner_of, snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
 ALL_ROLES = set(MemberRole)
@@ -148,15 +150,43 @@ def test_a_member_of_two_organizations_chooses_one_before_adding_a_row(
     assert Lead.objects.of(other_appointment.organization).filter(email="new@example.com").exists()
 
 
-def test_another_organization_cannot_be_chosen(owner: Client, appointment: Appointment, other_appointment: Appointment):
-    url, before = (
-        f"{admin_url(Lead, 'add')}?organization={other_appointment.organization_id}",
-        snapshot_of(other_appointment.organization),
-    )
+@pytest.mark.parametrize("named", ["another", "unknown", "not writable", "empty", "malformed", "name"])
+@pytest.mark.parametrize("memberships", [1, 2])
+def test_an_organization_in_the_url_that_one_may_not_add_to_is_404_and_never_replaced(
+    appointment: Appointment, other_appointment: Appointment, memberships: int, named: str
+) -> None:
+    third = make_organization("Initech")
+    member = make_member(appointment.organization, "two@example.com", role=MemberRole.OWNER)
+    if memberships == 2:
+        add_member(organization=third, user=member.user, role=MemberRole.OWNER)
+    read_only = make_organization("Umbrella")
+    add_member(organization=read_only, user=member.user, role=MemberRole.SETTER)
+    values = {
+        "another": other_appointment.organization_id,
+        "unknown": uuid4(),
+        "not writable": read_only.pk,
+        "empty": "",
+        "malformed": f"{appointment.organization_id} ",
+        "name": appointment.organization.name,
+    }
+    client, url = logged_in_client(member), admin_url(EventType, "add")
+    data = form_data(client, f"{url}?organization={appointment.organization_id}", name="Hijacked")
+    organizations = (appointment.organization, other_appointment.organization, third, read_only)
+    before = [snapshot_of(organization) for organization in organizations]
 
-    owner.post(url, form_data(owner, url, email="new@example.com", organization=str(other_appointment.organization_id)))
+    query = urlencode({"organization": values[named]})
+    responses = [client.get(f"{url}?{query}"), client.post(f"{url}?{query}", data)]
 
-    assert snapshot_of(other_appointment.organization) == before
+    assert [response.status_code for response in responses] == [404, 404]
+    assert [snapshot_of(organization) for organization in organizations] == before
+
+
+def test_the_only_organization_may_be_named_in_the_url(owner: Client, appointment: Appointment) -> None:
+    url = f"{admin_url(Lead, 'add')}?organization={appointment.organization_id}"
+
+    response = owner.post(url, form_data(owner, url, email="new@example.com"))
+
+    assert response.status_code == 302
     assert Lead.objects.of(appointment.organization).filter(email="new@example.com").exists()
 
 

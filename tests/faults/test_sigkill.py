@@ -10,6 +10,7 @@ from tests.faults.backlog import all_delivered, count_by_state, make_backlog, ma
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.kill_points import POISON, SINGLE_CRASHES
 from tests.faults.stack import Stack, wait_for
+from tests.soak.fault_injection import web_processes
 from webhooks.models import Delivery
 
 EVENTS = 6
@@ -77,3 +78,21 @@ def test_a_web_server_killed_between_commit_and_notification_loses_no_event(
     status, body = stack.book(str(api.key), external_reference="interrupted")
     assert (status, body["data"]["is_duplicate"]) == (200, True)
     assert len(inbox.arrivals()) == Delivery.unscoped.count() == 2
+
+
+def test_a_killed_web_process_is_replaced_and_the_log_says_so(
+    stack: Stack, organization: Organization, api: ApiClient
+) -> None:
+    stack.web_workers = 2
+    stack.start("web")
+    wait_for(lambda: len(web_processes(stack)) == 2, seconds=10)
+    killed, other = web_processes(stack)
+
+    killed.kill()
+
+    wait_for(lambda: len(web_processes(stack)) == 2 and killed not in web_processes(stack), seconds=20)
+    assert other in web_processes(stack)
+    assert stack.book(str(api.key), external_reference="after the kill")[0] == 201
+    log = (stack.folder / "web.log").read_text()
+    assert "Unexpected exit from worker-" in log
+    assert "Respawning worker-" in log

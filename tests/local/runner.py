@@ -21,6 +21,7 @@ class Run:
     """One `make run` with stubs instead of web, beat and worker."""
 
     def __init__(self, root: Path, port: int, stubs: dict[str, str], environment: dict[str, str]) -> None:
+        self.port = port
         self.log_file = root / f"{time.monotonic_ns()}.log"
         command = [sys.executable, str(STUB_RUN), str(root), json.dumps(stubs)]
         with self.log_file.open("wb") as log:

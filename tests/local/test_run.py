@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -9,9 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.runner import STUBS, Run, eventually
+from pipeline_backend.local import processes
+from pipeline_backend.local.embedded import Postgres
+from pipeline_backend.local.run import clean, is_ready
+from tests.local.runner import STUBS, Run, descendants, eventually
 
 StartRun = Callable[..., Run]
+
+
+def running_pids(root: Path) -> dict[str, int]:
+    """Return the processes of the run and their pids, in the order in which they are stopped."""
+    state = json.loads((root / ".data" / "run.json").read_text())
+    return {name: pid for name, pid, _ in state["processes"]}
 
 
 def test_ctrl_c_stops_web_beat_worker_and_servers_and_leaves_no_process_behind(start_run: StartRun) -> None:
@@ -34,15 +44,55 @@ def test_other_termination_signals_stop_everything_as_well(start_run: StartRun, 
     assert (code, run.survivors()) == (0, [])
 
 
-def test_a_crashed_process_stops_the_rest_and_is_named_in_the_last_line(start_run: StartRun, tmp_path: Path) -> None:
-    run = start_run(stubs={**STUBS, "worker": "fails on SIGUSR1"}).wait_until_up()
-    assert eventually(lambda: "ready" in run.log)
-    state = json.loads((tmp_path / ".data" / "run.json").read_text())
+@pytest.mark.parametrize("name", ["web", "beat", "worker"])
+def test_a_killed_process_is_restarted_and_the_others_keep_running(
+    start_run: StartRun, tmp_path: Path, name: str
+) -> None:
+    run = start_run().wait_until_up()
+    before = running_pids(tmp_path)
 
-    os.kill(next(pid for name, pid, _ in state["processes"] if name == "worker"), signal.SIGUSR1)
+    os.kill(before[name], signal.SIGKILL)
+
+    assert eventually(lambda: running_pids(tmp_path).get(name, before[name]) != before[name])
+    after = running_pids(tmp_path)
+    assert f"{name} was killed by SIGKILL; restarting" in run.log.splitlines()
+    # The order decides which one is stopped first.
+    assert list(after) == ["web", "beat", "worker"]
+    assert {other: pid for other, pid in after.items() if other != name} == {
+        other: pid for other, pid in before.items() if other != name
+    }
+    assert eventually(lambda: is_ready(run.port))
+    assert run.send(signal.SIGINT) == 0
+    assert processes.start_time(after[name]) is None
+
+
+def test_what_a_killed_process_has_started_is_stopped_before_its_restart(start_run: StartRun, tmp_path: Path) -> None:
+    run = start_run(stubs={**STUBS, "worker": "has a child"}).wait_until_up()
+    worker = running_pids(tmp_path)["worker"]
+    assert eventually(lambda: bool(descendants(worker)))
+    [child] = descendants(worker)
+
+    os.kill(worker, signal.SIGKILL)
+
+    assert eventually(lambda: "worker was killed by SIGKILL; restarting" in run.log)
+    assert eventually(lambda: processes.start_time(child) is None)
+    assert run.process.poll() is None
+
+
+def test_a_process_that_exits_three_times_in_30_seconds_ends_the_run_with_the_reason(
+    start_run: StartRun, tmp_path: Path
+) -> None:
+    run = start_run(stubs={**STUBS, "worker": "fails on SIGUSR1"}).wait_until_up()
+
+    for times in (1, 2, 3):
+        assert eventually(lambda times=times: run.log.count("| ready") == times)
+        os.kill(running_pids(tmp_path)["worker"], signal.SIGUSR1)
 
     assert run.exit_code() == 1
-    assert run.log.splitlines()[-1] == "worker stopped with exit code 3; everything was stopped"
+    assert run.log.count("worker stopped with exit code 3; restarting") == 2
+    assert run.log.splitlines()[-1] == (
+        "worker stopped with exit code 3, for the third time in 30 seconds; everything was stopped"
+    )
     assert run.survivors() == []
 
 
@@ -98,3 +148,46 @@ def test_processes_end_when_their_run_is_killed(start_run: StartRun) -> None:
     killed.send(signal.SIGKILL)
 
     assert eventually(lambda: not killed.survivors())
+
+
+@pytest.mark.parametrize("user", ["root", "another user"])
+def test_the_banner_says_where_the_data_is_and_clean_removes_it(start_run: StartRun, tmp_path: Path, user: str) -> None:
+    if (user == "root") != (os.geteuid() == 0):
+        pytest.skip("only root's PostgreSQL has its data elsewhere")
+    run = start_run(own_servers=True).wait_until_up()
+    run.send(signal.SIGINT)
+    data = tmp_path / ".data"
+    cluster = Postgres(data / "postgres").cluster
+    assert (cluster / "PG_VERSION").exists()
+
+    clean(tmp_path)
+
+    place = f"the data stays in {data}"
+    if user == "root":
+        assert data not in cluster.parents
+        place += f",\n  PostgreSQL's in {cluster.parent} (it refuses to run as root)"
+    assert f"{place}\n" in run.log
+    assert not data.exists()
+    assert not cluster.parent.exists()
+
+
+def test_with_a_database_of_ones_own_the_banner_names_no_other_place(start_run: StartRun, tmp_path: Path) -> None:
+    run = start_run().wait_until_up()
+
+    assert f"the data stays in {tmp_path / '.data'}\n" in run.log
+    assert "PostgreSQL's" not in run.log
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's PostgreSQL has its data elsewhere")
+def test_clean_removes_the_database_of_a_data_directory_that_was_deleted_by_hand(
+    start_run: StartRun, tmp_path: Path
+) -> None:
+    start_run(own_servers=True).wait_until_up().send(signal.SIGINT)
+    cluster = Postgres(tmp_path / ".data" / "postgres").cluster
+    shutil.rmtree(tmp_path / ".data")
+    assert cluster.exists()
+
+    clean(tmp_path)
+
+    assert not cluster.parent.exists()
+    assert not (tmp_path / ".data").exists()
