@@ -374,6 +374,8 @@ class Invitation(TenantModel, Job):
     accepted_at = MillisecondDateTimeField("accepted", null=True, editable=False)
     declined_at = MillisecondDateTimeField("declined", null=True, editable=False)
     withdrawn_at = MillisecondDateTimeField("withdrawn", null=True, editable=False)
+    # The organization can't invite the address again.
+    unsubscribed_at = MillisecondDateTimeField("asked for no more invitations", null=True, editable=False)
 
     objects: ClassVar[Any] = tenant_manager(InvitationQuerySet)
     unscoped: ClassVar[Any] = InvitationQuerySet.as_manager()  # type: ignore[assignment]  # as above

@@ -312,6 +312,7 @@ HEALTH_BACKLOG_SECONDS = read_int("HEALTH_BACKLOG_SECONDS", default=300)
 vars().update(env.email_url("EMAIL_URL", default="smtp://127.0.0.1:25"))
 EMAIL_TIMEOUT = 10  # seconds for each response of the mail server
 MAILS_PER_ORGANIZATION_PER_DAY = read_int("MAILS_PER_ORGANIZATION_PER_DAY", default=5000)
+INVITATIONS_PER_ORGANIZATION_PER_DAY = read_int("INVITATIONS_PER_ORGANIZATION_PER_DAY", default=100)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Pipeline Backend <pipeline@localhost>")
 
 # --- Language, time zone, static files, logging -----------------------------------------------------------------------

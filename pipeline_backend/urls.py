@@ -6,6 +6,7 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 
+from pipeline_backend.accounts.views import unsubscribe_from_invitations
 from pipeline_backend.api.viewsets import UnknownRouteView
 from pipeline_backend.local import inbox
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
@@ -30,6 +31,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),
     path("", include("notifications.urls")),
+    path("unsubscribe/invitation/<str:token>", unsubscribe_from_invitations, name="unsubscribe_invitation"),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", include("pipeline_backend.accounts.urls")),

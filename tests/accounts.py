@@ -1,9 +1,12 @@
 """Helpers of the tests of accounts: what a mailbox gets, and what a person does with a link. HTTP requests only."""
 
 import re
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from django.core import mail
+from django.db import connections
 from django.test import Client
 
 from organizations.models import MemberRole, Organization
@@ -70,3 +73,21 @@ def choose_password(link: str, password: str = PASSWORD) -> Any:
     client = Client()
     page = client.get(link, follow=True)
     return client.post(page.request["PATH_INFO"], {"new_password1": password, "new_password2": password})
+
+
+def run_together(*requests: Callable[[], object]) -> None:
+    """Run the requests at the same time, each on a connection of its own."""
+    barrier = threading.Barrier(len(requests))
+
+    def run(request: Callable[[], object]) -> None:
+        barrier.wait()
+        try:
+            request()
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run, args=[request]) for request in requests]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

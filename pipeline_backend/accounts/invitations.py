@@ -8,6 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
+from django.core import signing
 from django.db import IntegrityError, transaction
 from django.db.models import Sum
 from django.db.models.functions import Now
@@ -27,6 +28,7 @@ WAKE_UP_TASK = "accounts.deliver_invitations"
 VALID_FOR = timedelta(days=7)
 MAX_SENT = 3
 RESEND_INTERVAL = timedelta(minutes=5)
+UNSUBSCRIBE_SALT = "pipeline_backend.accounts.unsubscribe"
 TOKEN_PATTERN = re.compile(r"([0-9a-f]{32})-([0-9a-f]{64})")
 
 
@@ -82,7 +84,8 @@ def invite(
 
     `assignable` are the roles that the inviter may assign. Locks the organization. Raises ValidationFailed if the role
     is not one of them, or if the address belongs to a member, to a former member with a role that is not one of them,
-    or to an open invitation, or was invited too often. It reads nothing but the organization's own rows.
+    or to an open invitation, or was invited too often, or if its person has asked for no more invitations, or if the
+    organization has made a day's number of them. It reads nothing but the organization's own rows.
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if role not in assignable:
@@ -97,12 +100,19 @@ def invite(
         )
     unanswered = Invitation.objects.of(organization).unanswered().with_email(email)
     unanswered.filter(expires_at__lte=now()).update(withdrawn_at=now())
-    recent = Invitation.objects.of(organization).with_email(email).filter(created_at__gt=now() - timedelta(days=1))
+    if Invitation.objects.of(organization).with_email(email).filter(unsubscribed_at__isnull=False).exists():
+        raise ValidationFailed({"email": ["belongs to somebody who has asked for no more invitations"]})
+    recent = Invitation.objects.of(organization).filter(created_at__gt=now() - timedelta(days=1))
     # Withdrawing and inviting anew would otherwise mail somebody without end.
-    if (recent.aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
+    if (recent.with_email(email).aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
         raise ValidationFailed({"email": ["was invited too often; try again tomorrow"]})
     if unanswered.exists():
         raise ValidationFailed({"email": ["has an open invitation; send it again or withdraw it"]})
+    limit = settings.INVITATIONS_PER_ORGANIZATION_PER_DAY
+    if recent.count() >= limit:
+        raise ValidationFailed(
+            {"email": [f"was not invited: the organization has made {limit} invitations within a day"]}
+        )
     invitation: Invitation = Invitation.objects.create(
         organization=organization, email=email, role=role, invited_by=invited_by, expires_at=now() + VALID_FOR
     )
@@ -164,6 +174,22 @@ def token_mac(invitation: Invitation) -> str:
     """Return the part of the link that nobody can guess: it is derived from the invitation and SECRET_KEY."""
     identity = [str(invitation.pk), str(invitation.organization_id), invitation.email, invitation.role]
     return salted_hmac("pipeline_backend.accounts.invitation", json.dumps(identity), algorithm="sha256").hexdigest()
+
+
+def unsubscribe_link(invitation: Invitation) -> str:
+    """Return the URL that ends the organization's invitations to the address. It accepts none, and does not expire."""
+    token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign(invitation.pk.hex)
+    return f"{settings.BASE_URL}{reverse('unsubscribe_invitation', args=[token])}"
+
+
+def find_by_unsubscribe_token(token: str) -> Invitation | None:
+    """Return the invitation whose e-mail had this unsubscribe link, open or not. None if the link isn't one of ours."""
+    try:
+        pk = UUID(signing.Signer(salt=UNSUBSCRIBE_SALT).unsign(token))
+    except signing.BadSignature:
+        return None
+    found: Invitation | None = Invitation.unscoped.select_related("organization").filter(pk=pk).first()
+    return found
 
 
 def find_invitation(token: str) -> Invitation:
@@ -272,6 +298,24 @@ def decline(*, token: str) -> None:
     invitation.declined_at = now()
     invitation.save(update_fields=["declined_at"])
     record_invitation_event(SecurityEventKind.INVITATION_DECLINED, invitation)
+
+
+@transaction.atomic
+def unsubscribe(*, invitation: Invitation) -> None:
+    """Decline the organization's open invitation of this address, and refuse new ones. Repeating it is safe.
+
+    Locks the organization, as inviting does, and then the open invitation. A membership stays as it is. An e-mail that
+    a worker is sending at the moment still arrives.
+    """
+    organization = invitation.organization
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    rows = Invitation.objects.of(organization)
+    rows.filter(pk=invitation.pk, unsubscribed_at=None).update(unsubscribed_at=now())
+    unanswered = rows.unanswered().with_email(invitation.email).filter(expires_at__gt=now())
+    for declined in unanswered.select_for_update():
+        declined.declined_at = now()
+        declined.save(update_fields=["declined_at"])
+        record_invitation_event(SecurityEventKind.INVITATION_DECLINED, declined)
 
 
 def lock_open_invitation(token: str) -> Invitation:

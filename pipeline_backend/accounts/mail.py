@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from notifications.daily_limit import DAILY_LIMIT
 from notifications.mail import mail_session, send_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
-from pipeline_backend.accounts.invitations import invitation_link, role_label
+from pipeline_backend.accounts.invitations import invitation_link, role_label, unsubscribe_link
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import Queue, Result
@@ -28,15 +28,21 @@ def send_invitation(invitation: Invitation, connection: BaseEmailBackend) -> Res
     if not invitation.is_open:
         return Result(error="closed", is_final=True)
     inviter = invitation.invited_by
+    unsubscribe_url = unsubscribe_link(invitation)
     context = {
         "organization": single_line(invitation.organization.name),
         "role": role_label(invitation),
         "inviter": single_line(f"{inviter} ({inviter.email})") if inviter else "",
         "expires_at": invitation.expires_at,
         "link": invitation_link(invitation),
+        "unsubscribe_url": unsubscribe_url,
     }
     subject = f"Invitation to {context['organization']}"
-    return send_email(build_email(invitation.email, subject, "invitation_email", context), connection)
+    email = build_email(invitation.email, subject, "invitation_email", context)
+    # Mail clients show a button for it, which needs no sign-in (RFC 8058).
+    email.extra_headers["List-Unsubscribe"] = f"<{unsubscribe_url}>"
+    email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    return send_email(email, connection)
 
 
 class ResetJob:

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
 from django.utils.cache import add_never_cache_headers
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from organizations.isolation import bypass_rls
@@ -64,6 +65,20 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
         return show_invitation(request, token, invitation, account)
     except (invitations.InvitationClosed, invitations.AccountDisabled) as error:
         return render(request, "accounts/closed.html", account_context(request, error=str(error)), status=404)
+
+
+# Without CSRF protection: mail servers post to it (RFC 8058), and the signed link itself authorizes.
+@csrf_exempt
+@account_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def unsubscribe_from_invitations(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask for confirmation; a POST unsubscribes at once. A GET changes nothing, because mail filters open links."""
+    invitation = invitations.find_by_unsubscribe_token(token)
+    is_done = invitation is not None and request.method == "POST"
+    if invitation is not None and is_done:
+        invitations.unsubscribe(invitation=invitation)
+    context = {"invitation": invitation, "is_done": is_done}
+    return render(request, "accounts/unsubscribe.html", context, status=200 if invitation else 404)
 
 
 def show_invitation(request: HttpRequest, token: str, invitation: Invitation, account: User | None) -> HttpResponse:

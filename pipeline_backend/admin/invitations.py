@@ -62,7 +62,7 @@ class InvitationAdmin(TenantAdmin):
         ("invited_by", "created_at"),
         ("last_sent_at", "sent_count", "delivery"),
         "expires_at",
-        ("accepted_at", "declined_at", "withdrawn_at"),
+        ("accepted_at", "declined_at", "withdrawn_at", "unsubscribed_at"),
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Invitation | None = None) -> Any:

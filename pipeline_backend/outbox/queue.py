@@ -135,9 +135,14 @@ class Queue:
 
     @transaction.atomic
     def release(self, jobs: Sequence[ClaimedJob]) -> None:
-        """Release unsent jobs whose lease we still hold."""
+        """Release unsent jobs whose lease we still hold. Locks the group if it has a limit, then the jobs."""
         if not jobs:
             return
+        if self.limit:
+            # Giving back locks the group. Locked after its jobs, it could deadlock with whoever locks it before them.
+            groups = self.group_model._base_manager.select_for_update(no_key=True, of=("self",))
+            group_id = self.model.unscoped.filter(pk=jobs[0].pk).values(self.group_field)
+            groups.filter(pk__in=group_id).values_list("pk").first()
         ours = self.model.unscoped.filter(
             pk__in=[job.pk for job in jobs], lease_token=jobs[0].lease_token, state=State.PENDING
         )

@@ -4,7 +4,6 @@ The table at the top says for each kind of person and each thing they can do how
 """
 
 import base64
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core import mail
-from django.db import connection, connections
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -33,6 +32,7 @@ from tests.accounts import (
     links_mailed_to,
     post_invitation,
     request_reset,
+    run_together,
     sign_in,
 )
 from tests.admin.forms import form_data
@@ -788,24 +788,6 @@ def test_nobody_ends_somebody_elses_membership_by_leaving_for_them(world: World)
     assert (response.status_code, member.is_active) == (403, True)
 
 
-def run_together(*requests: Callable[[], object]) -> None:
-    """Run the requests at the same time, each on a connection of its own."""
-    barrier = threading.Barrier(len(requests))
-
-    def run(request: Callable[[], object]) -> None:
-        barrier.wait()
-        try:
-            request()
-        finally:
-            connections.close_all()
-
-    threads = [threading.Thread(target=run, args=[request]) for request in requests]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_of_two_owners_who_leave_at_once_one_stays() -> None:
     organization = make_organization()
@@ -867,7 +849,7 @@ def test_an_existing_database_migrates() -> None:
         add_member(organization=organization, user=User.objects.create_user(email), role=role)
 
     executor = MigrationExecutor(connection)
-    executor.migrate([("organizations", "0011_invite_anew")])
+    executor.migrate(executor.loader.graph.leaf_nodes())
 
     active = Membership.unscoped.filter(is_active=True).values_list("user__email", flat=True)
     invited = Invitation.unscoped.values_list("email", "role", "organization__name")

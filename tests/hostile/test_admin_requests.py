@@ -153,6 +153,7 @@ def test_urls_outside_the_admin_and_the_api_respond(db: None):
         "/healthz": (200, None),
         "/readyz": (200, None),
         "/unsubscribe/<str:token>": (404, None),
+        "/unsubscribe/invitation/<str:token>": (404, None),
     }
 
 

@@ -1,4 +1,4 @@
-"""One-click unsubscribing without a sign-in (RFC 8058), and the limit on an organization's e-mails a day (case U11)."""
+"""One-click unsubscribing without a sign-in (RFC 8058), and an organization's daily limits (case U11)."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,11 +10,14 @@ from django.test import Client
 from notifications.models import MailPreference, Notification
 from notifications.services import set_muted_kinds
 from notifications.tasks import QUEUES, deliver_due
-from organizations.models import Membership, Organization
+from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind
+from pipeline_backend.accounts.invitations import unsubscribe_link
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
-from tests.admin.pages import logged_in_client
+from tests.accounts import accept, deliver_mail, links_mailed_to, post_invitation, run_together
+from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
-from tests.factories import make_member, notifications_of, owner_of, snapshot_of
+from tests.factories import make_member, make_organization, notifications_of, owner_of, snapshot_of
 
 
 def link_in(email: Any) -> str:
@@ -116,6 +119,172 @@ def test_a_changed_link_does_nothing(link: str, organization: Organization, chan
     assert (got.status_code, posted.status_code) == (404, 404)
     assert "acme" not in got.content.decode().lower()
     assert snapshot_of(organization) == before
+
+
+# --- Invitations ------------------------------------------------------------------------------------------------------
+
+ADDRESS = "new@somebody.example"
+REFUSED = ["Belongs to somebody who has asked for no more invitations"]
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    """Acme's owner, signed in."""
+    return logged_in_client(owner_of(organization))
+
+
+@pytest.fixture
+def invitation_link(owner: Client, organization: Organization, mailoutbox: list[Any]) -> str:
+    """The unsubscribe link of an invitation to Acme."""
+    post_invitation(owner, ADDRESS)
+    deliver_mail(organization)
+    return link_in(mailoutbox[0])
+
+
+def test_every_invitation_has_the_headers_and_the_link_in_its_body(
+    owner: Client, organization: Organization, mailoutbox: list[Any], settings: Any
+):
+    post_invitation(owner, ADDRESS)
+    deliver_mail(organization)
+
+    (email,) = mailoutbox
+    url = f"{settings.BASE_URL}{link_in(email)}"
+    assert email.extra_headers["List-Unsubscribe"] == f"<{url}>"
+    assert "\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n" in email.message().as_string()
+    assert url in email.body
+    assert url in email.alternatives[0].content
+
+
+def test_one_click_declines_the_invitation_and_refuses_new_ones(
+    invitation_link: str, owner: Client, organization: Organization, mailoutbox: list[Any]
+):
+    response = post_one_click(invitation_link)
+    refused = post_invitation(owner, ADDRESS.upper())
+    accepted = accept(Client(), links_mailed_to(ADDRESS)[0])
+    deliver_mail(organization)
+
+    invitation = Invitation.objects.of(organization).get()
+    events = SecurityEvent.objects.filter(organization=organization, kind=SecurityEventKind.INVITATION_DECLINED)
+    assert (response.status_code, "Set-Cookie" in response.headers, accepted.status_code) == (200, False, 404)
+    assert (invitation.status, form_errors(refused), len(mailoutbox)) == ("Declined", REFUSED, 1)
+    assert events.count() == 1
+
+
+def test_inviting_somebody_who_has_unsubscribed_tells_nothing_of_an_account(
+    invitation_link: str, owner: Client, other_organization: Organization
+):
+    post_one_click(invitation_link)
+
+    without_account = form_errors(post_invitation(owner, ADDRESS))
+    make_member(other_organization, ADDRESS)
+    with_account = form_errors(post_invitation(owner, ADDRESS))
+
+    assert (without_account, with_account) == (REFUSED, REFUSED)
+
+
+def test_opening_an_invitations_unsubscribe_link_only_asks(invitation_link: str, organization: Organization):
+    before = snapshot_of(organization)
+
+    response = Client().get(invitation_link)
+
+    assert (response.status_code, '<form method="post">' in response.content.decode()) == (200, True)
+    assert "form-action 'self'" in response.headers["Content-Security-Policy"]
+    assert "no-store" in response.headers["Cache-Control"]
+    assert snapshot_of(organization) == before
+
+
+def test_the_link_ends_the_invitations_of_one_organization_alone(
+    invitation_link: str, other_organization: Organization, mailoutbox: list[Any]
+):
+    other_owner = logged_in_client(owner_of(other_organization))
+
+    post_one_click(invitation_link)
+    post_invitation(other_owner, ADDRESS)
+    deliver_mail(other_organization)
+
+    assert Invitation.objects.of(other_organization).get().status == "Open"
+    assert len(mailoutbox) == 2
+
+
+def test_the_link_of_an_earlier_invitation_declines_the_open_one_and_its_email_is_not_sent(
+    invitation_link: str, owner: Client, organization: Organization, mailoutbox: list[Any]
+):
+    owner.post(admin_url(Invitation, "withdraw", Invitation.objects.of(organization).get().pk))
+    post_invitation(owner, ADDRESS)
+
+    post_one_click(invitation_link)
+    post_one_click(invitation_link)
+    deliver_mail(organization)
+
+    invitations = Invitation.objects.of(organization)
+    assert [invitation.status for invitation in invitations] == ["Declined", "Withdrawn"]
+    assert form_errors(post_invitation(owner, ADDRESS)) == REFUSED
+    assert len(mailoutbox) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_invitation_stays_open_when_inviting_and_unsubscribing_meet():
+    organization = make_organization()
+    owner = logged_in_client(owner_of(organization))
+    post_invitation(owner, ADDRESS)
+    invitation = Invitation.objects.of(organization).get()
+    link = urlsplit(unsubscribe_link(invitation)).path
+    owner.post(admin_url(Invitation, "withdraw", invitation.pk))
+
+    run_together(lambda: post_invitation(owner, ADDRESS), lambda: post_one_click(link))
+
+    assert "Open" not in {invitation.status for invitation in Invitation.objects.of(organization)}
+    assert form_errors(post_invitation(owner, ADDRESS)) == REFUSED
+
+
+def test_unsubscribing_from_an_accepted_invitation_leaves_the_membership(
+    invitation_link: str, organization: Organization
+):
+    accept(Client(), links_mailed_to(ADDRESS)[0])
+
+    post_one_click(invitation_link)
+
+    assert Invitation.objects.of(organization).get().status == "Accepted"
+    assert Membership.objects.of(organization).get(user__email=ADDRESS).is_active
+
+
+@pytest.mark.parametrize("change", [lambda path: path[:-1], lambda path: path + "x", lambda path: f"{path[:24]}x:y"])
+def test_an_invitations_changed_unsubscribe_link_does_nothing(
+    invitation_link: str, organization: Organization, change: Any
+):
+    before, path = snapshot_of(organization), change(invitation_link)
+
+    got, posted = Client().get(path), post_one_click(path)
+
+    assert (got.status_code, posted.status_code) == (404, 404)
+    assert "acme" not in got.content.decode().lower()
+    assert snapshot_of(organization) == before
+
+
+def test_the_unsubscribe_link_accepts_no_invitation(invitation_link: str, organization: Organization):
+    token = invitation_link.rsplit("/", 1)[1]
+
+    response = accept(Client(), f"/admin/invitation/{token}/")
+
+    assert response.status_code == 404
+    assert Invitation.objects.of(organization).get().status == "Open"
+
+
+def test_an_organization_makes_a_limited_number_of_invitations_a_day(
+    owner: Client, organization: Organization, other_organization: Organization, settings: Any
+):
+    settings.INVITATIONS_PER_ORGANIZATION_PER_DAY = 2
+    addresses = [f"new-{number}@somebody.example" for number in range(3)]
+
+    *allowed, refused = [post_invitation(owner, email) for email in addresses]
+    elsewhere = post_invitation(logged_in_client(owner_of(other_organization)), addresses[2])
+    count = Invitation.objects.of(organization).count()
+    Invitation.objects.of(organization).update(created_at=now() - timedelta(hours=25))
+    next_day = post_invitation(owner, addresses[2])
+
+    assert [response.status_code for response in (*allowed, elsewhere, next_day)] == [302] * 4
+    assert form_errors(refused) == ["Was not invited: the organization has made 2 invitations within a day"]
+    assert count == 2
 
 
 # --- The daily limit --------------------------------------------------------------------------------------------------
