@@ -120,7 +120,18 @@ def html_of(mail: Any) -> str:
     return str(page)
 
 
-HEADERS = {"Subject", "From", "To", "Date", "Message-ID", "MIME-Version", "Content-Type", "X-Notification-Id"}
+HEADERS = {
+    "Subject",
+    "From",
+    "To",
+    "Date",
+    "Message-ID",
+    "MIME-Version",
+    "Content-Type",
+    "X-Notification-Id",
+    "List-Unsubscribe",
+    "List-Unsubscribe-Post",
+}
 
 
 @each_text
@@ -267,13 +278,20 @@ def test_no_admin_page_contains_active_markup(
     assert [url for url, page in pages if 'href="javascript:' in page] == []
 
 
-def test_the_admin_search_accepts_any_text(api: ApiClient, organization: Organization) -> None:
+def test_the_admin_search_never_fails_and_shows_no_markup(api: ApiClient, organization: Organization) -> None:
     owner = logged_in_client(owner_of(organization))
     searchable = [page for page in admin.site._registry.values() if page.search_fields and page in TENANT_MODEL_ADMINS]
 
     for page in searchable:
-        for text in [MALICIOUS_TEXTS["attribute"], MALICIOUS_TEXTS["sql"], "\x00", "%_\\", "a" * 3_000]:
+        # PostgreSQL can't store NUL, and a long search would cost too much: both are refused, not failed at.
+        for text, status in [
+            (MALICIOUS_TEXTS["attribute"], 200),
+            (MALICIOUS_TEXTS["sql"], 200),
+            ("%_\\", 200),
+            ("\x00", 400),
+            ("a" * 3_000, 400),
+        ]:
             response = owner.get(admin_url(page.model, "changelist"), {"q": text})
 
             markup = active_markup_in(response.content.decode())
-            assert (response.status_code, markup) == (200, []), (page, text)
+            assert (response.status_code, markup) == (status, []), (page, text)
