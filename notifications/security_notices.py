@@ -28,7 +28,7 @@ def open_session(user: User) -> AbstractAsyncContextManager[Any]:
 
 
 def send(notice: SecurityNotice, connection: BaseEmailBackend) -> Result:
-    """Send one notice."""
+    """Send one notice by e-mail and return the result of the attempt."""
     return send_email(render(notice), connection)
 
 

@@ -173,7 +173,7 @@ class TotpDevice(ThrottlingMixin, Device):
         return 1
 
     def throttle_increment(self, commit: bool = True) -> None:
-        """Count a wrong code."""
+        """Count a wrong code; the wait before the next attempt grows with each."""
         super().throttle_increment(commit=False)
         if self.throttling_failure_count > self.MAX_COUNTED_FAILURES:  # type: ignore[has-type]  # not in its base
             self.throttling_failure_count = self.MAX_COUNTED_FAILURES

@@ -43,7 +43,7 @@ class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
     """
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        """Return the encoded hash."""
+        """Return the encoded hash, after waiting for a free place to hash."""
         with hashing_slot():
             encoded: str = super().encode(password, salt, iterations)
         return encoded

@@ -136,7 +136,7 @@ def session_id(session_key: str) -> str:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """Return a stored time."""
+    """Return a time that was stored in the session as text."""
     return datetime.fromisoformat(text) if text else None
 
 

@@ -48,7 +48,7 @@ class Window:
     second: int
 
     def save(self) -> None:
-        """Store the counts."""
+        """Store the counts in the locked row."""
         with connection.cursor() as cursor:
             cursor.execute(SAVE_RECENT, [orjson.dumps([*self.counts.items()]).decode(), self.id])
 

@@ -3,7 +3,7 @@ from django.db import migrations
 from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls, unique_with_organization
 
 TABLES = ['source', 'lead', 'leadstatuschange', 'customfield']
-# Behind the wall an index of lower(email) is not used: PostgreSQL does not trust lower() with rows before the policy has passed them.
+# Under row-level security an index on lower(email) is not used: PostgreSQL does not run lower() on rows that the policy has not checked yet.
 WITH_EMAIL = """
 CREATE FUNCTION leads_with_email(organization uuid, wanted text) RETURNS uuid
 LANGUAGE sql STABLE STRICT SECURITY DEFINER SET search_path FROM CURRENT

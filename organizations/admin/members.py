@@ -112,7 +112,7 @@ class MembershipAdmin(TenantAdmin):
         return member.user_id
 
     def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
-        """Change the member."""
+        """Change the member through the service, which keeps an active owner."""
         data = form.cleaned_data
         change_member(
             member=obj,

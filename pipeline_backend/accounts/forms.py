@@ -27,7 +27,7 @@ class NewAccountForm(NewPasswordForm):
     field_order = ("first_name", "last_name", "new_password1", "new_password2")
 
     def new_account(self) -> NewAccount:
-        """Return what was entered."""
+        """Return the name and password that were entered for a new account."""
         data = self.cleaned_data
         return NewAccount(data["new_password1"], data["first_name"], data["last_name"])
 

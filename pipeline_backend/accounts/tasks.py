@@ -24,5 +24,5 @@ def deliver_password_reset(reset_id: str) -> None:
 
 @shared_task(name="accounts.prune")
 def prune() -> None:
-    """Delete old password resets."""
+    """Delete password resets that have ended long ago."""
     password_reset.prune_password_resets()

@@ -89,7 +89,7 @@ class InvitationAdmin(TenantAdmin):
         return f"{state}: {invitation.last_error}" if invitation.last_error else state
 
     def save_model(self, request: HttpRequest, obj: Invitation, form: InvitationForm, change: bool) -> None:
-        """Invite the address."""
+        """Invite the address through the service, which queues the e-mail."""
         invitation = invite(
             organization=form.organization,
             email=form.cleaned_data["email"],
@@ -108,7 +108,7 @@ class InvitationAdmin(TenantAdmin):
         permission="manage",
     )
     def send_again(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
-        """Mail the invitation again."""
+        """Mail the invitation again, as often as the service allows."""
         send_again(invitation=invitation, invited_by=current_user(request))
 
     @object_action(
@@ -120,5 +120,5 @@ class InvitationAdmin(TenantAdmin):
         danger=True,
     )
     def withdraw(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
-        """Withdraw the invitation."""
+        """Withdraw the invitation, so that its link stops working."""
         withdraw(invitation=invitation)

@@ -85,7 +85,7 @@ class Body:
         return io.BytesIO(data)
 
     def release(self) -> None:
-        """Give the memory back."""
+        """Give the reserved memory back to the process and the address."""
         self.memory.release(self.client, self.size)
         self.size = 0
 
