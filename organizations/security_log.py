@@ -19,7 +19,7 @@ from pipeline_backend.outbox import notify_on_commit
 BATCH_SIZE = 2000
 WAKE_UP_TASK = "notifications.deliver_security_notices"
 
-# The person is told by e-mail, because somebody else may have done it.
+# The person gets an e-mail, because somebody else may have done it.
 MAILED_KINDS = frozenset(
     {
         SecurityEventKind.PASSWORD_CHANGED,

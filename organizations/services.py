@@ -123,7 +123,7 @@ def change_member(*, member: Membership, role: str, is_active: bool, wants_mail:
 
 @transaction.atomic
 def leave_organization(*, member: Membership) -> None:
-    """End the membership at the member's own wish. Locks the organization's owners. Raises LastOwner."""
+    """End the membership because the member wants to leave. Locks the organization's owners. Raises LastOwner."""
     ensure_active_owner(member, role=member.role, is_active=False)
     member.is_active = False
     member.save(update_fields=["is_active"])

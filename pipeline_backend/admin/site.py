@@ -132,7 +132,7 @@ class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
 
 
 def record_wrong_old_password(user: User) -> None:
-    """Log a wrong old password; the person is told by e-mail once there are several in a day."""
+    """Log a wrong old password; after several in a day, the person gets an e-mail."""
     last_day = now() - timedelta(days=1)
     with bypass_rls():  # the same for every role: who may read the log has no influence
         earlier = SecurityEvent.objects.filter(

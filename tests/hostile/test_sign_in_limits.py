@@ -204,7 +204,7 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
     assert guesses == ["old password was entered incorrectly"] * 5 + [REFUSED] * 2
     assert right == REFUSED
     assert User.objects.get(pk=host.user_id).check_password(PASSWORD)
-    # The person is told once, by e-mail.
+    # The person gets one e-mail.
     notices = SecurityNotice.objects.filter(user=host.user).select_related("event")
     assert [render(notice).subject for notice in notices] == [
         "Security notice: Somebody who is signed in to your account entered several wrong passwords"

@@ -291,7 +291,7 @@ def test_an_organization_makes_a_limited_number_of_invitations_a_day(
 
 
 def book_for_owner(api: ApiClient, count: int) -> None:
-    """Book so many appointments, each of which is told to the owner."""
+    """Book this many appointments, each of which notifies the owner."""
     for number in range(count):
         api.book(external_reference=f"ref-{number}", lead_email=f"lead-{number}@example.com")
 

@@ -1,4 +1,4 @@
-"""Compares what the clients were told with what is in the database and what the webhook receiver got."""
+"""Compares the responses to the clients with the database and with the requests to the webhook receiver."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def lost_writes(traffic: TrafficLog) -> list[str]:
 
 
 def missing_rows(kind: str, accepted: dict[str, str], stored: dict[str, str]) -> Iterator[str]:
-    """Yield the accepted references that aren't stored under the id that the client was told."""
+    """Yield the accepted references that aren't stored under the id that the response gave."""
     return (f"{kind} {reference}" for reference, id in accepted.items() if stored.get(reference) != id)
 
 
