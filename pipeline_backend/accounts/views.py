@@ -92,9 +92,9 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
         names = {"first_name": account.first_name, "last_name": account.last_name} if account else {}
         data = request.POST if request.method == "POST" else None
         form = NewAccountForm(account or User(email=invitation.email), data, initial=names)
-    is_signed_in = request.user.is_authenticated
     error = ""
-    if request.method == "POST" and (is_signed_in if form is None else form.is_valid()):
+    # Also without a form and a session: the service says whether to sign in, or that the link has just been used.
+    if request.method == "POST" and (form is None or form.is_valid()):
         try:
             return accept(request, token, form)
         except (invitations.SignInRequired, invitations.AccountJustCreated) as refusal:
@@ -106,7 +106,7 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
         form=form,
         error=error,
         sign_in_url=f"{reverse('admin:login')}?{urlencode({'next': request.path})}",
-        needs_sign_in=needs_sign_in and not is_signed_in,
+        needs_sign_in=needs_sign_in and not request.user.is_authenticated,
     )
     return render(request, "accounts/invitation.html", context)
 
