@@ -5,8 +5,8 @@ An attempt to sign in counts, in this order, against
 1. the client's address. Past this limit nothing else is counted, so a client can't use up the limits of many accounts.
 2. the account and the typed name. The name is reduced so far that all spellings which could find one account share a
    count; a name without an account is counted in the same way, with the same work.
-3. instead of 2, the browser, if it has signed in as this account before. A stranger who uses up the account's limit
-   therefore doesn't keep its owner out.
+3. instead of 2, the browser, if its person has signed in as this account or chosen its password there before. A
+   stranger who uses up the account's limit therefore doesn't keep its owner out, who can always reset the password.
 
 The known browser is recognized by a signed cookie that contains the account's id, a random id of the browser and a
 digest of the password's hash. It does not prove an identity: it only selects the limit. It becomes invalid when the
@@ -14,12 +14,9 @@ password changes, so a copied cookie or a formerly known password is useless fro
 """
 
 import unicodedata
-from collections.abc import Callable
 
 from django.conf import settings
-from django.contrib.auth.signals import user_logged_in
 from django.core import signing
-from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, get_random_string, salted_hmac
 
@@ -97,39 +94,18 @@ def known_browser_id(request: HttpRequest, account: User | None) -> str:
     return browser if constant_time_compare(digest, expected) else ""
 
 
-def remember_browser(request: HttpRequest, user: User) -> None:
-    """Make the response set the cookie with which this browser passes the account's limit."""
-    vars(request)["known_browser_user"] = user
-
-
-@receiver(user_logged_in, dispatch_uid="organizations.sign_in_limits")
-def remember_signed_in_browser(sender: type[User], request: HttpRequest, user: User, **kwargs: object) -> None:
-    """Remember the browser after every sign-in, whatever steps it consisted of."""
-    remember_browser(request, user)
-
-
-class KnownBrowserMiddleware:
-    """Sets the cookie of known browsers."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
-        user: User | None = vars(request).get("known_browser_user")
-        if user is None:
-            return response
-        browser, digests = read_cookie(request)
-        # The newest last; a browser shared by many people forgets the oldest.
-        others = [(pk, digest) for pk, digest in digests.items() if pk != user.pk][1 - ACCOUNTS_PER_BROWSER :]
-        value = [browser or get_random_string(22), dict([*others, (user.pk, password_digest(user.password))])]
-        response.set_cookie(
-            COOKIE,
-            signing.dumps(value, salt=SALT),
-            max_age=COOKIE_SECONDS,
-            path="/admin/",
-            secure=settings.SESSION_COOKIE_SECURE,
-            httponly=True,
-            samesite="Lax",
-        )
-        return response
+def remember_browser(request: HttpRequest, user: User, response: HttpResponse) -> None:
+    """Set the cookie with which this browser passes the account's limit: its person has just proved who they are."""
+    browser, digests = read_cookie(request)
+    # The newest last; a browser shared by many people forgets the oldest.
+    others = [(pk, digest) for pk, digest in digests.items() if pk != user.pk][1 - ACCOUNTS_PER_BROWSER :]
+    value = [browser or get_random_string(22), dict([*others, (user.pk, password_digest(user.password))])]
+    response.set_cookie(
+        COOKIE,
+        signing.dumps(value, salt=SALT),
+        max_age=COOKIE_SECONDS,
+        path="/admin/",
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )

@@ -131,7 +131,6 @@ MIDDLEWARE = [
     "organizations.middleware.StaffScopeMiddleware",
     "pipeline_backend.web.timezones.AdminTimezoneMiddleware",
     "pipeline_backend.web.middleware.MessageMiddleware",
-    "organizations.sign_in_limits.KnownBrowserMiddleware",
     "pipeline_backend.admin.middleware.PageRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

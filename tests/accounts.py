@@ -68,9 +68,9 @@ def request_reset(email: str) -> Any:
     return Client().post("/admin/password-reset/", {"email": email})
 
 
-def choose_password(link: str, password: str = PASSWORD) -> Any:
+def choose_password(link: str, password: str = PASSWORD, client: Client | None = None) -> Any:
     """Open a link for a new password and send the form. Return the last response."""
-    client = Client()
+    client = client or Client()
     page = client.get(link, follow=True)
     return client.post(page.request["PATH_INFO"], {"new_password1": password, "new_password2": password})
 

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from organizations.isolation import bypass_rls
 from organizations.models import Invitation, User
+from organizations.sign_in_limits import remember_browser
 from pipeline_backend.accounts import invitations
 from pipeline_backend.accounts.forms import NewAccountForm, NewPasswordForm, PasswordResetForm
 from pipeline_backend.accounts.password_reset import request_password_reset, reset_password, reset_tokens
@@ -168,7 +169,11 @@ class ChoosePasswordView(PasswordResetConfirmView):
         if not reset_password(user=self.user, token=token, password=form.cleaned_data["new_password1"]):
             return self.render_to_response(self.get_context_data(form=None, validlink=False))
         messages.success(self.request, "Your new password is set. Sign in with it.")
-        return HttpResponseRedirect(self.get_success_url())
+        response = HttpResponseRedirect(self.get_success_url())
+        # Whoever has used up the account's sign-in limit can't keep its person out after the reset.
+        self.user.refresh_from_db(fields=["password"])
+        remember_browser(self.request, self.user, response)
+        return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the template context, with what all pages of the admin show."""

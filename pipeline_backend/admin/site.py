@@ -162,7 +162,7 @@ class OwnPasswordChangeView(PasswordChangeView):
         """Change the password and log it; this browser stays signed in, and known for the next sign-in."""
         response: HttpResponse = super().form_valid(form)
         record_security_event(SecurityEventKind.PASSWORD_CHANGED, user=form.user)
-        remember_browser(self.request, form.user)
+        remember_browser(self.request, form.user, response)
         return response
 
 

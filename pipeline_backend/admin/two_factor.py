@@ -25,7 +25,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from organizations import two_factor
 from organizations.models import User
 from organizations.permissions import current_user
-from organizations.sign_in_limits import is_old_password_check_allowed
+from organizations.sign_in_limits import is_old_password_check_allowed, remember_browser
 from pipeline_backend.api.exceptions import DomainError
 
 PENDING_KEY = "pending_sign_in"
@@ -79,7 +79,9 @@ class SignInView(LoginView):
         """Sign in, or remember for ten minutes that the password was right."""
         user: User = form.get_user()
         if user.two_factor_enabled_at is None:
-            return super().form_valid(form)
+            response: HttpResponse = super().form_valid(form)
+            remember_browser(self.request, user, response)
+            return response
         session = self.request.session
         session.flush()  # drops the data of another user's session
         session[PENDING_KEY] = {
@@ -116,7 +118,9 @@ def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
         elif two_factor.verify_second_factor(user=user, code=form.cleaned_data["code"]):
             url = request.session.pop(PENDING_KEY)["next"]
             login(request, user, backend=BACKEND)
-            return HttpResponseRedirect(url)
+            response = HttpResponseRedirect(url)
+            remember_browser(request, user, response)
+            return response
         else:
             form.add_error("code", two_factor.WrongCode.message)
     context = {**site.each_context(request), "title": "Second factor", "form": form}

@@ -13,6 +13,7 @@ from notifications.security_notices import render
 from organizations.models import MemberRole, Membership, Organization, SecurityNotice, User
 from organizations.passwords import hashing_slot
 from organizations.sign_in_limits import COOKIE, SALT
+from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset
 from tests.factories import make_member
 
 PASSWORD = "secret-of-tests"
@@ -81,6 +82,32 @@ def test_a_browser_that_has_signed_in_before_passes_the_accounts_limit(host: Mem
     assert attacked == [{WRONG}, {REFUSED}]
     assert sign_in(host.user.email, PASSWORD) == REFUSED
     assert sign_in(host.user.email, PASSWORD, client=own) == "in"
+
+
+def test_a_browser_with_which_a_person_has_chosen_a_new_password_passes_the_accounts_limit(host: Membership):
+    new_password, own = "another horse battery", Client()
+    sign_in_often(host.user.email)
+    assert sign_in(host.user.email, PASSWORD, client=own) == REFUSED
+
+    request_reset(host.user.email)
+    deliver_mail()
+    choose_password(links_mailed_to(host.user.email)[-1], new_password, own)
+
+    assert sign_in(host.user.email, new_password) == REFUSED
+    assert sign_in(host.user.email, new_password, client=own) == "in"
+
+
+def test_a_link_that_is_used_up_makes_no_browser_known(host: Membership):
+    request_reset(host.user.email)
+    deliver_mail()
+    link = links_mailed_to(host.user.email)[-1]
+    first, thief = Client(), Client()
+    page = thief.get(link, follow=True)
+    choose_password(link, PASSWORD, first)
+
+    thief.post(page.request["PATH_INFO"], {"new_password1": PASSWORD, "new_password2": PASSWORD})
+
+    assert (COOKIE in first.cookies, COOKIE in thief.cookies) == (True, False)
 
 
 def test_a_known_browser_has_a_limit_of_its_own(host: Membership):
