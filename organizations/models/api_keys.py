@@ -1,0 +1,48 @@
+"""API keys."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from uuid_utils.compat import uuid7
+
+from organizations.defaults import both_scopes
+from organizations.isolation import TenantModel
+from organizations.models.users import User
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+
+
+class Scope(models.TextChoices):
+    """What an API key may do."""
+
+    READ = "read", "Read"
+    WRITE = "write", "Write"
+
+
+class ApiKey(TenantModel):
+    """An API key: its public id and the SHA-256 of its secret, which nobody can read again (docs/interface.md, K4)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # Not secret: shown in the admin, and recorded as the actor of changes.
+    key_id = models.CharField(max_length=12, unique=True, editable=False)
+    secret_hash = models.BinaryField(max_length=32, editable=False)
+    name = models.CharField(max_length=255)
+    scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices), default=both_scopes)
+    # A key outlives the account of the user who issued it.
+    created_by = models.ForeignKey(
+        User, null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    expires_at = MillisecondDateTimeField(null=True, blank=True)
+    revoked_at = MillisecondDateTimeField(null=True, editable=False)
+    last_used_at = MillisecondDateTimeField(null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        verbose_name = "API key"
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["organization", "-created_at"], name="key_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.name} (pb_{self.key_id}_…)"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the key is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now())

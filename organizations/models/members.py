@@ -1,0 +1,111 @@
+"""Members of organizations, and invitations to become one."""
+
+from typing import Any, ClassVar, Self
+
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+from django.db.models.functions import Lower
+from uuid_utils.compat import uuid7
+
+from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
+from organizations.models.users import EmailQuerySet, User
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+from pipeline_backend.outbox import Job, State
+
+
+class MemberRole(models.TextChoices):
+    """A member's role in the organization; `permissions` says what each may do."""
+
+    OWNER = "OWNER", "Owner"
+    MANAGER = "MANAGER", "Manager"
+    SALES_OPS = "SALES_OPS", "Sales-ops"
+    CLOSER = "CLOSER", "Closer"
+    SETTER = "SETTER", "Setter"
+
+
+class Membership(TenantModel):
+    """A user in an organization, with a role. Hosts, setters and triagers are members."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # PROTECT: former members stay, because appointments and notes refer to them.
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
+    is_active = models.BooleanField(default=True)
+    wants_mail = models.BooleanField(
+        "wants notifications", default=True, help_text="E-mail about booked, rescheduled and canceled appointments."
+    )
+
+    class Meta(TenantModel.Meta):
+        ordering = ["user__first_name", "user__last_name", "id"]
+        constraints = [UniqueConstraint("organization", "user", name="one_membership_per_user")]
+
+    def __str__(self) -> str:
+        return self.user.get_full_name()
+
+
+class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type
+    """Invitations, by address and by whether they can still be answered."""
+
+    def unanswered(self) -> Self:
+        """Filter to invitations that are neither accepted, declined nor withdrawn. They may have expired."""
+        return self.filter(accepted_at=None, declined_at=None, withdrawn_at=None)
+
+
+class Invitation(TenantModel, Job):
+    """An offer of membership to whoever reads the mail of an address; as a job, the e-mail with its link.
+
+    Nothing of the person is stored here but the address as the inviter typed it, and the link's token is not stored.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    email = models.EmailField("e-mail")
+    role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
+    invited_by = models.ForeignKey(User, null=True, editable=False, on_delete=models.SET_NULL, related_name="+")
+    expires_at = MillisecondDateTimeField(editable=False)
+    sent_count = models.PositiveSmallIntegerField("times sent", default=1, editable=False)
+    last_sent_at = MillisecondDateTimeField("last sent", default=now, editable=False)
+    accepted_at = MillisecondDateTimeField("accepted", null=True, editable=False)
+    declined_at = MillisecondDateTimeField("declined", null=True, editable=False)
+    withdrawn_at = MillisecondDateTimeField("withdrawn", null=True, editable=False)
+    # The organization can't invite the address again.
+    unsubscribed_at = MillisecondDateTimeField("asked for no more invitations", null=True, editable=False)
+
+    objects: ClassVar[Any] = tenant_manager(InvitationQuerySet)
+    unscoped: ClassVar[Any] = InvitationQuerySet.as_manager()  # type: ignore[assignment]  # as above
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            UniqueConstraint(
+                "organization",
+                Lower("email"),
+                condition=Q(accepted_at=None, declined_at=None, withdrawn_at=None),
+                name="one_open_invitation_per_email",
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["organization", "next_attempt_at"], condition=Q(state=State.PENDING), name="invitation_due"
+            ),
+            models.Index(fields=["organization", "-created_at", "-id"], name="invitation_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.email
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the invitation is unanswered and has not expired."""
+        return self.status == "Open"
+
+    @property
+    def status(self) -> str:
+        """Open, Accepted, Declined, Withdrawn or Expired."""
+        if self.accepted_at:
+            return "Accepted"
+        if self.declined_at:
+            return "Declined"
+        # An expired invitation is withdrawn when the address is invited anew.
+        if self.expires_at <= (self.withdrawn_at or now()):
+            return "Expired"
+        return "Withdrawn" if self.withdrawn_at else "Open"

@@ -1,0 +1,75 @@
+"""Organizations, and the number of their rows."""
+
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import UniqueConstraint
+from uuid_utils.compat import uuid7
+
+from organizations.isolation import TenantModel
+from pipeline_backend.db.encryption import EncryptedField
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+
+
+class Organization(models.Model):
+    """A tenant. Every row of the other apps belongs to exactly one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(max_length=255)
+    is_active = models.BooleanField(
+        default=True, help_text="API keys and members of an inactive organization are refused."
+    )
+    default_country = models.CharField(
+        max_length=2,
+        default="US",
+        help_text="Two-letter ISO country code; phone numbers without + are read as numbers of this country.",
+    )
+    rate_limit_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Requests per minute for all API keys together. Leave empty for the server's default.",
+    )
+    requires_two_factor = models.BooleanField(
+        "requires two-factor sign-in",
+        default=False,
+        db_default=False,
+        help_text="Members who have not set it up are asked to, before they see any other page.",
+    )
+    # The e-mails of one day (UTC), and until when no more are sent; see notifications/daily_limit.py.
+    mail_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    mail_count_date = models.DateField(null=True, editable=False)
+    mail_paused_until = MillisecondDateTimeField(null=True, editable=False)
+    slack_url = EncryptedField(
+        "Slack webhook URL",
+        blank=True,
+        default="",
+        help_text="Incoming webhook that also gets appointment notifications.",
+    )
+    created_at = MillisecondDateTimeField(default=now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RowCount(TenantModel):
+    """The number of rows that an organization has in a table, maintained by triggers.
+
+    Each count is split into shards, so that concurrent writers rarely lock the same row. Their sum is exact, because
+    triggers change it in the transaction that inserts or deletes the rows.
+    """
+
+    # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
+    # The columns keep the names of an earlier release.
+    table_name = models.CharField("table", max_length=63, editable=False, db_column="counted")
+    shard = models.PositiveSmallIntegerField(editable=False, db_column="part")
+    rows = models.BigIntegerField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint("organization", "table_name", "shard", name="one_count_per_table_and_part")]
+
+    def __str__(self) -> str:
+        return f"{self.rows} of {self.table_name}"

@@ -1,0 +1,94 @@
+"""Users, and finding them by their e-mail address."""
+
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.models import PermissionsMixin
+from django.db import models
+from django.db.models import UniqueConstraint, Value
+from django.db.models.functions import Lower
+from django.utils.crypto import salted_hmac
+
+from organizations.defaults import new_user_id
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, isoformat_z, now
+
+
+class EmailQuerySet(models.QuerySet[Any]):
+    """Finds rows by their e-mail address."""
+
+    def with_email(self, email: str) -> Self:
+        """Filter to rows with this address, compared exactly as the unique indexes of `Lower("email")` do."""
+        # PostgreSQL lowers both sides. `iexact` would compare UPPER(), for which i and the dotless i are one letter.
+        return self.alias(lowercase_email=Lower("email")).filter(lowercase_email=Lower(Value(email)))
+
+
+class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore[misc]  # the stubs can't follow it
+    """Creates users, who sign in by e-mail."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Create a user; without a password they can't sign in yet. The address is stored as typed."""
+        user: User = self.model(email=email.strip(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        """Create an operator, who may do everything in every organization."""
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Return the user with this e-mail, in any letter case."""
+        user: User = self.with_email(username or "").get()
+        return user
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person who signs in by e-mail. What they may do comes from their memberships."""
+
+    id = models.CharField(primary_key=True, max_length=64, default=new_user_id, editable=False)
+    email = models.EmailField(unique=True)
+    # When the person has proved that they read the address's mail; null for accounts whose address nobody has proved.
+    email_verified_at = MillisecondDateTimeField("address verified", null=True, editable=False)
+    first_name = models.CharField(max_length=255, blank=True)
+    last_name = models.CharField(max_length=255, blank=True)
+    profile_image_url = models.URLField(max_length=2048, null=True, blank=True)  # the API shows null
+    time_zone = models.CharField(
+        max_length=64,
+        default="UTC",
+        help_text="IANA name, such as Europe/Berlin. Times in the admin and in e-mail are shown in it.",
+    )
+    # Django's createsuperuser sets it. It decides nothing: memberships and `is_superuser` do.
+    is_staff = models.BooleanField(default=False, editable=False)
+    is_active = models.BooleanField(default=True)
+    date_joined = MillisecondDateTimeField(default=now, editable=False)
+    two_factor_enabled_at = MillisecondDateTimeField("two-factor sign-in since", null=True, editable=False)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    class Meta:
+        ordering = ["email"]
+        # E-mails are compared in any letter case but stored as entered.
+        constraints = [UniqueConstraint(Lower("email"), name="one_user_per_email")]
+
+    def __str__(self) -> str:
+        return self.get_full_name()
+
+    @classmethod
+    def normalize_username(cls, username: str) -> str:
+        """Return the address unchanged: Django would turn some letters into others."""
+        return username
+
+    def get_full_name(self) -> str:
+        """Return the first and last name; without either, the e-mail."""
+        return f"{self.first_name} {self.last_name}".strip() or self.email
+
+    def get_session_auth_hash(self) -> str:
+        """Return Django's hash, by which a changed password ends sessions; so does switching two-factor on or off."""
+        hash = str(super().get_session_auth_hash())
+        if self.two_factor_enabled_at is None:
+            return hash
+        # Without this, a session that began with the password alone would go on after two-factor is switched on.
+        return salted_hmac("two-factor", f"{hash} {isoformat_z(self.two_factor_enabled_at)}").hexdigest()
