@@ -17,6 +17,7 @@ from appointments.services.changes import (
     save_analysis,
     save_event_type,
 )
+from appointments.services.importing import import_appointment
 
 __all__ = [
     "AppointmentNotFound",
@@ -32,6 +33,7 @@ __all__ = [
     "create_note",
     "delete_event_type",
     "edit_appointment",
+    "import_appointment",
     "reschedule",
     "save_analysis",
     "save_event_type",

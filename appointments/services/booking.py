@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 
 from appointments.members import recipients_for_booking, resolve_members
-from appointments.models import Appointment, AppointmentSource, EventType
+from appointments.models import Appointment, AppointmentSource, EventType, Provider
 from appointments.notifications import build_appointment_notifications
 from appointments.services._shared import build_note, build_outcome_change, update_lead_after_change
 from appointments.topics import CREATED
@@ -17,6 +17,7 @@ from leads.models import Lead, Source
 from leads.phones import parse_phone
 from leads.services import (
     LEAD_ID_BY_EMAIL,
+    SOURCE_BY_NAME,
     build_lead,
     get_lead_for_update,
     get_or_create_lead,
@@ -52,10 +53,7 @@ EVENT_TYPE_BY_ID: CompiledQuery[EventType] = CompiledQuery(
     lambda: EventType.objects.of(Param("organization")).filter(pk=Param("id"))
 )
 EVENT_TYPE_BY_NAME: CompiledQuery[EventType] = CompiledQuery(
-    lambda: EventType.objects.of(Param("organization")).with_name(Param("name", "text"))
-)
-MANUAL_SOURCE: CompiledQuery[Source] = CompiledQuery(
-    lambda: Source.objects.of(Param("organization")).with_name(AppointmentSource.MANUAL.value)
+    lambda: EventType.objects.of(Param("organization")).with_name(Param("event_type_name", "text"))
 )
 LATEST_OPT_IN_UTM: CompiledQuery[tuple[str | None, ...]] = CompiledQuery(
     lambda: (
@@ -70,7 +68,7 @@ CONTEXT_QUERY = CombinedQuery(
     APPOINTMENT_BY_REFERENCE,
     DEFAULT_STATUS_BY_ROLE[Board.LEAD],
     DEFAULT_STATUS_BY_ROLE[Board.APPOINTMENT],
-    MANUAL_SOURCE,
+    SOURCE_BY_NAME,
     LEAD_ID_BY_EMAIL,
     EVENT_TYPE_BY_NAME,
 )
@@ -142,28 +140,32 @@ def book(
     """
 
     def attempt() -> Booking:
-        context = load_context(organization, external_reference, data)
+        source = AppointmentSource.MANUAL
+        context = load_context(organization, source, external_reference, data)
         # The reference is checked before the members, so that a retry succeeds even if the host has left since.
         if context.appointment:
             appointment_id, booked_time = context.appointment
             if booked_time != schedule_time:
                 raise ReferenceConflict(reference=external_reference)
             return Booking(appointment_id, is_new=False)
-        appointment = create_appointment(organization, actor, external_reference, schedule_time, data, context)
+        appointment = create_appointment(organization, actor, source, external_reference, schedule_time, data, context)
         return Booking(appointment.pk, is_new=True)
 
     return atomic_with_retry(attempt)
 
 
-def load_context(organization: Organization, reference: str | None, data: BookingData) -> BookingContext:
+def load_context(
+    organization: Organization, source: AppointmentSource, reference: str | None, data: BookingData
+) -> BookingContext:
     """Return the rows that the booking refers to, read in one query."""
     return BookingContext(
         *CONTEXT_QUERY.first(
             organization=organization.pk,
             reference=reference,
             role=StatusRole.APPOINTMENT_BOOKED.value,
+            name=source.value,
             email=data.get("lead_email"),
-            name=data.get("event_type_name"),
+            event_type_name=data.get("event_type_name"),
         )
     )
 
@@ -171,16 +173,20 @@ def load_context(organization: Organization, reference: str | None, data: Bookin
 def create_appointment(
     organization: Organization,
     actor: Actor,
+    source: AppointmentSource,
     reference: str | None,
     schedule_time: datetime,
     data: BookingData,
     context: BookingContext,
 ) -> Appointment:
-    """Insert the appointment with its history, note and notifications; update or create its lead; record the events."""
+    """Insert the appointment with its history, note and notifications; update or create its lead; record the events.
+
+    Nobody is notified about an appointment of a provider, which sends invitations of its own.
+    """
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members = resolve_members(organization, data)
-    lead, is_new_lead = resolve_lead(organization, data, schedule_time, context)
-    event_type = resolve_event_type(organization, data, context)
+    lead, is_new_lead = resolve_lead(organization, source, data, schedule_time, context)
+    event_type = resolve_event_type(organization, source, data, context)
 
     appointment = Appointment(
         organization=organization,
@@ -188,6 +194,7 @@ def create_appointment(
         event_type=event_type,
         call_category=event_type.call_category,
         schedule_time=schedule_time,
+        source=source,
         external_reference=reference,
         meeting_url=data.get("meeting_url"),
         outcome=context.outcome,
@@ -197,14 +204,17 @@ def create_appointment(
         **({} if is_new_lead else last_touch_utm(lead)),
     )
     note = data.get("notes", "")
-    recipients = recipients_for_booking(organization, members.values())
+    notifications = []
+    if source == AppointmentSource.MANUAL:
+        recipients = recipients_for_booking(organization, members.values())
+        notifications = build_appointment_notifications(Kind.CALL_BOOKED, appointment, note, recipients)
     # All rows in one statement: each further one would cost a round trip.
     insert_all(
         appointment,
         build_outcome_change(appointment, None, context.outcome, actor),
         *([initial_status_change(lead, actor=actor)] if is_new_lead else []),
         *([build_note(appointment, note, actor)] if note else []),
-        *build_appointment_notifications(Kind.CALL_BOOKED, appointment, note, recipients),
+        *notifications,
     )
     if is_new_lead:
         record_lead_created(lead, actor=actor)
@@ -215,13 +225,17 @@ def create_appointment(
 
 
 def resolve_lead(
-    organization: Organization, data: BookingData, schedule_time: datetime, context: BookingContext
+    organization: Organization,
+    appointment_source: AppointmentSource,
+    data: BookingData,
+    schedule_time: datetime,
+    context: BookingContext,
 ) -> tuple[Lead, bool]:
     """Return the booking's lead, locked, and whether it is new. `lead_id` takes precedence over the e-mail.
 
     Phone and source are merged into it. A new lead is inserted; the caller saves the changes to an existing one.
     """
-    source = context.source or get_or_create_source(organization=organization, name=AppointmentSource.MANUAL.value)
+    source = context.source or get_or_create_source(organization=organization, name=appointment_source.value)
     phone = parse_phone(data.get("lead_phone", ""), organization.default_country)
     if lead_id := data.get("lead_id"):
         lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
@@ -243,7 +257,9 @@ def resolve_lead(
     return lead, is_new
 
 
-def resolve_event_type(organization: Organization, data: BookingData, context: BookingContext) -> EventType:
+def resolve_event_type(
+    organization: Organization, source: AppointmentSource, data: BookingData, context: BookingContext
+) -> EventType:
     """Return the booking's event type, created if its name is new. `event_type_id` takes precedence over the name.
 
     Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
@@ -256,7 +272,7 @@ def resolve_event_type(organization: Organization, data: BookingData, context: B
     if context.event_type:
         return context.event_type
     name = data["event_type_name"]
-    find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, name=name)
+    find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, event_type_name=name)
     event_types = EventType.objects.of(organization)
     if not can_add_row(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
         # Another booking may have created this event type while we waited for the lock.
@@ -265,7 +281,8 @@ def resolve_event_type(organization: Organization, data: BookingData, context: B
             problem = f"is new, but an organization can have at most {settings.MAX_EVENT_TYPES} event types"
             raise ValidationFailed({"event_type_name": [f"{problem}; use one that exists"]})
         return event_type
-    return insert_or_get(EventType(organization=organization, name=name), find)[0]
+    provider = source if source in Provider.values else None
+    return insert_or_get(EventType(organization=organization, name=name, provider=provider), find)[0]
 
 
 def last_touch_utm(lead: Lead) -> dict[str, str | None]:

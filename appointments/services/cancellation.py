@@ -51,7 +51,8 @@ def cancel_by_reference(
         if appointment is None:
             raise cancellation_error(organization, external_reference)
         appointment.organization = organization
-        return apply_cancellation(appointment, actor, notes)
+        cancel_and_notify(appointment, actor, notes)
+        return appointment
 
     return atomic_with_retry(attempt)
 
@@ -71,15 +72,21 @@ def cancel_appointment(
     """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead."""
 
     def attempt() -> Appointment:
-        return apply_cancellation(get_for_update(organization, appointment), actor, notes)
+        stored = get_for_update(organization, appointment)
+        cancel_and_notify(stored, actor, notes)
+        return stored
 
     return atomic_with_retry(attempt)
 
 
-def apply_cancellation(
-    appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None
-) -> Appointment:
-    """Cancel a locked appointment and return it. Locks its lead.
+def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None) -> None:
+    """Cancel a locked appointment as `apply_cancellation` does, and notify its participants if anything changed."""
+    if apply_cancellation(appointment, actor, notes, outcome):
+        notify_participants(Kind.CALL_CANCELED, appointment, latest_note(appointment))
+
+
+def apply_cancellation(appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None) -> bool:
+    """Cancel a locked appointment, and return whether that changed anything but the notes. Locks its lead.
 
     `outcome` is the canceled status to set; by default the appointment keeps its own, or gets the default one.
     """
@@ -93,7 +100,7 @@ def apply_cancellation(
     )
     # A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.
     if is_canceled and appointment.meeting_url is None:
-        return appointment
+        return False
 
     # The event's `previous` has only the values that the cancellation removes.
     previous = {
@@ -112,5 +119,4 @@ def apply_cancellation(
         actor=actor,
         previous={name: value for name, value in previous.items() if value is not None},
     )
-    notify_participants(Kind.CALL_CANCELED, appointment, latest_note(appointment))
-    return appointment
+    return True

@@ -19,7 +19,7 @@ from appointments.services._shared import (
     status_summary,
     update_lead_after_change,
 )
-from appointments.services.cancellation import apply_cancellation
+from appointments.services.cancellation import cancel_and_notify
 from appointments.topics import OUTCOME_CHANGED, RESCHEDULED
 from leads.services import get_lead_for_update
 from notifications.models import Kind
@@ -29,7 +29,7 @@ from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import isoformat_z, now
-from statuses.models import Board, StatusRole
+from statuses.models import Board, Status, StatusRole
 from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
@@ -49,22 +49,27 @@ def reschedule(*, organization: Organization, actor: Actor, appointment: Appoint
 
     def attempt() -> Appointment:
         stored = get_for_update(organization, appointment)
-        if stored.schedule_time == to:
-            return stored
-        statuses = default_statuses(organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
-        previous = {"schedule_time": isoformat_z(stored.schedule_time)}
-        stored.schedule_time = to
-        # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
-        stored.invitation_sequence += 1
-        is_rebooked = stored.outcome is None or stored.outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW)
-        set_outcome(stored, statuses[BOOKED_APPOINTMENT] if is_rebooked else stored.outcome, actor)
-        stored.lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
-        update_lead_after_change(stored.lead, statuses[BOOKED_LEAD] if is_rebooked else None, actor)
-        record_event(RESCHEDULED, stored, actor=actor, previous=previous)
-        notify_participants(Kind.CALL_RESCHEDULED, stored, latest_note(stored))
+        if stored.schedule_time != to:
+            move(stored, to, actor)
+            notify_participants(Kind.CALL_RESCHEDULED, stored, latest_note(stored))
         return stored
 
     return atomic_with_retry(attempt)
+
+
+def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
+    """Reschedule a locked appointment. Locks its lead."""
+    statuses = default_statuses(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
+    previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
+    outcome = appointment.outcome
+    appointment.schedule_time = to
+    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
+    appointment.invitation_sequence += 1
+    is_rebooked = outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW)
+    set_outcome(appointment, statuses[BOOKED_APPOINTMENT] if is_rebooked else outcome, actor)
+    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    update_lead_after_change(appointment.lead, statuses[BOOKED_LEAD] if is_rebooked else None, actor)
+    record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
 
 
 def change_outcome(
@@ -82,16 +87,22 @@ def change_outcome(
         if outcome == stored.outcome:
             return stored
         if outcome.role == StatusRole.CANCELED:
-            return apply_cancellation(stored, actor, "", outcome=outcome)
-        previous = {"outcome": status_summary(stored.outcome), "no_show": stored.no_show}
-        set_outcome(stored, outcome, actor)
-        # An appointment that is no longer canceled counts for the lead's touch point again.
-        stored.lead = get_lead_for_update(organization=organization, lead_id=stored.lead_id)
-        update_lead_after_change(stored.lead, None, actor)
-        record_event(OUTCOME_CHANGED, stored, actor=actor, previous=previous)
+            cancel_and_notify(stored, actor, "", outcome=outcome)
+        else:
+            replace_outcome(stored, outcome, actor)
         return stored
 
     return atomic_with_retry(attempt)
+
+
+def replace_outcome(appointment: Appointment, outcome: Status, actor: Actor) -> None:
+    """Set an outcome that is not canceled on a locked appointment. Locks its lead."""
+    previous = {"outcome": status_summary(appointment.outcome), "no_show": appointment.no_show}
+    set_outcome(appointment, outcome, actor)
+    # An appointment that is no longer canceled counts for the lead's touch point again.
+    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    update_lead_after_change(appointment.lead, None, actor)
+    record_event(OUTCOME_CHANGED, appointment, actor=actor, previous=previous)
 
 
 def edit_appointment(
