@@ -1,6 +1,7 @@
 """The members of an appointment (host, setter, triager), and the members who are notified about it."""
 
 from collections.abc import Iterable, Mapping
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
@@ -13,10 +14,10 @@ from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 PARTICIPANT_ROLES = ("host", "setter", "triager")
 
 
-def active_members() -> QuerySet[Membership]:
+def active_members(organization: Organization | UUID | Param) -> QuerySet[Membership]:
     """Return the query for the organization's active members, joined with the rows that a notification reads."""
     members: QuerySet[Membership] = (
-        Membership.objects.of(Param("organization"))
+        Membership.objects.of(organization)
         .filter(is_active=True, user__is_active=True)
         .select_related("user", "mail_preference")
     )
@@ -27,18 +28,15 @@ def active_member_with_email(name: str) -> CompiledQuery[Membership]:
     """Return the query for the active member with the address in this parameter, compared as the unique index does."""
     return CompiledQuery(
         lambda: (
-            active_members()
+            active_members(Param("organization"))
             .alias(lowercase_email=Lower("user__email"))
-            .filter(lowercase_email=Lower(Param(name).cast("text")))
+            .filter(lowercase_email=Lower(Param(name, "text")))
         )
     )
 
 
+# Compiled for the benchmark "create an appointment", whose bookings name a host.
 PARTICIPANTS = CombinedQuery(*(active_member_with_email(f"{role}_email") for role in PARTICIPANT_ROLES))
-ACTIVE_OWNERS: CompiledQuery[Membership] = CompiledQuery(lambda: active_members().filter(role=MemberRole.OWNER))
-MEMBERS_BY_ID_AND_OWNERS: CompiledQuery[Membership] = CompiledQuery(
-    lambda: active_members().filter(Q(pk__any=Param("ids")) | Q(role=MemberRole.OWNER))
-)
 
 
 def resolve_members(organization: Organization, data: Mapping[str, object]) -> dict[str, Membership]:
@@ -63,13 +61,13 @@ def recipients_for_booking(organization: Organization, participants: Iterable[Me
     """Return the members to notify about a new appointment: its participants, or the owners if it has none."""
     # One member can have several roles, and is notified once.
     unique = {member.pk: member for member in participants}
-    return list(unique.values()) or ACTIVE_OWNERS.all(organization=organization.pk)
+    return list(unique.values()) or list(active_members(organization).filter(role=MemberRole.OWNER))
 
 
 def recipients(appointment: Appointment) -> list[Membership]:
     """Return the members to notify about a stored appointment: its active participants or, without any, the owners."""
     ids = {appointment.host_id, appointment.setter_id, appointment.triager_id} - {None}
     # One query for participants and owners: only its result shows whether the owners are needed.
-    members = MEMBERS_BY_ID_AND_OWNERS.all(organization=appointment.organization_id, ids=list(ids))
+    members = active_members(appointment.organization_id).filter(Q(pk__in=ids) | Q(role=MemberRole.OWNER))
     participants = [member for member in members if member.pk in ids]
     return participants or [member for member in members if member.role == MemberRole.OWNER]

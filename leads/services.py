@@ -22,21 +22,13 @@ from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import get_or_insert, insert_all, insert_or_get, update_columns
+from pipeline_backend.db.writes import get_or_insert, insert_all, insert_or_get
 from statuses.models import PAID_ROLES, Board, Status, StatusRole
 from statuses.services import default_statuses, get_board_status
 from webhooks.services import record_event
 
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
-)
-LEAD_FOR_UPDATE: CompiledQuery[Lead] = CompiledQuery(
-    lambda: Lead.objects.of(Param("organization")).for_update().filter(pk=Param("id"))
-)
-LEAD_FOR_UPDATE_BY_EMAIL: CompiledQuery[Lead] = CompiledQuery(
-    lambda: (
-        Lead.objects.of(Param("organization")).for_update().with_email(Param("organization"), Param("email", "text"))
-    )
 )
 LEAD_ID_BY_EMAIL: CompiledQuery[tuple[uuid.UUID]] = CompiledQuery(
     lambda: (
@@ -60,7 +52,7 @@ def get_or_create_source(*, organization: Organization, name: str) -> Source:
 
 def get_lead_for_update(*, organization: Organization, lead_id: uuid.UUID) -> Lead:
     """Return the lead and lock its row. Raises ValidationFailed for `lead_id` if the organization has no such lead."""
-    lead = LEAD_FOR_UPDATE.first(organization=organization.pk, id=lead_id)
+    lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
     if lead is None:
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
     lead.organization = organization
@@ -73,7 +65,9 @@ def get_or_create_lead(new_lead: Lead, *, probably_exists: bool = True) -> tuple
     `probably_exists` only decides whether to look first or to insert first; both orders are safe against races.
     After an insert the caller stores `initial_status_change` and calls `record_lead_created`.
     """
-    find = partial(LEAD_FOR_UPDATE_BY_EMAIL.first, organization=new_lead.organization_id, email=new_lead.email)
+    find = (
+        Lead.objects.of(new_lead.organization).for_update().with_email(new_lead.organization_id, new_lead.email).first
+    )
     lead, is_new = get_or_insert(find, new_lead) if probably_exists else insert_or_get(new_lead, find)
     lead.organization = new_lead.organization
     return lead, is_new
@@ -150,7 +144,7 @@ def set_next_touch_point(lead: Lead, appointment_at: datetime | None) -> None:
 
 def save_lead(lead: Lead) -> None:
     """Store what `merge_submission` and `set_next_touch_point` have changed."""
-    update_columns(lead, *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at")
+    lead.save(update_fields=[*MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at"])
 
 
 def set_status(lead: Lead, status: Status, *, actor: Actor) -> bool:
@@ -164,7 +158,7 @@ def set_status(lead: Lead, status: Status, *, actor: Actor) -> bool:
         return False
     lead.status = status
     lead.updated_at = now()
-    update_columns(lead, "status", *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at")
+    lead.save(update_fields=["status", *MERGED_FIELDS, *TOUCH_POINT_FIELDS, "updated_at"])
     insert_all(build_status_change(lead, previous, status, actor))
     record_event(
         STATUS_CHANGED,
@@ -202,7 +196,7 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: uuid.UUI
     """
 
     def attempt() -> Lead | None:
-        lead = LEAD_FOR_UPDATE.first(organization=organization.pk, id=lead_id)
+        lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
         if lead is None:
             return None
         lead.organization = organization

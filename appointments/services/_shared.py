@@ -7,22 +7,12 @@ from leads.models import Lead
 from leads.services import set_next_touch_point, set_status_automatically
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
 from statuses.models import Board, Status, StatusRole
 
 BOOKED_LEAD = (Board.LEAD, StatusRole.APPOINTMENT_BOOKED)
 BOOKED_APPOINTMENT = (Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED)
-NEXT_SCHEDULE_TIME: CompiledQuery[tuple[datetime]] = CompiledQuery(
-    lambda: (
-        Appointment.objects.of(Param("organization"))
-        .filter(lead=Param("lead"))
-        .upcoming(Param("now"))
-        .order_by("schedule_time")
-        .values_list("schedule_time")[:1]
-    )
-)
 
 
 def get_for_update(organization: Organization, appointment: Appointment) -> Appointment:
@@ -91,8 +81,9 @@ def next_schedule_time(lead: Lead) -> datetime | None:
 
     The lead must be locked; otherwise two simultaneous changes could each miss the other's appointment.
     """
-    row = NEXT_SCHEDULE_TIME.first(organization=lead.organization_id, lead=lead.pk, now=now())
-    return row[0] if row else None
+    upcoming = Appointment.objects.of(lead.organization_id).filter(lead=lead).upcoming().order_by("schedule_time")
+    schedule_time: datetime | None = upcoming.values_list("schedule_time", flat=True).first()
+    return schedule_time
 
 
 def status_summary(status: Status | None) -> dict[str, object] | None:

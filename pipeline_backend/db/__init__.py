@@ -25,7 +25,7 @@ milliseconds (5); `EncryptedField` encrypts (6).
 The package knows no app and no other package of ours. Import from its modules:
 
 - `compiled`: `CompiledQuery`, `CombinedQuery`, `Param`, `OpaqueParam`, `as_expression`, `bind`
-- `writes`: `insert_all`, `insert_or_get`, `get_or_insert`, `update_columns`
+- `writes`: `insert_all`, `insert_or_get`, `get_or_insert`
 - `retry`: `atomic_with_retry`, `is_serialization_failure`
 - `timestamps`: `MillisecondDateTimeField`, `now`, `isoformat_z`, `truncate_to_ms`
 - `encryption`: `EncryptedField`, `cipher`
