@@ -18,7 +18,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, Throttled
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -34,13 +34,15 @@ from organizations.keys import ParsedApiKey, parse_key
 from organizations.live_keys import LiveKeys
 from organizations.models import ApiKey, Organization, Scope
 from organizations.services import touch_last_used
-from pipeline_backend.api.rate_limits import Usage, cache_exhaustion, cached_exhaustion, cached_failed_keys, hit
+from pipeline_backend.api.client_address import client_address
+from pipeline_backend.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import now
 
 INVALID_KEY = "Invalid or revoked API key"
 # How old `last_used_at` may be, so that a busy key isn't written with each request.
 LAST_USED_INTERVAL = timedelta(minutes=5)
+EXHAUSTION_SECONDS = 5  # for which a process remembers a used-up limit, so that a raised one soon takes effect
 Result = TypeVar("Result")
 KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
     lambda: (
@@ -71,7 +73,7 @@ class ApiKeyAuth:
         """Count this request against the organization's limit, and return the usage."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
         usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
-        cache_exhaustion(cache_label(self.key.key_id, bytes(self.key.secret_hash)), usage)
+        remember_exhausted(limit_name(self.key.key_id, bytes(self.key.secret_hash)), usage, EXHAUSTION_SECONDS)
         return usage
 
 
@@ -86,8 +88,8 @@ class ExhaustedAuth:
         return self.usage
 
 
-def cache_label(key_id: str, secret_hash: bytes) -> str:
-    """Return the name under which a key's exhausted limit is cached."""
+def limit_name(key_id: str, secret_hash: bytes) -> str:
+    """Return the name under which a key's used-up limit is remembered."""
     # With the secret's hash: a guess that has only the id right must get 401, not 429.
     return f"{key_id}:{secret_hash.hex()}"
 
@@ -98,19 +100,18 @@ class ApiKeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
         """Return `request.auth` (there is no user).
 
-        Raises AuthenticationFailed, or TooManyRequests if the client has sent too many failed keys and this one is
+        Raises AuthenticationFailed, or Throttled if the client has sent too many failed keys and this one is
         unknown. Such a key is not looked up.
         """
         parsed = parse_key(request.headers.get("x-api-key", ""))
         if parsed is None:
             raise AuthenticationFailed(INVALID_KEY)
-        usage = cached_exhaustion(cache_label(parsed.key_id, parsed.secret_hash))
+        usage = find_exhausted(limit_name(parsed.key_id, parsed.secret_hash))
         if usage:
             return None, ExhaustedAuth(usage)
-        failed_keys = cached_failed_keys(request._request)
+        failed_keys = find_exhausted(client_address(request.META))
         if failed_keys and not LIVE_KEYS.may_contain(parsed):
-            failed_keys.raise_if_exceeded()
-
+            raise Throttled(failed_keys.reset_after)
         key = authenticate_key(parsed)
         if key is None:
             raise AuthenticationFailed(INVALID_KEY)

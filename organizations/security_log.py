@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
-from pipeline_backend.api.rate_limits import client_address
+from pipeline_backend.api.client_address import client_address
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import notify_on_commit
 
@@ -77,7 +77,7 @@ def record_security_event(
         organization=organization,
         actor=actor,
         details=details[:300],
-        address=client_address(request)[:64] if request else "",
+        address=client_address(request.META)[:64] if request else "",
         user_agent=shorten_user_agent(request.headers.get("User-Agent", "")) if request else "",
     )
     if user is not None and (is_mailed or kind in MAILED_KINDS):

@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from organizations.models import SecurityEventKind, Session, User
 from organizations.security_log import record_security_event, shorten_user_agent
-from pipeline_backend.api.rate_limits import client_address
+from pipeline_backend.api.client_address import client_address
 
 USAGE_KEY = "usage"
 # A session's last use is at most this much older than shown, and costs at most one write in this time.
@@ -97,7 +97,7 @@ def note_usage(request: HttpRequest) -> None:
     request.session[USAGE_KEY] = {
         "started_at": previous.get("started_at", at.isoformat()),
         "used_at": at.isoformat(),
-        "address": client_address(request)[:64],
+        "address": client_address(request.META)[:64],
         "user_agent": shorten_user_agent(request.headers.get("User-Agent", "")),
     }
 

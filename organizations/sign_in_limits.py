@@ -21,7 +21,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare, get_random_string, salted_hmac
 
 from organizations.models import User
-from pipeline_backend.api.rate_limits import client_address, hit
+from pipeline_backend.api.client_address import client_address
+from pipeline_backend.api.rate_limits import is_attempt_allowed
 
 # Per minute. Several people may share an address, so it gets more attempts than an account.
 ATTEMPTS_PER_ADDRESS = 30
@@ -46,26 +47,27 @@ def fold_name(name: str) -> str:
     return unicodedata.normalize("NFKD", letters.upper().casefold())
 
 
-def is_attempt_allowed(request: HttpRequest, name: str, account: User | None) -> bool:
+def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) -> bool:
     """Count an attempt to sign in under this name, which has found this account or none; return whether to check it."""
-    address = hit(request, group="sign-in-address", key=client_address(request), limit=ATTEMPTS_PER_ADDRESS)
-    if address.exceeded:
+    address = client_address(request.META)
+    if not is_attempt_allowed(request, group="sign-in-address", key=address, limit=ATTEMPTS_PER_ADDRESS):
         return False
     browser = known_browser_id(request, account)
     if account and browser:
         key = f"{account.pk} {browser}"
-        return not hit(request, group="sign-in-browser", key=key, limit=ATTEMPTS_PER_KNOWN_BROWSER).exceeded
+        return is_attempt_allowed(request, group="sign-in-browser", key=key, limit=ATTEMPTS_PER_KNOWN_BROWSER)
     name = fold_name(name)
-    usages = [
-        hit(request, group="sign-in-name", key=name, limit=ATTEMPTS_PER_ACCOUNT),
-        hit(request, group="sign-in-account", key=account.pk if account else name, limit=ATTEMPTS_PER_ACCOUNT),
-    ]
-    return not any(usage.exceeded for usage in usages)
+    account_key = account.pk if account else name
+    is_name_allowed = is_attempt_allowed(request, group="sign-in-name", key=name, limit=ATTEMPTS_PER_ACCOUNT)
+    return (
+        is_attempt_allowed(request, group="sign-in-account", key=account_key, limit=ATTEMPTS_PER_ACCOUNT)
+        and is_name_allowed
+    )
 
 
 def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
     """Count an attempt to confirm the current password in a session; return whether to check it."""
-    return not hit(request, group="password-change", key=user.pk, limit=PASSWORD_CHANGES).exceeded
+    return is_attempt_allowed(request, group="password-change", key=user.pk, limit=PASSWORD_CHANGES)
 
 
 # --- Known browsers ---------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from organizations.models import Organization, RecoveryCode, SecurityEventKind, 
 from organizations.permissions import roles_by_organization
 from organizations.security_log import record_security_event
 from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.api.rate_limits import hit
+from pipeline_backend.api.rate_limits import is_attempt_allowed
 from pipeline_backend.db.timestamps import now
 
 RECOVERY_CODES = 10
@@ -54,7 +54,7 @@ class WrongCode(Conflict):
 
 def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
     """Count an attempt to enter a code; return whether to check it."""
-    return not hit(request, group="second-factor", key=user.pk, limit=ATTEMPTS_PER_MINUTE).exceeded
+    return is_attempt_allowed(request, group="second-factor", key=user.pk, limit=ATTEMPTS_PER_MINUTE)
 
 
 def must_enrol(request: HttpRequest, user: User) -> bool:

@@ -210,17 +210,14 @@ CACHES = {
             "retry": Retry(NoBackoff(), 0),
         },
     },
-    "ratelimits": {"BACKEND": "pipeline_backend.api.rate_limits.SlidingWindowCache"},
     "memory": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
         "LOCATION": "fallback",
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     },
 }
-# django-ratelimit's system checks accept only the caches of a fixed list, which doesn't include ours.
-# `api/rate_limits.py` explains why it is safe to use.
-RATELIMIT_USE_CACHE = "ratelimits"
-SILENCED_SYSTEM_CHECKS = ["django_ratelimit.E003", "django_ratelimit.W001"]
+RATELIMIT_FAIL_OPEN = True
+SILENCED_SYSTEM_CHECKS = ["django_ratelimit.W001"]  # it knows django-redis, and not yet Django's own cache in Redis
 
 # --- Users, sessions, transport security ------------------------------------------------------------------------------
 AUTH_USER_MODEL = "organizations.User"

@@ -1,10 +1,13 @@
 """Fixtures for all tests: an organization and its API client, another organization, and a place for measurements."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import time_machine
 from django.core.cache import caches
+from time_machine import Traveller
 
 from organizations.authentication import LIVE_KEYS
 from organizations.models import MemberRole, Membership, Organization
@@ -26,6 +29,13 @@ def _fast_passwords_and_empty_caches(settings: Any) -> Iterator[None]:
         caches[name].clear()
     LIVE_KEYS.clear()
     wakeup.circuit_open_until = 0.0
+
+
+@pytest.fixture
+def stopped_clock() -> Iterator[Traveller]:
+    """Stop the time, so that no window of a rate limit ends during the test."""
+    with time_machine.travel(datetime.now(UTC), tick=False) as clock:
+        yield clock
 
 
 @pytest.fixture

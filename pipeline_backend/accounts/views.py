@@ -23,7 +23,8 @@ from organizations.sign_in_limits import remember_browser
 from pipeline_backend.accounts import invitations
 from pipeline_backend.accounts.forms import NewAccountForm, NewPasswordForm, PasswordResetForm
 from pipeline_backend.accounts.password_reset import request_password_reset, reset_password, reset_tokens
-from pipeline_backend.api.rate_limits import client_address, hit
+from pipeline_backend.api.client_address import client_address
+from pipeline_backend.api.rate_limits import is_attempt_allowed
 
 RESETS_PER_ADDRESS = 10  # a minute, for each client address
 
@@ -130,12 +131,11 @@ def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
     form = PasswordResetForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         # Counted by client only: requests for an account are limited by the worker, who knows whether there is one.
-        key = client_address(request)
-        if hit(request, group="password-reset", key=key, limit=RESETS_PER_ADDRESS).exceeded:
-            form.add_error(None, "Too many attempts. Wait a minute, then try again.")
-        else:
+        key = client_address(request.META)
+        if is_attempt_allowed(request, group="password-reset", key=key, limit=RESETS_PER_ADDRESS):
             request_password_reset(email=form.cleaned_data["email"])
             return HttpResponseRedirect(reverse("password_reset_done"))
+        form.add_error(None, "Too many attempts. Wait a minute, then try again.")
     return render(request, "accounts/password_reset.html", account_context(request, form=form))
 
 

@@ -33,7 +33,7 @@ from organizations.permissions import (
     roles_by_organization,
 )
 from organizations.security_log import record_security_event
-from organizations.sign_in_limits import is_attempt_allowed, is_old_password_check_allowed, remember_browser
+from organizations.sign_in_limits import is_old_password_check_allowed, is_sign_in_allowed, remember_browser
 from pipeline_backend.accounts.invitations import has_open_invitation
 from pipeline_backend.admin.sessions import sessions_page
 from pipeline_backend.admin.two_factor import SignInView, require_two_factor, second_factor_page, two_factor_page
@@ -97,7 +97,7 @@ class SignInForm(AuthenticationForm):
         except User.DoesNotExist:
             account = None
         # Counted first, and for unknown accounts as well: the refusal must not tell which accounts exist.
-        if not is_attempt_allowed(self.request, name, account):
+        if not is_sign_in_allowed(self.request, name, account):
             raise ValidationError(TOO_MANY_ATTEMPTS)
         return super().clean()
 

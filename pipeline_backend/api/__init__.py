@@ -13,13 +13,14 @@ The constraints:
 3. Input is never guessed: a JSON type is accepted as it is or refused by name.
 4. A list page takes a few statements and a few milliseconds, at ten rows and at ten million.
 5. List, detail, event bodies and the OpenAPI document can't contradict each other.
-6. Without Redis nothing fails: rate limits are then counted in each process.
+6. Without Redis nothing fails: requests are then let through, and only attempts to guess a secret are counted.
 
 What follows from them: all views derive from `ApiView` (1); services raise `DomainError`, and one exception handler
 knows the status codes (2); input fields and query parameters are our own, with messages that follow the field's name
 (3); an output serializer is compiled to one statement that returns finished JSON (4, 5), and a list reads the ids of
 its page first, by a statement that fits its filters and order (4); the OpenAPI document is made of the same
-serializers, input fields and filters that serve the requests (5); the rate limit's cache falls back to memory (6).
+serializers, input fields and filters that serve the requests (5); a process that sees Redis fail leaves it alone for
+some seconds (6).
 
 A request, step by step: `RequestIdMiddleware` → `ApiView` (authentication, `rate_limits.hit`, scope) →
 `StrictJsonParser` → `validated(…)` by an `InputSerializer` → the app's service → `SQLSerializer.get` or `get_many` →
@@ -34,7 +35,7 @@ before the apps are ready, so this file imports none):
 - `exceptions`: `DomainError`, `ResourceNotFound`, `Conflict`, `ValidationFailed`
 - `responses`: `action_response`, `data_response`
 - `openapi`: `operation`, `ActionResponse`, `DetailResponse`, `ListResponse`
-- `rate_limits`: `hit`, `client_address`, and the cached exhaustion of a limit
+- `rate_limits`: `hit`, `is_attempt_allowed`, and the memory of a used-up limit; `client_address`
 - `request_id`: `current_request_id`
 
 `parsers` is named in the settings only. Authentication and scopes are in `organizations`, which owns the keys.

@@ -19,6 +19,7 @@ from rest_framework.response import Response
 logger = logging.getLogger(__name__)
 
 NOT_FOUND = "Resource not found"
+TOO_MANY_REQUESTS = "Too many requests"
 RETRY_AFTER_SECONDS = 5
 UNAVAILABLE = "The service is briefly unavailable; send the request again"
 
@@ -64,17 +65,6 @@ class BodyTooLarge(exceptions.APIException):
     default_detail = "The request body is larger than 1 MiB"
 
 
-class TooManyRequests(exceptions.APIException):
-    """A rate limit is exceeded; `wait` is the number of seconds until a retry can succeed."""
-
-    status_code = status.HTTP_429_TOO_MANY_REQUESTS
-    default_detail = "Too many requests"
-
-    def __init__(self, *, wait: int) -> None:
-        super().__init__()
-        self.wait = wait
-
-
 def field_message(path: str, predicate: str) -> str:
     """Return field name and predicate as one message: "external_reference is required"."""
     return f"{path} {predicate}" if path else predicate
@@ -118,7 +108,8 @@ def domain_error_response(error: DomainError) -> Response:
 
 def api_exception_response(error: exceptions.APIException) -> Response:
     """Return the response to an exception of DRF, with the headers that its own handler would set."""
-    response = error_response(error.status_code, str(error.detail))
+    message = TOO_MANY_REQUESTS if isinstance(error, exceptions.Throttled) else str(error.detail)
+    response = error_response(error.status_code, message)
     wait = getattr(error, "wait", None)
     if wait is not None:
         response["Retry-After"] = str(wait)

@@ -59,10 +59,10 @@ NOT_FOUND = "The organization has no object with this id."
 
 REQUEST_ID_HEADER = {"X-Request-Id": "The request's id: the one you sent, or a new one."}
 RATE_LIMIT_HEADERS = {
-    "RateLimit-Policy": 'The limit. `"default";q=600;w=60` means 600 requests in any 60 seconds.',
+    "RateLimit-Policy": 'The limit. `"default";q=600;w=60` means 600 requests in each window of 60 seconds.',
     "RateLimit": (
         'What remains of it. `"default";r=599;t=42` means that 599 requests remain, '
-        "and that one more becomes available in 42 seconds."
+        "and that the next window begins in 42 seconds."
     ),
 }
 RETRY_AFTER_HEADER = {"Retry-After": "Seconds to wait before you send the same request again."}

@@ -3,18 +3,20 @@
 from typing import Any
 from uuid import UUID
 
-from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, NotFound
+from django.conf import settings
+from rest_framework.exceptions import AuthenticationFailed, NotFound, Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
+from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import ResourceNotFound, ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import Page
-from pipeline_backend.api.rate_limits import Usage, hit_failed_key
+from pipeline_backend.api.rate_limits import WINDOW_SECONDS, Usage, find_exhausted, hit, remember_exhausted
 from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.sql_serializers import SQLSerializer
 
@@ -33,21 +35,29 @@ class ApiView(APIView):
         """Authenticate by the key; count failures by client address. Raises 401, or 429 after too many of them."""
         try:
             super().perform_authentication(request)
-        except (AuthenticationFailed, NotAuthenticated):
-            hit_failed_key(request._request)
+        except AuthenticationFailed:
+            address, limit = client_address(request.META), settings.FAILED_KEYS_PER_MINUTE
+            # A process that knows that the limit is used up asks nobody.
+            usage = find_exhausted(address) or hit(request._request, group="failed-keys", key=address, limit=limit)
+            remember_exhausted(address, usage, WINDOW_SECONDS)
+            if usage.exceeded:
+                raise Throttled(usage.reset_after) from None
             raise
 
     def check_permissions(self, request: Request) -> None:
         """Count the request against the rate limit, then check the key's scope."""
         # Before the scope, so that a key without it is limited too.
         self.usage = self.auth.count_request(request._request)
-        self.usage.raise_if_exceeded()
+        if self.usage.exceeded:
+            raise Throttled(self.usage.reset_after)
         super().check_permissions(request)
 
     def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
         """Add the rate limit's headers to each response to a valid key."""
         if self.usage:
-            self.usage.set_headers(response)
+            # The IETF's draft on rate limit headers.
+            response["RateLimit-Policy"] = f'"default";q={self.usage.limit};w={WINDOW_SECONDS}'
+            response["RateLimit"] = f'"default";r={self.usage.remaining};t={self.usage.reset_after}'
         else:
             # Without a key nobody learns which methods a path has.
             self.headers.pop("Allow", None)

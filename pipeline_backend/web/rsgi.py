@@ -24,8 +24,8 @@ from pipeline_backend.wsgi import application
 
 # isort: split
 # Importable only after django.setup(), which `wsgi` has called.
+from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
-from pipeline_backend.api.rate_limits import address_from_meta
 from pipeline_backend.web.fair_queue import FairQueue
 from pipeline_backend.web.request_bodies import (
     Body,
@@ -104,7 +104,7 @@ class RsgiApplication:
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Read a request, queue it for a thread and wait until the thread has responded."""
         environ = build_environ(scope)
-        client = address_from_meta(environ)
+        client = client_address(environ)
         body = Body(self.body_memory, client)
         if should_read_body(environ, scope.path) and not await self.read_body(environ, protocol, body):
             return

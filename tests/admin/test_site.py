@@ -38,6 +38,7 @@ def test_a_user_without_a_membership_cannot_log_in(db: None):
     assert client.get("/admin/").status_code == 302
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_guessing_passwords_is_rate_limited(host: Membership):
     responses = [log_in("hana@acme.example", "wrong")[1].content.decode() for _ in range(11)]
     with_correct_password = log_in("hana@acme.example")[1]

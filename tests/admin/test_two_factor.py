@@ -196,6 +196,7 @@ def test_a_recovery_code_helps_while_somebody_else_tries_codes(closer: Client, h
     assert (is_signed_in(attacker), is_signed_in(client)) == (False, True)
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_codes_are_limited_to_ten_a_minute(closer: Client, host: Membership):
     _, codes = enrol(closer)  # counts as two
     client, _ = enter_password()

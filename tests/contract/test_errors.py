@@ -257,7 +257,7 @@ def test_the_key_is_checked_first():
     assert_error(response, 401, "Invalid or revoked API key")
 
 
-def test_the_rate_limit_is_checked_before_the_path(organization):
+def test_the_rate_limit_is_checked_before_the_path(organization, stopped_clock):
     """docs/interface.md, G1"""
     organization.rate_limit_per_minute = 1
     organization.save()

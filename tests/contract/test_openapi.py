@@ -254,7 +254,7 @@ def test_responses_to_status_updates_match_the_document(schema, api, organizatio
         assert_documented(schema, "/api/external/leads/{id}/status", "patch", response)
 
 
-def test_a_429_response_matches_the_document(schema, api, settings):
+def test_a_429_response_matches_the_document(schema, api, settings, stopped_clock):
     settings.RATE_LIMIT_PER_MINUTE = 1
     api.get("/api/external/statuses")
 

@@ -17,7 +17,7 @@ from time_machine import Traveller
 
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
-from pipeline_backend.api.rate_limits import SlidingWindowCache, hit
+from pipeline_backend.api.rate_limits import hit
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error
 from tests.factories import make_api, snapshot_of
@@ -40,6 +40,11 @@ def is_allowed(limit: int, key: str = "somebody") -> bool:
     return not hit(RequestFactory().get("/"), group="tests", key=key, limit=limit).exceeded
 
 
+def start_window(api: ApiClient, clock: Traveller) -> None:
+    """Move the time to the first second of a window of the client's organization."""
+    clock.shift(int(api.get(PATH).headers["RateLimit"].rpartition("=")[2]))
+
+
 def redis_at(url: str) -> override_settings:
     """Return a context in which rate limits are counted in the Redis at this URL."""
     default = {**django_settings.CACHES["default"], "LOCATION": url}
@@ -51,7 +56,6 @@ def no_redis() -> Iterator[None]:
     """Count in a Redis whose port refuses connections."""
     with redis_at("redis://127.0.0.1:1/0"):
         yield
-    SlidingWindowCache.circuit_open_until = 0.0
 
 
 @pytest.fixture
@@ -61,12 +65,10 @@ def hanging_redis() -> Iterator[None]:
         socket.create_server(("127.0.0.1", 0)) as listener,
         redis_at(f"redis://127.0.0.1:{listener.getsockname()[1]}/0"),
     ):
-        SlidingWindowCache.circuit_open_until, SlidingWindowCache.last_logged_at = 0.0, float("-inf")
         yield
-    SlidingWindowCache.circuit_open_until = 0.0
 
 
-def test_of_200_concurrent_requests_exactly_100_are_allowed():
+def test_of_200_concurrent_requests_exactly_100_are_allowed(stopped_clock: Traveller):
     barrier = threading.Barrier(50)
     allowed: list[bool] = []
 
@@ -83,23 +85,8 @@ def test_of_200_concurrent_requests_exactly_100_are_allowed():
     assert (len(allowed), sum(allowed)) == (200, 100)
 
 
-@pytest.mark.parametrize("second", range(0, 60, 7))
-def test_two_bursts_in_quick_succession_share_one_limit(second: int, clock: Traveller):
-    """A fixed window would allow both bursts around its boundary; ours slides."""
-    clock.shift(second + 0.95)
-    before = [is_allowed(50) for _ in range(60)]
-
-    clock.shift(0.1)
-    after = [is_allowed(50) for _ in range(60)]
-
-    assert (sum(before), sum(after)) == (50, 0)
-
-
-@pytest.mark.parametrize("store", ["redis", "memory"])
-def test_no_60_second_window_exceeds_the_limit(store: str, clock: Traveller, request: pytest.FixtureRequest):
-    if store == "memory":
-        request.getfixturevalue("no_redis")
-    rng = random.Random(store)  # seeded, so that each run has the same intervals
+def test_no_60_seconds_exceed_twice_the_limit(clock: Traveller):
+    rng = random.Random("requests")  # seeded, so that each run has the same intervals
     allowed_at, current = [], START
 
     for _ in range(400):
@@ -109,43 +96,41 @@ def test_no_60_second_window_exceeds_the_limit(store: str, clock: Traveller, req
             allowed_at.append(current)
 
     busiest = max(sum(start <= other < start + MINUTE for other in allowed_at) for start in allowed_at)
-    assert busiest == 20
-    assert current - START > 5 * MINUTE
+    minutes = (current - START) / MINUTE
+    assert 20 <= busiest <= 40
+    assert minutes > 5
+    assert len(allowed_at) <= 20 * (minutes + 2)
+
+
+def test_the_windows_of_different_keys_begin_at_different_seconds(clock: Traveller):
+    request = RequestFactory().get("/")
+
+    seconds = {hit(request, group="tests", key=f"somebody {number}", limit=1).reset_after for number in range(50)}
+
+    assert len(seconds) > 20
 
 
 def test_a_request_succeeds_after_retry_after_and_not_a_second_earlier(api: ApiClient, settings: Any, clock: Traveller):
     settings.RATE_LIMIT_PER_MINUTE = 3
     for _ in range(3):
         api.get(PATH)
-        clock.shift(10)
     retry_after = int(api.get(PATH).headers["Retry-After"])
 
     clock.shift(retry_after - 1)
     early = api.get(PATH)
     clock.shift(1)
 
-    assert retry_after == 30
     assert (early.status_code, early.headers["Retry-After"]) == (429, "1")
-    # Only one of the three requests has left the window by then.
-    assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
-
-
-def test_refused_requests_are_not_counted(api: ApiClient, settings: Any, clock: Traveller):
-    settings.RATE_LIMIT_PER_MINUTE = 2
-
-    status_codes = []
-    for _ in range(12):
-        status_codes.append(api.get(PATH).status_code)
-        clock.shift(5)
-
-    assert status_codes == [200, 200, *[429] * 10]
-    assert [api.get(PATH).status_code for _ in range(3)] == [200, 429, 429]
+    # The new window has the whole limit.
+    assert [api.get(PATH).status_code for _ in range(4)] == [200, 200, 200, 429]
 
 
 def test_the_ratelimit_header_has_the_remaining_requests_and_the_seconds_to_the_reset(
     api: ApiClient, settings: Any, clock: Traveller
 ):
     settings.RATE_LIMIT_PER_MINUTE = 3
+
+    start_window(api, clock)
 
     headers = []
     for _ in range(4):
@@ -177,6 +162,7 @@ def test_a_revoked_key_over_its_limit_gets_429_then_401_and_never_200(
     api: ApiClient, organization: Organization, settings: Any, clock: Traveller
 ):
     settings.RATE_LIMIT_PER_MINUTE = 1
+    start_window(api, clock)
     assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
 
     revoke_key(key=ApiKey.objects.of(organization).get())
@@ -213,15 +199,13 @@ def test_a_raised_limit_takes_effect_within_five_seconds(
     assert api.get(PATH).status_code == 200
 
 
-def test_a_clock_that_is_set_back_blocks_for_one_minute_at_most(clock: Traveller):
-    assert [is_allowed(1), is_allowed(1)] == [True, False]
+def test_a_clock_that_is_set_back_blocks_nobody(api: ApiClient, settings: Any, clock: Traveller):
+    settings.RATE_LIMIT_PER_MINUTE = 1
+    assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
 
     clock.shift(-3600)
 
-    usage = hit(RequestFactory().get("/"), group="tests", key="somebody", limit=1)
-    redis = caches["default"]._cache.get_client()
-    assert (usage.exceeded, usage.reset_after) == (True, 60)
-    assert [0 < redis.pttl(key) <= 60_000 for key in redis.keys("*tests*")] == [True]
+    assert [api.get(PATH).status_code for _ in range(2)] == [200, 429]
 
 
 def test_counter_names_contain_no_address_email_or_key(db: None, api: ApiClient):
@@ -287,12 +271,12 @@ def test_a_hanging_redis_is_tried_once_and_logged_once(api: ApiClient, settings:
 
     status_codes = [api.get(PATH).status_code for _ in range(6)]
 
-    messages = [record.getMessage() for record in caplog.records if "rate limits" in record.getMessage()]
-    assert status_codes == [200] * 4 + [429] * 2
-    assert messages == ["Redis is unavailable (TimeoutError); rate limits are counted in this process"]
+    messages = [record.getMessage() for record in caplog.records if "Redis" in record.getMessage()]
+    assert status_codes == [200] * 6
+    assert messages == ["Redis is unavailable (TimeoutError); requests are not limited"]
 
 
-def test_login_attempts_are_limited_without_redis(db: None, no_redis: None):
+def test_login_attempts_are_limited_without_redis(db: None, no_redis: None, stopped_clock: Traveller):
     guess = {"username": "ada@example.com", "password": "wrong"}
 
     pages = [Client().post(reverse("admin:login"), guess).content.decode() for _ in range(12)]
@@ -300,17 +284,10 @@ def test_login_attempts_are_limited_without_redis(db: None, no_redis: None):
     assert ["Too many attempts" in page for page in pages] == [False] * 10 + [True] * 2
 
 
-@pytest.mark.parametrize(
-    "command", ["CLIENT KILL TYPE normal SKIPME yes", "SCRIPT FLUSH SYNC"], ids=["connections", "scripts"]
-)
-def test_a_redis_that_drops_connections_or_scripts_loses_no_count(
-    command: str, caplog: Any, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(SlidingWindowCache, "circuit_open_until", 0.0)
-    monkeypatch.setattr(SlidingWindowCache, "last_logged_at", float("-inf"))
+def test_a_redis_that_drops_connections_loses_no_count(caplog: Any, clock: Traveller):
     before = is_allowed(2)
 
-    caches["default"]._cache.get_client().execute_command(*command.split())
+    caches["default"]._cache.get_client().execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 
     assert [before, is_allowed(2), is_allowed(2)] == [True, True, False]
     assert caplog.records == []

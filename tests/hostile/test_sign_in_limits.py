@@ -16,6 +16,8 @@ from organizations.sign_in_limits import COOKIE, SALT
 from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset
 from tests.factories import make_member
 
+pytestmark = pytest.mark.usefixtures("stopped_clock")
+
 PASSWORD = "secret-of-tests"
 REFUSED, WRONG = "Too many attempts", "Please enter the correct"
 
