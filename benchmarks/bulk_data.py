@@ -16,7 +16,7 @@ from optins.models import OptIn
 from organizations.migrations._row_counts import BACKFILL, SHARDS
 from organizations.models import MemberRole, Organization, User
 from organizations.services import add_member
-from pipeline_backend.demo.growth import plan_growth
+from pipeline_backend.demo.growth import grow
 from pipeline_backend.demo.loading import load
 from statuses.models import Status
 
@@ -120,7 +120,7 @@ def create_data(appointments: int) -> Organization:
     """Create the demo's organization with this many appointments, half as many leads, and their related rows."""
     organization = load().organization
     originals = min(appointments, ORIGINAL_APPOINTMENTS)
-    plan_growth(organization, None, originals).carry_out()
+    grow(organization, leads=None, appointments=originals)
     set_rare_values(organization)
     if appointments > originals:
         copy_tables(organization, appointments // originals - 1)

@@ -1,175 +1,142 @@
-"""Adds leads and appointments in bulk, up to the totals that were asked for."""
+"""Adds leads in bulk: copies of the demo's own leads, with everything that belongs to them.
+
+The services would take hours for a million leads, so PostgreSQL copies the rows that they once wrote: the copies follow
+the rules of the services without repeating them here. A copy has another name, e-mail and phone number, and its times
+are moved: past ones by whole weeks into the past, upcoming ones by whole weeks into the future. So the order of events,
+the weekday and the hour stay as they are.
+"""
 
 import random
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from uuid import UUID
 
-from django.db import transaction
+from django.core.management.base import CommandError
+from django.db import connection, models, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Count
 from tqdm import tqdm
-from uuid_utils import uuid7
+from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment
-from leads.models import Lead
-from optins.models import UTM_FIELDS, OptIn
+from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
+from leads.models import Lead, LeadStatusChange
+from optins.models import OptIn, QuestionAnswer
 from organizations.models import Organization
-from pipeline_backend.demo.bulk_copy import Batch, analyze_tables
-from pipeline_backend.demo.generator import LONG_RANGE, LeadSimulation
-from pipeline_backend.demo.snapshot import OrganizationSnapshot, take_snapshot
-from statuses.models import Status
+from pipeline_backend.demo.people import random_person
 
-LEADS_PER_BATCH = 2_000
-APPOINTMENTS_PER_BATCH = 5_000
-PROGRESS_BAR_FROM = 10_000  # rows
-OPT_INS_PER_LEAD = [0, 1, 2, 3], [10, 45, 30, 15]  # numbers and their weights
+LEADS_PER_BATCH = 5_000
+PROGRESS_BAR_FROM = 10_000  # leads
+ORIGINALS = 40  # the organization's first leads, which `scenario` has made
+MAX_WEEKS = 104  # by which past times are moved; upcoming times are moved by a quarter
+MAX_JITTER = timedelta(minutes=45)  # shorter than the time between a meeting and its outcome
 
-
-@dataclass(frozen=True)
-class GrowthPlan:
-    """How many leads and appointments exist, and how many to add."""
-
-    organization: Organization
-    existing_leads: int
-    new_leads: int
-    existing_appointments: int
-    new_appointments: int
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether there is anything to add."""
-        return bool(self.new_leads or self.new_appointments)
-
-    def carry_out(self) -> None:
-        """Add the rows in batches, each in its own transaction, so that an interrupted run can be continued."""
-        snapshot = take_snapshot(self.organization, seed=f"{self.existing_leads} {self.existing_appointments}")
-        rows = self.new_leads + self.new_appointments
-        # New and existing leads end up with equally many appointments on average.
-        all_leads = self.existing_leads + self.new_leads
-        all_appointments = self.existing_appointments + self.new_appointments
-        for_new_leads = min(self.new_appointments, round(all_appointments * self.new_leads / all_leads))
-        for_existing_leads = self.new_appointments - for_new_leads
-        # With None, tqdm shows the bar only on a terminal.
-        disable = None if rows >= PROGRESS_BAR_FROM else True
-        with tqdm(total=rows, unit=" rows", unit_scale=True, file=sys.stderr, disable=disable) as bar:
-            if for_existing_leads:
-                extend = ExistingLeads(self.organization).extend
-                distribute(snapshot, self.existing_leads, for_existing_leads, extend, bar.update)
-            distribute(snapshot, self.new_leads, for_new_leads, add_leads, bar.update)
-        if rows >= PROGRESS_BAR_FROM:
-            analyze_tables()
-
-
-def plan_growth(organization: Organization, leads: int | None, appointments: int | None) -> GrowthPlan:
-    """Return what is missing from these totals. By default there are half as many leads as appointments."""
-    existing_leads = Lead.objects.of(organization).count()
-    existing_appointments = Appointment.objects.of(organization).count()
-    target_appointments = appointments or 0
-    target_leads = target_appointments // 2 if leads is None else leads
-    return GrowthPlan(
-        organization,
-        existing_leads,
-        max(0, target_leads - existing_leads),
-        existing_appointments,
-        max(0, target_appointments - existing_appointments),
-    )
+# What belongs to a lead: each table after the one that it refers to, with that and with the foreign key's column.
+TABLES: list[tuple[type[models.Model], type[models.Model], str]] = [
+    (LeadStatusChange, Lead, "lead_id"),
+    (OptIn, Lead, "lead_id"),
+    (QuestionAnswer, OptIn, "opt_in_id"),
+    (Appointment, Lead, "lead_id"),
+    (OutcomeChange, Appointment, "appointment_id"),
+    (Note, Appointment, "appointment_id"),
+    (CallAnalysis, Appointment, "appointment_id"),
+]
+MODELS: list[type[models.Model]] = [Lead, *(model for model, _, _ in TABLES)]
+# A temporary table for each table has the ids of the rows to copy, and what differs in the copies.
+CREATE_LEAD_COPIES = """
+CREATE TEMPORARY TABLE leads_lead_copies (
+    original_id uuid, first_name text, last_name text, email text, phone_e164 text, phone_country text,
+    weeks int, jitter interval, id uuid DEFAULT uuidv7()
+)
+"""
+FILL_LEAD_COPIES = """
+COPY leads_lead_copies (original_id, first_name, last_name, email, phone_e164, phone_country, weeks, jitter) FROM STDIN
+"""
+CREATE_COPIES = """
+CREATE TEMPORARY TABLE {table}_copies AS
+SELECT original.id AS original_id, parent.id AS {foreign_key}, parent.weeks, parent.jitter, uuidv7() AS id
+FROM {table} AS original JOIN {parent}_copies AS parent ON parent.original_id = original.{foreign_key}
+"""
+INSERT_COPIES = """
+INSERT INTO {table} ({columns})
+SELECT {values} FROM {table} AS original JOIN {table}_copies AS copy ON copy.original_id = original.id
+"""
+MOVED = "original.{0} + CASE WHEN original.{0} < now() THEN -copy.weeks ELSE copy.weeks / 4 END * interval '7 days'"
+CHANGED_VALUES = {
+    "created_at": MOVED.format("created_at") + " - copy.jitter",
+    "updated_at": MOVED.format("updated_at") + " - copy.jitter",
+    "schedule_time": MOVED.format("schedule_time"),
+    "next_touch_point_at": MOVED.format("next_touch_point_at"),
+    "external_reference": "original.external_reference || '.' || copy.id",
+}
 
 
-def distribute(
-    snapshot: OrganizationSnapshot,
-    leads: int,
-    appointments: int,
-    add_batch: Callable[[OrganizationSnapshot, Batch, list[int]], None],
-    on_progress: Callable[[int], object],
-) -> None:
-    """Distribute this many appointments randomly over this many leads, and write them batch by batch.
+def grow(organization: Organization, *, leads: int | None, appointments: int | None) -> tuple[int, int]:
+    """Add leads and appointments up to these totals, and return how many were added.
 
-    `add_batch` gets the numbers of appointments of the next leads and adds their rows to the batch.
+    If only one total is given, there are twice as many appointments as leads. Each batch has its own transaction, so
+    an interrupted run can be continued. Raises CommandError if a lead would need more appointments than any has.
     """
-    batch_size = max(1, min(LEADS_PER_BATCH, leads * APPOINTMENTS_PER_BATCH // max(1, appointments)))
-    for start in range(0, leads, batch_size):
-        end = min(leads, start + batch_size)
-        # The difference of two rounded-down shares, so that the batches add up to exactly `appointments`.
-        in_batch = appointments * end // leads - appointments * start // leads
-        counts = random_counts(snapshot.rng, in_batch, end - start)
-        batch = Batch()
-        with transaction.atomic():
-            add_batch(snapshot, batch, counts)
-            batch.write()
-        on_progress(len(counts) + sum(counts))
+    leads = (appointments or 0) // 2 if leads is None else leads
+    appointments = leads * 2 if appointments is None else appointments
+    existing = Lead.objects.of(organization).count(), Appointment.objects.of(organization).count()
+    new_leads, new_appointments = max(0, leads - existing[0]), max(0, appointments - existing[1])
+    counted = Lead.objects.of(organization).annotate(count=Count("appointments")).order_by("pk")
+    originals: list[tuple[UUID, int]] = list(counted.values_list("pk", "count")[:ORIGINALS])
+    most = max((count for _, count in originals), default=0)
+    if new_appointments > new_leads * most:
+        raise CommandError(f"{new_leads:,} new leads have at most {new_leads * most:,} appointments; add more leads")
+
+    rng = random.Random(str(existing))  # noqa: S311  # sample data, not security
+    missing_leads, missing_appointments = new_leads, new_appointments
+    # With None, tqdm shows the bar only on a terminal.
+    disable = None if new_leads >= PROGRESS_BAR_FROM else True
+    with tqdm(total=new_leads, unit=" leads", unit_scale=True, file=sys.stderr, disable=disable) as bar:
+        while missing_leads:
+            batch: list[UUID] = []
+            while missing_leads and len(batch) < LEADS_PER_BATCH:
+                missing_leads -= 1
+                fewest = missing_appointments - missing_leads * most  # so that the other leads can have the rest
+                fitting = [original for original in originals if fewest <= original[1] <= missing_appointments]
+                original_id, count = rng.choice(fitting or originals)
+                missing_appointments -= count
+                batch.append(original_id)
+            copy_leads(batch, rng)
+            bar.update(len(batch))
+    if new_leads >= PROGRESS_BAR_FROM:
+        analyze_tables()
+    return new_leads, new_appointments
 
 
-def random_counts(rng: random.Random, appointments: int, leads: int) -> list[int]:
-    """Return each lead's number of appointments."""
-    counts = [0] * leads
-    for _ in range(appointments):
-        counts[rng.randrange(leads)] += 1
-    return counts
+@transaction.atomic
+def copy_leads(original_ids: list[UUID], rng: random.Random) -> None:
+    """Copy a lead for each of these ids, which may repeat, with everything that belongs to it."""
+    with connection.cursor() as cursor:
+        cursor.execute(CREATE_LEAD_COPIES)
+        with cursor.copy(FILL_LEAD_COPIES) as copy:
+            for original_id in original_ids:
+                person = random_person(rng, suffix=uuid7().hex[-12:])
+                phone = person.phone or None, person.country or None
+                names = person.first_name, person.last_name, person.email
+                copy.write_row((original_id, *names, *phone, rng.randrange(MAX_WEEKS), MAX_JITTER * rng.random()))
+        insert_copies(cursor, Lead, ["id", "first_name", "last_name", "email", "phone_e164", "phone_country"])
+        for model, parent, foreign_key in TABLES:
+            tables = {"table": model._meta.db_table, "parent": parent._meta.db_table}
+            cursor.execute(CREATE_COPIES.format(**tables, foreign_key=foreign_key))
+            insert_copies(cursor, model, ["id", foreign_key])
+        for table in MODELS:
+            cursor.execute(f"DROP TABLE {table._meta.db_table}_copies")
 
 
-def add_leads(snapshot: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
-    """Simulate one new lead for each of these numbers of appointments."""
-    for count in counts:
-        created_at = snapshot.random_time(snapshot.now - LONG_RANGE, snapshot.now)
-        simulation = LeadSimulation(snapshot, batch, str(uuid7()), created_at)
-        opt_ins = snapshot.rng.choices(*OPT_INS_PER_LEAD)[0]
-        # A lead without appointments has at least one opt-in: something must have created it.
-        simulation.run(opt_ins or int(not count), count)
-        simulation.add_new_lead_row(created_at)
+def insert_copies(cursor: CursorWrapper, model: type[models.Model], copied_columns: list[str]) -> None:
+    """Insert the rows of the temporary table, which has these columns; the others are as in the original."""
+    table, columns = model._meta.db_table, [str(field.column) for field in model._meta.local_concrete_fields]
+    values = CHANGED_VALUES | {column: f"copy.{column}" for column in copied_columns}
+    expressions = [values.get(column, f"original.{column}") for column in columns]
+    cursor.execute(INSERT_COPIES.format(table=table, columns=", ".join(columns), values=", ".join(expressions)))
 
 
-class ExistingLeads:
-    """Adds appointments to the existing leads, in the order of their ids, each lead once."""
-
-    def __init__(self, organization: Organization) -> None:
-        self.organization = organization
-        self.last_id = UUID(int=0)
-        self.roles = dict(Status.objects.of(organization).values_list("pk", "role"))
-
-    def extend(self, snapshot: OrganizationSnapshot, batch: Batch, counts: list[int]) -> None:
-        """Lock the next leads, and simulate for each one its number of further appointments."""
-        rows = Lead.objects.of(self.organization).for_update().filter(pk__gt=self.last_id).order_by("pk")
-        leads = list(rows[: len(counts)])
-        self.last_id = leads[-1].pk if leads else self.last_id
-        selected = [(lead, count) for lead, count in zip(leads, counts, strict=False) if count]
-        simulations = self.simulations(snapshot, batch, [lead for lead, _ in selected])
-        for simulation, (_, count) in zip(simulations, selected, strict=True):
-            simulation.run(0, count)
-            simulation.add_lead_update_row()
-
-    def simulations(self, snapshot: OrganizationSnapshot, batch: Batch, leads: list[Lead]) -> Iterator[LeadSimulation]:
-        """Yield a simulation of each lead that starts with its stored state."""
-        upcoming, latest_utm = self.upcoming_appointments(leads), self.latest_utm(leads)
-        for lead in leads:
-            yield LeadSimulation(
-                snapshot,
-                batch,
-                str(lead.pk),
-                since=min(lead.updated_at, snapshot.now),
-                role=self.roles[lead.status_id],
-                status_id=str(lead.status_id),
-                first_source=str(lead.first_source_id),
-                last_source=str(lead.last_source_id),
-                stored_touch_point=(lead.next_touch_point_at, lead.next_touch_point_type),
-                utm=latest_utm.get(lead.pk, [None] * len(UTM_FIELDS)),
-                upcoming=upcoming.get(lead.pk, {}),
-            )
-
-    def upcoming_appointments(self, leads: list[Lead]) -> dict[UUID, dict[str, datetime]]:
-        """Return the times of each lead's upcoming appointments, by appointment id."""
-        times: dict[UUID, dict[str, datetime]] = {}
-        rows = Appointment.objects.of(self.organization).upcoming().filter(lead__in=leads)
-        for lead_id, id, schedule_time in rows.values_list("lead_id", "pk", "schedule_time"):
-            times.setdefault(lead_id, {})[str(id)] = schedule_time
-        return times
-
-    def latest_utm(self, leads: list[Lead]) -> dict[UUID, list[str | None]]:
-        """Return the UTM fields of each lead's latest opt-in."""
-        rows = (
-            OptIn.objects.of(self.organization)
-            .filter(lead__in=leads)
-            .order_by("lead_id", "-created_at", "-id")
-            .distinct("lead_id")
-        )
-        return {lead_id: utm for lead_id, *utm in rows.values_list("lead_id", *UTM_FIELDS)}
+def analyze_tables() -> None:
+    """Update the planner's statistics, which autovacuum would do only later."""
+    with connection.cursor() as cursor:
+        for model in MODELS:
+            cursor.execute(f"ANALYZE {model._meta.db_table}")

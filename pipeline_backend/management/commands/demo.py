@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
 from pipeline_backend.demo import credentials, info_file
-from pipeline_backend.demo.growth import GrowthPlan, plan_growth
+from pipeline_backend.demo.growth import grow
 from pipeline_backend.demo.loading import Demo, load, register_inbox
 from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line
 
@@ -41,7 +41,7 @@ class Command(BaseServiceCommand):
             "--appointments",
             type=whole_number,
             metavar="N",
-            help="Add appointments up to this total. Added rows have no events.",
+            help="Add appointments up to this total, by default twice --leads. Added rows have no events.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -52,18 +52,14 @@ class Command(BaseServiceCommand):
             raise CommandError(f"The folder {path.parent} does not exist")
         demo = load()
         self.stdout.write(f"{demo.organization} ({demo.organization.pk}) {'created' if demo.is_new else 'exists'}.")
-        self.grow(plan_growth(demo.organization, options["leads"], options["appointments"]))
+        leads, appointments = grow(demo.organization, leads=options["leads"], appointments=options["appointments"])
+        if leads:
+            self.stdout.write(f"Added {leads:,} leads and {appointments:,} appointments.")
         register_inbox(demo)
         if path:
             self.write_info_file(path, demo)
         else:
             self.print_credentials(demo)
-
-    def grow(self, plan: GrowthPlan) -> None:
-        """Add the missing rows, if any."""
-        if plan.is_needed:
-            plan.carry_out()
-            self.stdout.write(f"Added {plan.new_leads:,} leads and {plan.new_appointments:,} appointments.")
 
     def write_info_file(self, path: Path, demo: Demo) -> None:
         """Write the file. Credentials that it had and that still work stay the same."""
