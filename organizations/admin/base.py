@@ -214,7 +214,12 @@ class ReadOnlyInline(TabularInline):
     extra = 0
     per_page: int | None = 20
     can_delete = False
-    hide_title = True
+    show_title = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # What unfold 0.91 calls show_title. Later releases warn about it if the class has it.
+        self.hide_title = not self.show_title
 
     def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
         fields: Sequence[str] = self.fields

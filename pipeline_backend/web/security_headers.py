@@ -1,4 +1,4 @@
-"""Content-Security-Policy and Permissions-Policy headers.
+"""Content-Security-Policy, Permissions-Policy and X-Frame-Options headers.
 
 Scripts are loaded from this host only and are never inline. Three kinds of pages need a policy of their own; every
 other response, above all JSON, allows nothing.
@@ -24,7 +24,7 @@ PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=
 
 
 class SecurityHeadersMiddleware:
-    """Sets both headers on every response, also on errors."""
+    """Sets the headers on every response, also on errors."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -35,4 +35,5 @@ class SecurityHeadersMiddleware:
         policy = next((policy for prefix, policy in POLICIES.items() if path.startswith(prefix)), CSP_NONE)
         response["Content-Security-Policy"] = policy
         response["Permissions-Policy"] = PERMISSIONS_POLICY
+        response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages
         return response
