@@ -24,18 +24,15 @@ class SlackChannel(Channel):
     @asynccontextmanager
     async def session(self, organization: Organization) -> AsyncIterator[Send]:
         """Return a function that posts over one connection, with the SSRF guard of all outgoing requests."""
-        client = EndpointClient(organization.slack_url)
+        async with EndpointClient(organization.slack_url) as client:
 
-        async def send(notification: Notification) -> Result:
-            # Slack may have been disconnected since the message was queued. Then no retry can help.
-            if not organization.slack_url:
-                return Result(error="switched_off", is_final=True)
-            return await client.post(orjson.dumps(render_message(notification)), {})
+            async def send(notification: Notification) -> Result:
+                # Slack may have been disconnected since the message was queued. Then no retry can help.
+                if not organization.slack_url:
+                    return Result(error="switched_off", is_final=True)
+                return await client.post(orjson.dumps(render_message(notification)), {})
 
-        try:
             yield send
-        finally:
-            client.close()
 
 
 def render_message(notification: Notification) -> dict[str, object]:

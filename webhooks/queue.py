@@ -46,16 +46,13 @@ class PendingDelivery:
 @asynccontextmanager
 async def open_session(endpoint: Endpoint) -> AsyncIterator[Callable[[PendingDelivery], Awaitable[SendResult]]]:
     """Yield a coroutine function that sends a delivery; all of a session's deliveries share one connection."""
-    client = EndpointClient(endpoint.url)
+    async with EndpointClient(endpoint.url) as client:
 
-    async def send(delivery: PendingDelivery) -> SendResult:
-        headers = signed_headers(str(delivery.event_id), delivery.event__body, endpoint.signing_secrets())
-        return await client.post(delivery.event__body.encode(), headers)
+        async def send(delivery: PendingDelivery) -> SendResult:
+            headers = signed_headers(str(delivery.event_id), delivery.event__body, endpoint.signing_secrets())
+            return await client.post(delivery.event__body.encode(), headers)
 
-    try:
         yield send
-    finally:
-        client.close()
 
 
 RESULT_COLUMNS = """,

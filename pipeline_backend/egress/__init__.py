@@ -10,7 +10,7 @@ Constraints
   6. `EndpointClient.post` raises nothing for what a receiver does: every outcome is a `SendResult` with an error class.
 
 Modules: `ssrf` (which URLs and addresses are allowed), `special_purpose` (the addresses that are not public), `client`
-(connect, send, classify), `response` (the parser).
+(aiohttp with these constraints, and what a response means).
 
 Other packages import from here only:
   - `EndpointClient`, `SendResult`, `GONE`: send to one endpoint.

@@ -1,32 +1,41 @@
-"""Sends one signed request, and says what its response means (docs/interface.md, W14).
+"""Sends one signed request by aiohttp, and says what its response means (docs/interface.md, W14).
 
-The deadline is a total over name resolution, connecting, TLS, head and body. A connection is kept open for the same
-endpoint's next delivery and never shared with another endpoint. Redirects, cookies, compressed responses, and proxies
-from the environment are not supported, on purpose.
+The deadline is a total over name resolution, connecting, TLS, head and body. A client belongs to one endpoint and keeps
+its connections open for that endpoint's next deliveries. Redirects, cookies, compressed responses, and proxies from the
+environment are not supported, on purpose.
 """
 
 import asyncio
-import contextlib
 import socket
 import ssl
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from functools import cache, cached_property, partial
-from typing import cast
-from urllib.parse import urlsplit
+from functools import cache, partial
+from types import SimpleNamespace
+from typing import Any, Self
 
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_parser import RawResponseMessage
+from aiohttp.streams import StreamReader
 from django.conf import settings
+from yarl import URL
 
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.egress.response import InvalidResponse, ResponseReader
-from pipeline_backend.egress.ssrf import BlockedAddress, ParsedUrl, parse_url, require_allowed
+from pipeline_backend.egress.ssrf import BlockedAddress, parse_url, require_allowed, require_allowed_literal
 from pipeline_backend.outbox import Result
 
 GONE = 410
 RETRY_AFTER_STATUSES = {429, 502, 503, 504}
-READ_BUFFER_SIZE = 16 * 1024
+MAX_HEADERS = 100
+MAX_LINE_SIZE = 8 * 1024
+MAX_READ_SIZE = 64 * 1024
+BODY_PREFIX = 4 * 1024
+READ_BUFFER_SIZE = 8 * 1024
+# getaddrinfo blocks and has no timeout, so it runs in a thread that is abandoned when the deadline is over.
 _resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
 
 
@@ -40,184 +49,174 @@ class SendResult(Result):
     request_head: str = ""
 
 
-class HttpConnection(asyncio.BufferedProtocol):
-    """An open connection, with one request at a time and its response."""
+class CheckedResolver(AbstractResolver):
+    """Resolves names to addresses that webhooks may reach. aiohttp connects to these and doesn't resolve again."""
 
-    transport: asyncio.Transport
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Return every address of the host. Raises BlockedAddress if any of them must not be reached."""
+        lookup = partial(socket.getaddrinfo, host, port, family, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().run_in_executor(_resolvers, lookup)
+        addresses = require_allowed([str(entry[4][0]) for entry in entries])
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST)
+            for address in dict.fromkeys(addresses)
+        ]
 
-    def __init__(self) -> None:
-        # A memoryview, because from a plain bytearray asyncio's TLS layer would fill copies.
-        self.buffer = memoryview(bytearray(READ_BUFFER_SIZE))
-        self.is_open = False
-        self.response = ResponseReader()
-        self.response_future: asyncio.Future[ResponseReader] | None = None
-        self.head_only = False
+    async def close(self) -> None:
+        """Close nothing: the threads are shared."""
 
-    async def request(self, data: bytes, *, head_only: bool = False) -> ResponseReader:
-        """Send a request and return its response with the start of the body.
 
-        Raises InvalidResponse or ConnectionError if the connection ends before the head is complete.
-        """
-        self.response, self.head_only = ResponseReader(), head_only
-        self.response_future = asyncio.get_running_loop().create_future()
-        self.transport.write(data)
-        return await self.response_future
+def open_socket(address: tuple[Any, ...]) -> socket.socket:
+    """Return a socket for the address, with a small receive buffer: all that it holds is parsed at once."""
+    family, kind, protocol, _name, _address = address
+    new_socket = socket.socket(family, kind, protocol)
+    new_socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER_SIZE)
+    return new_socket
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport, self.is_open = cast(asyncio.Transport, transport), True
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        """Return the buffer for the next bytes."""
-        return self.buffer
+class Protocol(ResponseHandler):
+    """aiohttp's side of a connection, which takes one response for each request, however malformed its body is."""
 
-    def buffer_updated(self, size: int) -> None:
-        """Parse the bytes received, and finish the request once there is enough of the response."""
-        # Bytes beyond what was asked for (the rest of a long body, a second response) must not be mistaken for the next
-        # response, so the connection is not used again.
-        if self.response_future is None or self.response_future.done():
+    is_waiting = False
+
+    def set_response_params(self, **parameters: Any) -> None:
+        """Expect a response. aiohttp calls this before each request."""
+        self.is_waiting = True
+        super().set_response_params(**parameters)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the head first, so that the status counts whatever follows it."""
+        head, end, rest = data.partition(b"\r\n\r\n")
+        super().data_received(head + end)
+        if rest:
+            super().data_received(rest)
+
+    def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
+        """Take a response, or close the connection if no request is waiting for it."""
+        if not self.is_waiting:
             self.close()
             return
-        try:
-            self.response.feed(bytes(self.buffer[:size]))
-        except InvalidResponse as error:
-            self.response_future.set_exception(error)
-        else:
-            if self.response.has_head and (self.head_only or self.response.has_enough):
-                self.response_future.set_result(self.response)
+        self.is_waiting = data[0].code < 200
+        super().feed_data(data, size)
 
-    def connection_lost(self, error: Exception | None) -> None:
-        """Finish the request: with its response if the head is there, even if the body broke off."""
-        self.is_open = False
-        if self.response_future is None or self.response_future.done():
-            return
-        if self.response.has_head:
-            self.response_future.set_result(self.response)
-        else:
-            default = InvalidResponse() if self.response.size else ConnectionResetError()
-            self.response_future.set_exception(error or default)
-
-    def close(self) -> None:
-        """Close the connection at once, without TLS's closing handshake."""
-        self.is_open = False
-        self.transport.abort()
+    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
+        """End a malformed body, too, which aiohttp would leave waiting for more."""
+        super().set_exception(exc, *cause)
+        if self._payload is not None:
+            self._payload.set_exception(aiohttp.ClientPayloadError())
 
 
 class EndpointClient:
-    """Sends to one endpoint, over a connection that is opened when needed and kept while possible."""
+    """Sends to one endpoint, up to `connections` requests at once, each over a connection of its own.
 
-    def __init__(self, url: str) -> None:
+    An async context manager: connections are opened when needed, kept while possible, and closed at the end.
+    """
+
+    session: aiohttp.ClientSession
+
+    def __init__(self, url: str, *, connections: int = 1) -> None:
         self.url = url
-        self.connection: HttpConnection | None = None
+        self.connections = connections
 
-    @cached_property
-    def target(self) -> ParsedUrl:
-        """Return the parsed URL. Raises BlockedAddress."""
-        return parse_url(self.url)
+    async def __aenter__(self) -> Self:
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_reuseconn.append(note_reuse)
+        connector = aiohttp.TCPConnector(
+            # A proxy resolves the name itself and refuses what must not be reached. Its own address is the operator's.
+            resolver=None if settings.WEBHOOKS_PROXY else CheckedResolver(),
+            use_dns_cache=False,
+            socket_factory=open_socket,
+            limit=self.connections,
+            ssl=tls(),
+        )
+        factory: Any = partial(Protocol, loop=asyncio.get_running_loop())
+        connector._factory = factory
+        self.session = aiohttp.ClientSession(
+            connector=connector,
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+            proxy=settings.WEBHOOKS_PROXY or None,
+            skip_auto_headers=["Accept"],
+            timeout=aiohttp.ClientTimeout(),  # `post` has one deadline for everything
+            read_bufsize=READ_BUFFER_SIZE,
+            max_line_size=MAX_LINE_SIZE,
+            max_field_size=MAX_LINE_SIZE,
+            max_headers=MAX_HEADERS,
+            trace_configs=[trace],
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.session.close()
 
     async def post(self, body: bytes, headers: dict[str, str]) -> SendResult:
         """Send a request and return how it went. Never raises for anything that a receiver does."""
         started = time.monotonic()
         head = ""
         try:
-            head = request_head(self.target, len(body), headers)
+            url = parse_url(self.url)
+            require_allowed_literal(url)
+            all_headers = request_headers(url, len(body), headers)
+            head = request_head(url, all_headers)
             async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS):
-                result = classify(await self._send(head.encode("ascii") + body))
+                result = await self._send(url, body, all_headers)
         except Exception as error:
-            self.close()
             result = SendResult(error=error_class(error))
         return replace(result, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
 
-    async def _send(self, request: bytes) -> ResponseReader:
-        """Send over the open connection, or over a new one if the receiver has closed it since the last delivery."""
-        if self.connection and self.connection.is_open:
-            with contextlib.suppress(ConnectionError):
-                return await self._request(self.connection, request)
-        self.close()
-        self.connection = await open_connection(self.target)
-        return await self._request(self.connection, request)
-
-    async def _request(self, connection: HttpConnection, request: bytes) -> ResponseReader:
-        """Send one request, and close the connection if the response does not let us keep it."""
-        response = await connection.request(request)
-        if not (response.is_complete and response.keeps_alive):
-            self.close()
-        return response
-
-    def close(self) -> None:
-        """Close the connection if there is one."""
-        if self.connection:
-            self.connection.close()
-        self.connection = None
+    async def _send(self, url: URL, body: bytes, headers: dict[str, str]) -> SendResult:
+        """Send, and again if it turns out that the receiver has closed a connection that was kept open."""
+        while True:
+            request = SimpleNamespace(is_reused=False)
+            try:
+                async with self.session.post(
+                    url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=request
+                ) as response:
+                    return classify(response, await read_prefix(response))
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                if not request.is_reused or error_class(error) != "connection_reset":
+                    raise
 
 
-def request_head(target: ParsedUrl, length: int, headers: dict[str, str]) -> str:
-    """Return the request up to its body. Only the checked URL in it comes from outside."""
+async def note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, _: object) -> None:
+    """Note that a request uses a connection that was opened for an earlier one."""
+    context.trace_request_ctx.is_reused = True
+
+
+def request_headers(url: URL, length: int, headers: dict[str, str]) -> dict[str, str]:
+    """Return all headers of a request, in their order."""
     common = {
-        "Host": target.host_header,
+        "Host": str(url.host_port_subcomponent),
         "User-Agent": "PipelineBackend-Webhooks/1",
         "Content-Type": "application/json",
         "Content-Length": str(length),
         "Accept-Encoding": "identity",
     }
-    lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in (common | headers).items())]
+    return common | headers
+
+
+def request_head(url: URL, headers: dict[str, str]) -> str:
+    """Return the request up to its body, as it is sent."""
+    lines = [f"POST {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join(lines) + "\r\n\r\n"
 
 
-async def open_connection(target: ParsedUrl) -> HttpConnection:
-    """Connect to the target, with TLS for https: to the first of its addresses that answers, or via the proxy.
-
-    Raises BlockedAddress if any of the addresses must not be reached.
-    """
-    if settings.WEBHOOKS_PROXY:
-        return await connect_via_proxy(target)
-    # We connect to the addresses that were checked and never resolve again: no DNS rebinding in between.
-    *others, last = require_allowed(await resolve(target))
-    for number, address in enumerate(others, 1):
-        with contextlib.suppress(OSError):
-            async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS / 2**number):
-                return await connect(address, target)
-    return await connect(last, target)
-
-
-async def connect(address: str, target: ParsedUrl) -> HttpConnection:
-    """Connect to this address; for TLS under the name in the URL."""
-    _, connection = await asyncio.get_running_loop().create_connection(
-        HttpConnection,
-        address,
-        target.port,
-        ssl=tls() if target.is_tls else None,
-        server_hostname=target.host if target.is_tls else None,
-    )
-    return connection
-
-
-async def connect_via_proxy(target: ParsedUrl) -> HttpConnection:
-    """Open a CONNECT tunnel. The proxy resolves the name and refuses what must not be reached.
-
-    Raises BlockedAddress if the proxy refuses.
-    """
-    loop, proxy = asyncio.get_running_loop(), urlsplit(settings.WEBHOOKS_PROXY)
-    _, connection = await loop.create_connection(HttpConnection, str(proxy.hostname), proxy.port or 80)
-    with contextlib.ExitStack() as close_on_error:
-        close_on_error.callback(connection.close)
-        host = f"{target.host}:{target.port}"
-        request = f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n"
-        response = await connection.request(request.encode("ascii"), head_only=True)
-        if response.status != 200:
-            raise BlockedAddress
-        if target.is_tls:
-            transport = await loop.start_tls(connection.transport, connection, tls(), server_hostname=target.host)
-            connection.transport = cast(asyncio.Transport, transport)
-        close_on_error.pop_all()
-    return connection
-
-
-async def resolve(target: ParsedUrl) -> list[str]:
-    """Return every address of the host, without duplicates."""
-    # getaddrinfo blocks and has no timeout, so it runs in a thread that is abandoned when the deadline is over.
-    lookup = partial(socket.getaddrinfo, target.host, target.port, type=socket.SOCK_STREAM)
-    entries = await asyncio.get_running_loop().run_in_executor(_resolvers, lookup)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
+async def read_prefix(response: aiohttp.ClientResponse) -> bytes:
+    """Return the start of the body. Reads no more than 64 KiB; the connection is closed if there is more."""
+    prefix, size = b"", 0
+    try:
+        async for data in response.content.iter_any():
+            prefix += data[: BODY_PREFIX - len(prefix)]
+            size += len(data)
+            if size >= MAX_READ_SIZE:
+                break
+    except aiohttp.ClientPayloadError:
+        # The body broke off: the status alone decides whether it was a success.
+        pass
+    return prefix
 
 
 @cache
@@ -226,14 +225,16 @@ def tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def classify(response: ResponseReader) -> SendResult:
+def classify(response: aiohttp.ClientResponse, body: bytes) -> SendResult:
     """Return the result that a response means: 2xx is success, 410 is final, everything else can be retried."""
-    status, text = response.status, response.text
+    status = response.status
+    # PostgreSQL can't store the character NUL.
+    text = body.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")
     if 200 <= status < 300:
         return SendResult(status_code=status, response=text)
     retry_after = None
     if status in RETRY_AFTER_STATUSES:
-        retry_after = parse_retry_after(response.retry_after.decode("latin-1"))
+        retry_after = parse_retry_after(response.headers.get("Retry-After", ""))
     return SendResult(
         error="redirect" if 300 <= status < 400 else f"http_{status}",
         retry_after=retry_after,
@@ -256,17 +257,23 @@ def parse_retry_after(header: str) -> float | None:
 # The first that matches counts, so subclasses come before their base classes.
 ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
     (BlockedAddress, "blocked_address"),
+    (aiohttp.ClientHttpProxyError, "blocked_address"),
     (TimeoutError, "timeout"),
     (ssl.SSLError, "tls_error"),
     (socket.gaierror, "dns_error"),
+    (UnicodeError, "dns_error"),
     (ConnectionRefusedError, "connection_refused"),
     (ConnectionError, "connection_reset"),
-    (InvalidResponse, "bad_response"),
-    (UnicodeError, "dns_error"),
+    (aiohttp.ServerDisconnectedError, "connection_reset"),
     (OSError, "connection_error"),
 ]
 
 
 def error_class(error: BaseException) -> str:
     """Return one word that says what went wrong, without addresses."""
-    return next((name for kind, name in ERROR_CLASSES if isinstance(error, kind)), "bad_response")
+    # aiohttp raises its own errors from those of the operating system, which say more.
+    for reason in (error.__cause__, error):
+        for kind, name in ERROR_CLASSES:
+            if isinstance(reason, kind):
+                return name
+    return "bad_response"

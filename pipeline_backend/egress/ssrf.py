@@ -6,10 +6,9 @@ safety. The tenant sees one error class, `blocked_address`, and nothing about th
 
 import ipaddress
 import socket
-from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.conf import settings
+from yarl import URL
 
 from pipeline_backend.egress.special_purpose import SPECIAL_PURPOSE
 
@@ -25,40 +24,27 @@ class BlockedAddress(Exception):
     """A URL or address that webhooks must not reach."""
 
 
-@dataclass(frozen=True)
-class ParsedUrl:
-    """The parts of a URL that a request needs."""
-
-    is_tls: bool
-    host: str
-    port: int
-    path: str
-    host_header: str
-
-
-def parse_url(url: str) -> ParsedUrl:
-    """Split a URL. Raises BlockedAddress for anything that no ordinary endpoint URL contains."""
+def parse_url(url: str) -> URL:
+    """Parse a URL. Raises BlockedAddress for anything that no ordinary endpoint URL contains."""
     schemes = {"https", "http"} if settings.WEBHOOKS_ALLOW_PRIVATE else {"https"}
     # Parsers disagree about these characters, so what we check might not be what is requested.
     if any(character <= " " or character in "\\\x7f" for character in url) or not url.isascii():
         raise BlockedAddress
     try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        parsed = URL(url, encoded=True)
+        has_port = bool(parsed.port)  # read here, because an invalid port raises an error only now
     except ValueError:
         raise BlockedAddress from None
-    if parts.scheme not in schemes or not host or "@" in parts.netloc or "%" in parts.netloc:
+    authority = parsed.raw_authority
+    if not has_port or parsed.scheme not in schemes or not parsed.raw_host or "@" in authority or "%" in authority:
         raise BlockedAddress
-    is_tls = parts.scheme == "https"
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    default_port = 443 if is_tls else 80
-    return ParsedUrl(is_tls=is_tls, host=host, port=port or default_port, path=path, host_header=parts.netloc)
+    return parsed
 
 
 def receiving_host(url: str) -> str:
     """Return the host that a URL leads to, in one spelling for each, without the port; "" for a blocked URL."""
     try:
-        host = parse_url(url).host.rstrip(".")
+        host = host_of(parse_url(url))
     except BlockedAddress:
         return ""
     return str(parse_ip_literal(host) or host)[:MAX_HOST_LENGTH]
@@ -66,16 +52,20 @@ def receiving_host(url: str) -> str:
 
 def validate_url(url: str) -> None:
     """Raise BlockedAddress for a URL that is visibly not a public https address. Resolves nothing."""
-    host = parse_url(url).host.rstrip(".")
+    parsed = parse_url(url)
+    require_allowed_literal(parsed)
     if settings.WEBHOOKS_ALLOW_PRIVATE:
         return
-    literal = parse_ip_literal(host)
-    if literal and not is_allowed(literal):
-        raise BlockedAddress
+    host = host_of(parsed)
     # Names of the local network. An operator who allows a network may well use such a name for it.
     is_local_name = "." not in host or host.endswith((".localhost", ".local", ".internal"))
-    if literal is None and is_local_name and not settings.WEBHOOKS_ALLOWED_NETWORKS:
+    if is_local_name and not parse_ip_literal(host) and not settings.WEBHOOKS_ALLOWED_NETWORKS:
         raise BlockedAddress
+
+
+def host_of(url: URL) -> str:
+    """Return the host in lower case, without the dot that can end a name."""
+    return str(url.raw_host).lower().rstrip(".")
 
 
 def parse_ip_literal(host: str) -> Address | None:
@@ -96,6 +86,13 @@ def is_public(address: Address) -> bool:
         return False
     # A network contains no address of the other version.
     return not any(address in entry.network for entry in SPECIAL_PURPOSE)
+
+
+def require_allowed_literal(url: URL) -> None:
+    """Raise BlockedAddress if the host is an address, in any spelling, that must not be reached."""
+    literal = parse_ip_literal(host_of(url))
+    if literal and not is_allowed(literal):
+        raise BlockedAddress
 
 
 def require_allowed(addresses: list[str]) -> list[str]:

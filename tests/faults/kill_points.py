@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ from django.db.models import Q
 
 from pipeline_backend.celery import app
 from pipeline_backend.egress import client
+from pipeline_backend.egress.ssrf import parse_url
 from pipeline_backend.outbox import group_runner, queue, results
 from webhooks.queue import DELIVERIES
 
@@ -34,25 +36,30 @@ def after_claim() -> None:
 
 def during_request() -> None:
     """Crash when half of the third request is sent."""
-    crash_at_third_request(lambda connection, data: connection.transport.write(data[: len(data) // 2]))
+    crash_at_third_request(share=0.5)
 
 
 def before_response() -> None:
     """Crash when the third request is sent and its response is not read."""
-    crash_at_third_request(lambda connection, data: connection.transport.write(data))
+    crash_at_third_request(share=1)
 
 
-def crash_at_third_request(write: Callable[[client.HttpConnection, bytes], None]) -> None:
-    """Replace the third request by `write` and a crash; what is written is sent immediately."""
-    request, is_third = client.HttpConnection.request, nth_call(3)
+def crash_at_third_request(share: float) -> None:
+    """Replace the third request by a share of its bytes and a crash."""
+    post, is_third = client.EndpointClient.post, nth_call(3)
 
-    async def request_or_crash(connection: client.HttpConnection, data: bytes) -> Any:
+    async def post_or_crash(
+        endpoint_client: client.EndpointClient, body: bytes, headers: dict[str, str]
+    ) -> client.SendResult:
         if is_third():
-            write(connection, data)
-            crash()
-        return await request(connection, data)
+            url = parse_url(endpoint_client.url)
+            request = client.request_head(url, client.request_headers(url, len(body), headers)).encode() + body
+            with socket.create_connection((str(url.host), int(url.port or 0))) as connection:
+                connection.sendall(request[: int(len(request) * share)])
+                crash()
+        return await post(endpoint_client, body, headers)
 
-    client.HttpConnection.request = request_or_crash
+    client.EndpointClient.post = post_or_crash
 
 
 def after_response() -> None:

@@ -20,9 +20,8 @@ async def main(urls: list[str]) -> None:
     for url in urls:
         tracemalloc.reset_peak()
         (before, _), started = tracemalloc.get_traced_memory(), time.monotonic()
-        client = EndpointClient(url)
-        result = await client.post(b"{}", {"webhook-id": "1"})
-        client.close()
+        async with EndpointClient(url) as client:
+            result = await client.post(b"{}", {"webhook-id": "1"})
         cost = {
             "error": result.error,
             "seconds": time.monotonic() - started,

@@ -1,6 +1,7 @@
 """Receivers that misbehave: each attempt is bounded in time and memory, and gets an error class."""
 
 import asyncio
+import gc
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from pipeline_backend.egress import EndpointClient, SendResult
 Behavior = Callable[[socket.socket], Any]
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 OK_LONG_BODY = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 
@@ -84,11 +86,11 @@ def send(url: str, times: int = 1, *, pause: float = 0) -> list[SendResult]:
     """Send `times` requests with one client."""
 
     async def post() -> list[SendResult]:
-        client, results = EndpointClient(url), []
-        for _ in range(times):
-            results.append(await client.post(b"{}", {"webhook-id": "1"}))
-            await asyncio.sleep(pause)
-        client.close()
+        results = []
+        async with EndpointClient(url) as client:
+            for _ in range(times):
+                results.append(await client.post(b"{}", {"webhook-id": "1"}))
+                await asyncio.sleep(pause)
         return results
 
     return asyncio.run(post())
@@ -128,7 +130,7 @@ ERROR_CLASSES = {
     "bare line feeds": (respond(b"HTTP/1.1 200 OK\nContent-Length: 2\n\nok"), ""),
     "a length and chunks": (
         respond(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
-        "",
+        "bad_response",
     ),
     "no reason phrase": (respond(b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n"), ""),
     "early hints before a failure": (
@@ -137,11 +139,12 @@ ERROR_CLASSES = {
     ),
     "another protocol": (
         respond(b"HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n"),
-        "bad_response",
+        "http_101",
     ),
-    "a head that breaks off": (respond(b"HTTP/1.1 200 OK\r\nContent-Le"), "bad_response"),
-    "200 and a body of bad chunks": (
-        respond(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nnot a chunk"),
+    "a head that breaks off": (respond(b"HTTP/1.1 200 OK\r\nContent-Le"), "connection_reset"),
+    "200 and a body of bad chunks": (respond(CHUNKED + b"zz\r\nnot a chunk"), ""),
+    "200 and a bad chunk later": (
+        lambda client: (client.sendall(CHUNKED + b"2\r\nok\r\n"), time.sleep(0.1), client.sendall(b"zz\r\n")),
         "",
     ),
     "400": (respond(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"), "http_400"),
@@ -191,21 +194,26 @@ def test_a_connection_that_the_receiver_has_closed_is_replaced_by_a_new_one() ->
     assert errors == ["", ""]
 
 
+@pytest.mark.parametrize("delay", [0, 0.1], ids=["at once", "later"])
 @pytest.mark.parametrize(
     "excess",
     [b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", b"rest of something"],
     ids=["a second response", "garbage"],
 )
-def test_a_connection_with_bytes_behind_the_response_is_not_used_again(excess: bytes) -> None:
+def test_a_connection_with_bytes_behind_the_response_is_not_used_again(excess: bytes, delay: float) -> None:
     connections: list[socket.socket] = []
+    response = OK.replace(b"200 OK", b"500 Oops")
 
     def behavior(client: socket.socket) -> None:
         connections.append(client)
-        client.sendall(OK.replace(b"200 OK", b"500 Oops") + excess)
+        client.sendall(response if delay else response + excess)
+        time.sleep(delay)
+        if delay:
+            client.sendall(excess)
         client.recv(1)
 
     with server(behavior) as url:
-        status_codes = [result.status_code for result in send(url, 2)]
+        status_codes = [result.status_code for result in send(url, 2, pause=3 * delay)]
 
     assert (status_codes, len(connections)) == ([500, 500], 2)
 
@@ -214,3 +222,58 @@ def test_proxies_from_the_environment_are_not_used(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
 
     assert post(respond(OK)).error == ""
+
+
+def test_the_stored_head_and_the_body_are_the_bytes_that_were_sent() -> None:
+    received: list[bytes] = []
+
+    def read_request_and_respond(client: socket.socket) -> None:
+        with client:
+            received.append(client.recv(65536))
+            client.sendall(OK)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=lambda: read_request_and_respond(listener.accept()[0]), daemon=True).start()
+        [result] = send(f"http://127.0.0.1:{listener.getsockname()[1]}/a%2Fb/../%C3%A4?q=%20+x")
+
+    assert received == [result.request_head.encode() + b"{}"]
+    assert result.request_head.splitlines()[0] == "POST /a%2Fb/../%C3%A4?q=%20+x HTTP/1.1"
+
+
+def test_concurrent_requests_have_a_connection_each_and_share_those_with_later_requests() -> None:
+    connections: list[socket.socket] = []
+    all_arrived = threading.Barrier(3)
+
+    def behavior(client: socket.socket) -> None:
+        connections.append(client)
+        all_arrived.wait(5)
+        client.sendall(OK)
+        while True:
+            read_request(client)
+            client.sendall(OK)
+
+    async def post_six(url: str) -> list[str]:
+        async with EndpointClient(url, connections=3) as client:
+            results = []
+            for _ in range(2):
+                results += await asyncio.gather(*(client.post(b"{}", {}) for _ in range(3)))
+        return [result.error for result in results]
+
+    with server(behavior) as url:
+        assert asyncio.run(post_six(url)) == [""] * 6
+    assert len(connections) == 3
+
+
+def test_a_client_leaves_no_connection_open(recwarn: pytest.WarningsRecorder) -> None:
+    closed = threading.Event()
+
+    def behavior(client: socket.socket) -> None:
+        client.sendall(OK)
+        if not client.recv(1):
+            closed.set()
+
+    with server(behavior) as url:
+        assert send(url)[0].error == ""
+        assert closed.wait(5)
+    gc.collect()
+    assert not [warning for warning in recwarn if issubclass(warning.category, ResourceWarning)]

@@ -11,7 +11,7 @@ import pytest
 
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.egress import EndpointClient, is_allowed
+from pipeline_backend.egress import EndpointClient, SendResult, is_allowed
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 
@@ -69,6 +69,15 @@ def test_a_public_https_address_is_accepted(organization: Organization, url: str
     assert endpoint.url == url
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "0x7f.1", "127.1", "[::ffff:127.0.0.1]", "localhost"])
+def test_an_internal_address_that_was_stored_anyway_is_never_connected_to(canary: socket.socket, host: str) -> None:
+    result = post(f"https://{host}:{canary.getsockname()[1]}/")
+
+    assert (result.error, result.response, result.status_code) == ("blocked_address", "", None)
+    with pytest.raises(TimeoutError):
+        canary.accept()
+
+
 @pytest.fixture
 def canary() -> Iterator[socket.socket]:
     """Return a listener that no request must reach."""
@@ -77,11 +86,21 @@ def canary() -> Iterator[socket.socket]:
         yield listener
 
 
+def post(url: str) -> SendResult:
+    """Send one request."""
+
+    async def send() -> SendResult:
+        async with EndpointClient(url) as client:
+            return await client.post(b"{}", {})
+
+    return asyncio.run(send())
+
+
 def resolve_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
     """Replace the resolver by one that returns these answers in turn, the last one from then on."""
     remaining = list(answers)
 
-    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         addresses = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         return [
             (socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
@@ -101,7 +120,7 @@ def test_a_name_that_resolves_to_an_internal_address_is_never_connected_to(
 ) -> None:
     resolve_to(monkeypatch, answers)
 
-    result = asyncio.run(EndpointClient(f"https://hooks.example.com:{canary.getsockname()[1]}/").post(b"{}", {}))
+    result = post(f"https://hooks.example.com:{canary.getsockname()[1]}/")
 
     assert (result.error, result.response, result.status_code) == ("blocked_address", "", None)
     with pytest.raises(TimeoutError):
@@ -111,14 +130,14 @@ def test_a_name_that_resolves_to_an_internal_address_is_never_connected_to(
 def test_the_checked_address_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch, canary: socket.socket) -> None:
     connected: list[Any] = []
 
-    async def record_address(loop: Any, protocol: Any, *address: Any, **_: Any) -> None:
+    async def record_address(loop: Any, sock: socket.socket, address: Any) -> None:
         connected.append(address)
         raise ConnectionRefusedError
 
     resolve_to(monkeypatch, ["93.184.216.34"], ["127.0.0.1"])
-    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", record_address)
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_connect", record_address)
 
-    asyncio.run(EndpointClient("https://rebinding.example.com/").post(b"{}", {}))
+    post("https://rebinding.example.com/")
 
     assert connected == [("93.184.216.34", 443)]
 
@@ -139,7 +158,17 @@ def test_the_operator_can_allow_a_single_network(settings: Any) -> None:
     assert not is_allowed(ipaddress.ip_address("127.0.0.1"))
 
 
-def test_with_a_proxy_every_request_goes_through_it_and_its_refusal_is_a_blocked_address(settings: Any) -> None:
+@pytest.mark.parametrize(
+    ("url", "request_line", "error"),
+    [
+        ("https://hooks.example.com/x", b"CONNECT hooks.example.com:443 HTTP/1.1", "blocked_address"),
+        ("http://hooks.example.com/x", b"POST http://hooks.example.com/x HTTP/1.1", "http_407"),
+    ],
+    ids=["https", "http"],
+)
+def test_with_a_proxy_every_request_goes_through_it_and_its_refusal_is_an_error(
+    settings: Any, url: str, request_line: bytes, error: str
+) -> None:
     request_lines: list[bytes] = []
 
     def proxy(client: socket.socket) -> None:
@@ -149,7 +178,8 @@ def test_with_a_proxy_every_request_goes_through_it_and_its_refusal_is_a_blocked
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         settings.WEBHOOKS_PROXY = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        settings.WEBHOOKS_ALLOW_PRIVATE = url.startswith("http://")
         threading.Thread(target=lambda: proxy(listener.accept()[0]), daemon=True).start()
-        result = asyncio.run(EndpointClient("https://hooks.example.com/x").post(b"{}", {}))
+        result = post(url)
 
-    assert (request_lines, result.error) == ([b"CONNECT hooks.example.com:443 HTTP/1.1"], "blocked_address")
+    assert (request_lines, result.error) == ([request_line], error)
