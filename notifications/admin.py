@@ -114,7 +114,10 @@ class MemberAdmin(MembershipAdmin):
         form=EmailNotificationsForm,
     )
     def email_notifications(self, request: HttpRequest, member: Membership, form: EmailNotificationsForm) -> None:
-        """Store the choice. Members make it themselves, and managers make it for their team."""
+        """Store the choice. Members make it themselves; managers can only switch off more for their team."""
         # Stored as the kinds switched off, so that a member gets new kinds until they choose otherwise.
-        muted = [kind for kind in Kind.values if kind not in form.cleaned_data["kinds"]]
+        wanted = set(form.cleaned_data["kinds"])
+        if not self.has_own_permission(request, member):
+            wanted &= set(form.initial["kinds"])
+        muted = [kind for kind in Kind.values if kind not in wanted]
         set_muted_kinds(member=member, kinds=muted)

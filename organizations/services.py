@@ -1,5 +1,6 @@
 """Services for organizations, members, users and API keys."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -98,21 +99,35 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
         ensure_active_owner(member, role=role, is_active=True)
+    values: dict[str, object] = {"role": role, "is_active": True}
+    if member and not member.is_active:
+        values["created_at"] = now()  # owners see a member's sign-ins from then on
     member, _ = Membership.objects.of(organization).update_or_create(
-        organization=organization, user=user, defaults={"role": role, "is_active": True}
+        organization=organization, user=user, defaults=values
     )
     return member
 
 
 @transaction.atomic
-def change_member(*, member: Membership, role: str, is_active: bool, wants_mail: bool) -> Membership:
+def change_member(
+    *,
+    member: Membership,
+    role: str,
+    is_active: bool,
+    wants_mail: bool,
+    assignable: Collection[str] = tuple(MemberRole),
+) -> Membership:
     """Change a member's role, access and notifications. Locks the member and the organization's owners.
 
-    Raises LastOwner, and ValidationFailed if an inactive member would become active: they must accept an invitation.
+    `assignable` are the roles that the caller may assign. Raises LastOwner, and ValidationFailed if the role would
+    change from or to another one, or if an inactive member would become active: they must accept an invitation.
     """
     ensure_active_owner(member, role=role, is_active=is_active)
-    # Read and locked again: the caller's instance may already have the new values.
+    # Read and locked again: the caller's instance may already have the new values, or old ones.
     stored = Membership.objects.of(member.organization).select_for_update(no_key=True).get(pk=member.pk)
+    is_changed = (stored.role, stored.is_active) != (role, is_active)
+    if is_changed and not {stored.role, role} <= set(assignable):
+        raise ValidationFailed({"role": ["must not be above your own, before or after the change"]})
     if is_active and not stored.is_active:
         raise ValidationFailed({"is_active": ["can't be set again; invite this person instead"]})
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail

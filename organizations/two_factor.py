@@ -15,6 +15,7 @@ from organizations.isolation import bypass_rls
 from organizations.models import Organization, RecoveryCode, SecurityEventKind, TotpDevice, User
 from organizations.permissions import roles_by_organization
 from organizations.security_log import record_security_event
+from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.api.rate_limits import is_attempt_allowed
 from pipeline_backend.db.timestamps import now
@@ -46,6 +47,12 @@ class RequiredByOrganization(Conflict):
     message = "An organization that you belong to requires two-factor sign-in."
 
 
+class AddressNotVerified(Conflict):
+    """Nobody has proved that the account's address is theirs, so its second factor could keep the person out."""
+
+    message = "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
+
+
 class WrongCode(Conflict):
     """The code is wrong, was used before, or came too soon after a wrong one."""
 
@@ -53,8 +60,13 @@ class WrongCode(Conflict):
 
 
 def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
-    """Count an attempt to enter a code; return whether to check it."""
-    return is_attempt_allowed(request, group="second-factor", key=user.pk, limit=ATTEMPTS_PER_MINUTE)
+    """Count an attempt to enter a code; return whether to check it.
+
+    Counted by client: somebody else who knows the password must not keep the user's recovery codes from being checked.
+    The device itself makes guesses of its code wait, wherever they come from.
+    """
+    key = f"{user.pk} {client_address(request.META)}"
+    return is_attempt_allowed(request, group="second-factor", key=key, limit=ATTEMPTS_PER_MINUTE)
 
 
 def must_enrol(request: HttpRequest, user: User) -> bool:
@@ -69,15 +81,22 @@ def locked_user(user: User) -> User:
     return User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
-def start_enrolment(*, user: User) -> str:
-    """Store and return a new key, for the user's app. It counts once it is confirmed by a code. Raises AlreadyEnabled.
+def ensure_can_enrol(stored: User) -> None:
+    """Raise AlreadyEnabled or AddressNotVerified if this user, who is locked, may not set two-factor sign-in up."""
+    if stored.two_factor_enabled_at is not None:
+        raise AlreadyEnabled
+    if stored.email_verified_at is None:
+        raise AddressNotVerified
 
-    Locks the user.
+
+def start_enrolment(*, user: User) -> str:
+    """Store and return a new key, for the user's app. It counts once it is confirmed by a code.
+
+    Locks the user. Raises AlreadyEnabled and AddressNotVerified.
     """
     key = base64.b32encode(secrets.token_bytes(KEY_BYTES)).decode()
     with bypass_rls(), transaction.atomic():
-        if locked_user(user).two_factor_enabled_at is not None:
-            raise AlreadyEnabled
+        ensure_can_enrol(locked_user(user))
         # A new one each time: somebody may have seen the last one in a session that is not theirs.
         TotpDevice.objects.update_or_create(user=user, defaults={"key": key, "last_step": -1, "confirmed": False})
     return key
@@ -98,13 +117,11 @@ def key_uri(user: User, key: str) -> str:
 def confirm_enrolment(*, user: User, code: str) -> list[str]:
     """Switch two-factor sign-in on, and return new recovery codes, which are not stored. Ends all other sessions.
 
-    The caller has checked the password. Locks the user. Raises AlreadyEnabled and WrongCode.
+    The caller has checked the password. Locks the user. Raises AlreadyEnabled, AddressNotVerified and WrongCode.
     """
     codes: list[str] = []
     with bypass_rls(), transaction.atomic():
-        stored = locked_user(user)
-        if stored.two_factor_enabled_at is not None:
-            raise AlreadyEnabled
+        ensure_can_enrol(locked_user(user))
         device = TotpDevice.objects.filter(user=user).first()
         if device is not None and device.verify_token(code):
             device.confirmed = True

@@ -65,10 +65,14 @@ class MembershipAdmin(TenantAdmin):
         """Return the user's own data, and for users who don't manage this member also role and access."""
         if obj is None:
             return ()
-        if self.has_manage_permission(request, obj):
-            # A former member comes back by accepting an invitation only.
-            return self.readonly_fields if obj.is_active else (*self.readonly_fields, "is_active")
-        return (*self.readonly_fields, "role", "is_active")
+        if not self.has_manage_permission(request, obj):
+            return (*self.readonly_fields, "role", "is_active")
+        fixed = list(self.readonly_fields)
+        if not obj.is_active:
+            fixed.append("is_active")  # a former member comes back by accepting an invitation only
+        if not obj.wants_mail and not self.has_own_permission(request, obj):
+            fixed.append("wants_mail")  # nobody else sends e-mail again to a member who has stopped it
+        return tuple(fixed)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         """Return the members of organizations that the user owns or manages, and the user's own memberships."""
@@ -116,10 +120,11 @@ class MembershipAdmin(TenantAdmin):
         data = form.cleaned_data
         change_member(
             member=obj,
-            # Users without the manage permission have only `wants_mail` in their form.
+            # The form has those fields only that the user may change.
             role=data.get("role", obj.role),
             is_active=data.get("is_active", obj.is_active),
-            wants_mail=data["wants_mail"],
+            wants_mail=data.get("wants_mail", obj.wants_mail),
+            assignable=assignable_roles(request, obj.organization_id),
         )
 
     @object_action(

@@ -19,7 +19,6 @@ from organizations.models import Invitation, MemberRole, Membership, Organizatio
 from organizations.permissions import ROLE_ORDER, roles_up_to
 from organizations.security_log import record_security_event
 from organizations.services import add_member
-from organizations.two_factor import delete_factors
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, notify_on_commit
@@ -222,13 +221,13 @@ def find_account(invitation: Invitation) -> User | None:
 def needs_sign_in(account: User | None, invitation: Invitation) -> bool:
     """Return whether only somebody who is signed in as this account may accept the invitation.
 
-    The link opens an account whose address nobody has proved, but never an operator's, nor one whose mail goes to
-    another mailbox.
+    The link opens an account whose address nobody has proved, but never an operator's, nor one with two-factor sign-in
+    (whose address an operator has changed), nor one whose mail goes to another mailbox.
     """
     if account is None:
         return False
-    is_verified = account.email_verified_at is not None
-    return is_verified or account.is_superuser or not is_same_mailbox(account.email, invitation.email)
+    is_protected = account.email_verified_at or account.two_factor_enabled_at or account.is_superuser
+    return bool(is_protected) or not is_same_mailbox(account.email, invitation.email)
 
 
 def is_same_mailbox(address: str, other: str) -> bool:
@@ -286,7 +285,6 @@ def prove_address(account: User | None, *, email: str, new_account: NewAccount) 
     account.email_verified_at = now()
     account.first_name, account.last_name = new_account.first_name, new_account.last_name
     account.save(update_fields=["password", "email_verified_at", "first_name", "last_name"])
-    delete_factors(account)  # an app of somebody else would keep the person out
     record_security_event(SecurityEventKind.PASSWORD_RESET, user=account)
     return account
 

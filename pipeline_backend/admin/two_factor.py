@@ -161,7 +161,11 @@ def enrolment_page(request: HttpRequest, site: AdminSite, user: User) -> HttpRes
     if data is None:
         return TemplateResponse(request, "admin/two_factor_start.html", context)
     if "start" in data:
-        form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
+        try:
+            form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
+        except DomainError as error:  # the page with the button is old, or sent by hand
+            messages.error(request, str(error))
+            return HttpResponseRedirect(reverse("admin:two_factor"))
     else:
         form, key = PasswordAndCodeForm(request, data), two_factor.pending_key(user)
     codes = submit(form, lambda code: two_factor.confirm_enrolment(user=user, code=code))

@@ -226,6 +226,22 @@ def test_members_can_choose_their_own_notifications_and_nothing_else(closer: Cli
     assert "CALL_BOOKED" in host.mail_preference.muted
 
 
+def test_nobody_else_sends_emails_again_to_a_member_who_has_stopped_them(
+    owner: Client, closer: Client, host: Membership
+):
+    url, kinds = admin_url(Membership, "change", host.pk), admin_url(Membership, "email_notifications", host.pk)
+    closer.post(url, {"wants_mail": ""})
+    closer.post(kinds, {"kinds": ["CALL_BOOKED", "CALL_CANCELED"]})
+
+    owner.post(url, form_data(owner, url) | {"wants_mail": "on"})
+    owner.post(kinds, {"kinds": ["CALL_RESCHEDULED", "CALL_CANCELED"]})
+
+    host.refresh_from_db()
+    assert not host.wants_mail
+    assert {"CALL_BOOKED", "CALL_RESCHEDULED"} <= set(host.mail_preference.muted)
+    assert "CALL_CANCELED" not in host.mail_preference.muted
+
+
 def test_members_see_only_their_own_membership(closer: Client, host: Membership):
     rows = closer.get(admin_url(Membership, "changelist")).context["cl"].result_list
     owners = owner_of(host.organization)

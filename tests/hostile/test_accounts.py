@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import SESSION_KEY
 from django.core import mail
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -18,9 +19,20 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django_otp.oath import TOTP
 
-from organizations.models import Invitation, MemberRole, Membership, Organization, PasswordReset, RecoveryCode, User
-from organizations.services import add_member
-from organizations.two_factor import confirm_enrolment, start_enrolment
+from organizations.models import (
+    Invitation,
+    MemberRole,
+    Membership,
+    Organization,
+    PasswordReset,
+    SecurityEvent,
+    TotpDevice,
+    User,
+)
+from organizations.permissions import roles_up_to
+from organizations.services import add_member, change_member
+from organizations.two_factor import AddressNotVerified
+from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.timestamps import now
 from tests.accounts import (
     PASSWORD,
@@ -40,6 +52,7 @@ from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import deactivate, make_member, make_organization, owner_of, snapshot_of
 
 OLD_PASSWORD = "secret-of-tests"
+TWO_FACTOR = "/admin/account/two-factor/"
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,12 @@ def make_person(world: World, who: str) -> Person:
         User.objects.filter(pk=member.user_id).update(is_active=False)
         deactivate(member)
     return Person(member.user.email, client)
+
+
+def switch_two_factor_on(client: Client, password: str) -> None:
+    """Set two-factor sign-in up, as its page does."""
+    key = client.post(TWO_FACTOR, {"start": "yes"}).context["key"].replace(" ", "")
+    client.post(TWO_FACTOR, {"password": password, "code": f"{TOTP(base64.b32decode(key)).token():06}"})
 
 
 def invite_setter(world: World, person: Person) -> str:
@@ -459,16 +478,49 @@ def test_an_account_of_somebody_who_never_proved_the_address_is_not_inherited(wo
     assert (account.first_name, account.email_verified_at is not None) == ("Nina", True)
 
 
-def test_a_second_factor_of_somebody_who_never_proved_the_address_ends_with_their_password(world: World) -> None:
+def test_somebody_who_never_proved_the_address_cannot_switch_two_factor_on(world: World) -> None:
+    """A second factor of theirs would keep the address's person out, or an invitation would have to end it."""
     squatter = make_member(world.globex, "victim@somebody.example")
-    key = start_enrolment(user=squatter.user)
-    confirm_enrolment(user=squatter.user, code=f"{TOTP(base64.b32decode(key)).token():06}")
-    link = invite_and_read_link(world.owner, world.acme, "victim@somebody.example")
+    attacker = logged_in_client(squatter)
 
-    accept(Client(), link, PASSWORD)
+    page = attacker.get(TWO_FACTOR).content.decode()
+    started = attacker.post(TWO_FACTOR, {"start": "yes"})
+    confirmed = attacker.post(TWO_FACTOR, {"password": OLD_PASSWORD, "code": "123456"})
 
-    assert is_signed_in(sign_in("victim@somebody.example"))
-    assert not RecoveryCode.objects.exists()
+    assert ("is not verified yet" in page, "/admin/password-reset/" in page) == (True, True)
+    assert started.status_code == 302
+    assert form_errors(confirmed) == [AddressNotVerified.message]
+    assert not TotpDevice.objects.exists()
+
+
+def test_a_reset_by_mail_opens_two_factor_to_somebody_with_an_unverified_address(world: World) -> None:
+    make_member(world.acme, "mia@acme.example")
+    request_reset("mia@acme.example")
+    deliver_mail()
+    choose_password(links_mailed_to("mia@acme.example")[0])
+    client = sign_in("mia@acme.example")
+
+    switch_two_factor_on(client, PASSWORD)
+
+    assert User.objects.get(email="mia@acme.example").two_factor_enabled_at is not None
+
+
+def test_an_invitation_does_not_end_the_second_factor_of_an_account_with_a_changed_address(world: World) -> None:
+    member = make_member(world.globex, "mia@globex.example", email_verified_at=now())
+    switch_two_factor_on(logged_in_client(member), OLD_PASSWORD)
+    operator = Client()
+    operator.force_login(User.objects.create_superuser("root@example.com", OLD_PASSWORD))
+    url = admin_url(User, "change", member.user_id)
+    operator.post(url, form_data(operator, url, email="mia@new.example"))
+    link = invite_and_read_link(world.owner, world.acme, "mia@new.example")
+
+    accept(Client(), link, "an attackers password")
+
+    member.user.refresh_from_db()
+    assert (member.user.email, member.user.email_verified_at) == ("mia@new.example", None)
+    assert member.user.two_factor_enabled_at is not None
+    assert member.user.check_password(OLD_PASSWORD)
+    assert not Membership.objects.of(world.acme).filter(user=member.user).exists()
 
 
 def test_a_verified_account_is_not_opened_by_an_invitations_link(world: World) -> None:
@@ -622,6 +674,28 @@ def test_a_mail_that_waits_is_not_sent_to_somebody_who_has_left(world: World) ->
     assert Notification.objects.of(world.acme).get().last_error == "not_a_member"
 
 
+def test_an_owner_sees_no_sign_ins_from_before_a_former_member_came_back(world: World) -> None:
+    member = make_member(world.acme, "mia@acme.example", email_verified_at=now())
+    add_member(organization=world.globex, user=member.user)
+    Membership.objects.of(world.acme).filter(pk=member.pk).update(created_at=now() - timedelta(days=9))
+    logged_in_client(member).post(admin_url(Membership, "leave", member.pk))
+    for days, address in ((10, "192.0.2.10"), (1, "192.0.2.1"), (0, "192.0.2.77")):
+        if not days:
+            accept(logged_in_client(member), invite_and_read_link(world.owner, world.acme, "mia@acme.example"))
+        sign_in("mia@acme.example", OLD_PASSWORD, client=Client(REMOTE_ADDR=address))
+        SecurityEvent.objects.filter(address=address).update(created_at=now() - timedelta(days=days))
+
+    page = world.owner.get(admin_url(SecurityEvent, "changelist")).content.decode()
+
+    assert [address in page for address in ("192.0.2.10<", "192.0.2.1<", "192.0.2.77<")] == [False, False, True]
+
+
+def test_an_invitation_says_that_owners_see_sign_ins(world: World) -> None:
+    link = invite_and_read_link(world.owner, world.acme, "new@somebody.example")
+
+    assert "its owners see when, from which address and with which browser" in Client().get(link).content.decode()
+
+
 # U6
 
 
@@ -661,6 +735,19 @@ def test_a_manager_cannot_send_again_or_withdraw_an_owners_invitation(world: Wor
     assert answers == [403, 403]
     invitation.refresh_from_db()
     assert (invitation.status, invitation.sent_count) == ("Open", 1)
+
+
+def test_a_manager_who_saves_an_old_page_does_not_change_somebody_who_is_an_owner_by_now(world: World) -> None:
+    member = make_member(world.acme, "mia@acme.example", role=MemberRole.SETTER)
+    Membership.objects.of(world.acme).filter(pk=member.pk).update(role=MemberRole.OWNER)
+
+    with pytest.raises(ValidationFailed):
+        change_member(
+            member=member, role="CLOSER", is_active=False, wants_mail=True, assignable=roles_up_to(MemberRole.MANAGER)
+        )
+
+    member.refresh_from_db()
+    assert (member.role, member.is_active) == ("OWNER", True)
 
 
 # U7
@@ -777,6 +864,16 @@ def test_the_last_owner_cannot_leave(world: World) -> None:
 
     assert any("is the last active owner" in error for error in form_errors(response))
     assert owner_of(world.acme).is_active
+
+
+def test_somebody_who_has_left_their_last_organization_can_sign_out(world: World) -> None:
+    member = make_member(world.acme, "mia@acme.example")
+    client = logged_in_client(member)
+    client.post(admin_url(Membership, "leave", member.pk))
+
+    client.post("/admin/logout/")
+
+    assert SESSION_KEY not in client.session
 
 
 def test_nobody_ends_somebody_elses_membership_by_leaving_for_them(world: World) -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from notifications.security_notices import render
-from organizations.models import MemberRole, Membership, Organization, SecurityNotice, User
+from organizations.models import MemberRole, Membership, Organization, SecurityEvent, SecurityNotice, User
 from organizations.passwords import hashing_slot
 from organizations.sign_in_limits import COOKIE, SALT
 from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset
@@ -305,3 +305,13 @@ def test_a_process_hashes_one_password_at_a_time(settings: Any):
         thread.join()
 
     assert most == 1
+
+
+def test_a_long_name_is_refused_before_it_is_normalized(db: None):
+    """Two marks in alternation make the time grow with the square of the length: minutes for 1 MiB."""
+    name = "a" + "\u0301\u0327" * 20_000
+
+    response = Client().post(reverse("admin:login"), {"username": name, "password": PASSWORD})
+
+    assert "Ensure this value has at most 254 characters" in response.content.decode()
+    assert not SecurityEvent.objects.exists()
