@@ -1,5 +1,6 @@
 """The appointment endpoints: create, cancel, list and detail (docs/interface.md, A8 to A26)."""
 
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,7 +14,7 @@ from appointments.serializers import (
     CancellationSerializer,
 )
 from appointments.services import book, cancel_by_reference
-from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, operation
+from pipeline_backend.api.openapi import ERROR, ActionResponse, DetailResponse, ListResponse, list_parameters
 from pipeline_backend.api.responses import action_response
 from pipeline_backend.api.viewsets import ExternalViewSet
 
@@ -21,11 +22,14 @@ from pipeline_backend.api.viewsets import ExternalViewSet
 class AppointmentViewSet(ExternalViewSet):
     """Appointments."""
 
-    @operation(
-        "Create an appointment",
+    @extend_schema(
+        summary="Create an appointment",
         request=BookingInputSerializer,
-        responses={201: ActionResponse(BookingSerializer), 200: ActionResponse(BookingSerializer)},
-        errors={409: "The reference is booked for another time."},
+        responses={
+            200: ActionResponse(BookingSerializer),
+            201: ActionResponse(BookingSerializer),
+            409: OpenApiResponse(ERROR, "The reference is booked for another time."),
+        },
     )
     def create(self, request: Request) -> Response:
         """Book an appointment. Returns 201 for a new reference, 200 if it is booked already for the same time.
@@ -37,11 +41,14 @@ class AppointmentViewSet(ExternalViewSet):
             return action_response("Appointment created", {"id": booking.id, "is_duplicate": False}, status=201)
         return action_response("Appointment already exists", {"id": booking.id, "is_duplicate": True})
 
-    @operation(
-        "Cancel an appointment",
+    @extend_schema(
+        summary="Cancel an appointment",
         request=CancellationInputSerializer,
-        responses={200: ActionResponse(CancellationSerializer)},
-        errors={404: "No appointment has this reference.", 409: "A scheduler manages the appointment."},
+        responses={
+            200: ActionResponse(CancellationSerializer),
+            404: OpenApiResponse(ERROR, "No appointment has this reference."),
+            409: OpenApiResponse(ERROR, "A scheduler manages the appointment."),
+        },
     )
     def cancel(self, request: Request) -> Response:
         """Cancel an appointment that was booked through this API. Safe to repeat."""
@@ -50,13 +57,20 @@ class AppointmentViewSet(ExternalViewSet):
         )
         return action_response("Appointment canceled", {"id": appointment.pk})
 
-    @operation("List appointments", responses={200: ListResponse(AppointmentListSerializer)}, filters=AppointmentFilter)
+    @extend_schema(
+        summary="List appointments",
+        parameters=list_parameters(AppointmentFilter),
+        responses={200: ListResponse(AppointmentListSerializer)},
+    )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's appointments, newest first."""
         appointment_filter = AppointmentFilter(request.query_params, organization=self.organization)
         return self.list_response(AppointmentListSerializer, appointment_filter, message="Appointments retrieved")
 
-    @operation("Get an appointment", responses={200: DetailResponse(AppointmentDetailSerializer)})
+    @extend_schema(
+        summary="Get an appointment",
+        responses={200: DetailResponse(AppointmentDetailSerializer)},
+    )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one appointment with its sources and opt-ins."""
         return self.detail_response(AppointmentDetailSerializer, id, message="Appointment retrieved")

@@ -1,5 +1,6 @@
 """The lead endpoints: list, detail and status update (docs/interface.md, L15 to L18)."""
 
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -7,7 +8,7 @@ from leads.filters import LeadFilter
 from leads.serializers import LeadSerializer, LeadStatusSerializer, StatusUpdateInputSerializer
 from leads.services import change_status
 from pipeline_backend.api.exceptions import ResourceNotFound
-from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, operation
+from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
 from pipeline_backend.api.responses import action_response
 from pipeline_backend.api.viewsets import ExternalViewSet
 from statuses.serializers import StatusSerializer
@@ -16,19 +17,23 @@ from statuses.serializers import StatusSerializer
 class LeadViewSet(ExternalViewSet):
     """Leads."""
 
-    @operation("List leads", responses={200: ListResponse(LeadSerializer)}, filters=LeadFilter)
+    @extend_schema(
+        summary="List leads",
+        parameters=list_parameters(LeadFilter),
+        responses={200: ListResponse(LeadSerializer)},
+    )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
         lead_filter = LeadFilter(request.query_params, organization=self.organization)
         return self.list_response(LeadSerializer, lead_filter, message="Leads retrieved")
 
-    @operation("Get a lead", responses={200: DetailResponse(LeadSerializer)})
+    @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one lead by its id."""
         return self.detail_response(LeadSerializer, id, message="Lead retrieved")
 
-    @operation(
-        "Update a lead's status",
+    @extend_schema(
+        summary="Update a lead's status",
         request=StatusUpdateInputSerializer,
         responses={200: ActionResponse(LeadStatusSerializer)},
     )

@@ -1,5 +1,6 @@
 """The opt-in endpoints: submit, list and detail (docs/interface.md, O1 to O13)."""
 
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,7 +12,7 @@ from optins.serializers import (
     SubmissionSerializer,
 )
 from optins.services import submit
-from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, operation
+from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
 from pipeline_backend.api.responses import action_response
 from pipeline_backend.api.viewsets import ExternalViewSet
 
@@ -19,10 +20,10 @@ from pipeline_backend.api.viewsets import ExternalViewSet
 class OptInViewSet(ExternalViewSet):
     """Opt-ins."""
 
-    @operation(
-        "Submit an opt-in",
+    @extend_schema(
+        summary="Submit an opt-in",
         request=OptInInputSerializer,
-        responses={201: ActionResponse(SubmissionSerializer), 200: ActionResponse(SubmissionSerializer)},
+        responses={200: ActionResponse(SubmissionSerializer), 201: ActionResponse(SubmissionSerializer)},
     )
     def submit(self, request: Request) -> Response:
         """Record a form submission. Returns 201 if it creates a lead, 200 if the lead exists.
@@ -35,13 +36,17 @@ class OptInViewSet(ExternalViewSet):
             return action_response("Lead created via opt-in", vars(submission), status=201)
         return action_response("Opt-in recorded", vars(submission))
 
-    @operation("List opt-ins", responses={200: ListResponse(OptInListSerializer)}, filters=OptInFilter)
+    @extend_schema(
+        summary="List opt-ins",
+        parameters=list_parameters(OptInFilter),
+        responses={200: ListResponse(OptInListSerializer)},
+    )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's opt-ins, newest first."""
         opt_in_filter = OptInFilter(request.query_params, organization=self.organization)
         return self.list_response(OptInListSerializer, opt_in_filter, message="Opt-ins retrieved")
 
-    @operation("Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer)})
+    @extend_schema(summary="Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one opt-in with its answers and its traffic source."""
         return self.detail_response(OptInDetailSerializer, id, message="Opt-in retrieved")

@@ -269,12 +269,13 @@ SPECTACULAR_SETTINGS = {
     "VERSION": latest_version(),
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SORT_OPERATION_PARAMETERS": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_SPLIT_PATCH": False,  # a PATCH has required fields, too
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
-    "POSTPROCESSING_HOOKS": ["pipeline_backend.api.openapi.add_headers"],
+    "POSTPROCESSING_HOOKS": ["pipeline_backend.api.openapi.complete_responses"],
 }
 RATE_LIMIT_PER_MINUTE = read_int("RATE_LIMIT_PER_MINUTE", default=600)
 FAILED_KEYS_PER_MINUTE = read_int("FAILED_KEYS_PER_MINUTE", default=60)

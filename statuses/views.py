@@ -3,10 +3,11 @@
 from uuid import UUID
 
 from django.db.models.functions import Lower
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline_backend.api.openapi import ListResponse, operation
+from pipeline_backend.api.openapi import ListResponse
 from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.sql_serializers import Json
 from pipeline_backend.api.viewsets import ExternalViewSet
@@ -21,7 +22,7 @@ STATUSES_BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
 class StatusViewSet(ExternalViewSet):
     """Sales statuses."""
 
-    @operation("List statuses", responses={200: ListResponse(StatusSerializer, paginated=False)})
+    @extend_schema(summary="List statuses", responses={200: ListResponse(StatusSerializer, extra={})})
     def list(self, request: Request) -> Response:
         """Return all statuses of the organization, ordered by name. The list has no pages and no filters."""
         rows = STATUSES_BY_NAME.all(organization=self.organization.pk)

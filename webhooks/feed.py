@@ -1,13 +1,15 @@
 """The query parameters of the events list (docs/interface.md, W6)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.pagination import MAX_LIMIT, parse_integer
-from pipeline_backend.api.sql_serializers import Schema
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
@@ -33,19 +35,16 @@ class FeedQuery:
         return cls(after, types, limit)
 
     @staticmethod
-    def parameters() -> Iterator[tuple[str, Schema, str]]:
-        """Yield each parameter's name, schema and description, for the OpenAPI document."""
-        yield (
-            "after",
-            {"type": "string", "format": "uuid"},
-            "The id of the last event you have; events after it are returned. Omit it to start with the first event.",
-        )
-        yield "type", {"type": "string"}, f"Event types, comma-separated: any of {', '.join(topics())}."
-        yield (
-            "limit",
-            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-            "The maximum number of events in the response.",
-        )
+    def parameters() -> list[OpenApiParameter]:
+        """Return the parameters for the OpenAPI document."""
+        last_event = "The id of the last event you have; events after it are returned. Omit it to start with the first."
+        types = f"Event types, comma-separated: any of {', '.join(topics())}."
+        limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+        return [
+            OpenApiParameter("after", OpenApiTypes.UUID, description=last_event),
+            OpenApiParameter("type", description=types),
+            OpenApiParameter("limit", limit, description="The maximum number of events in the response."),
+        ]
 
 
 def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:

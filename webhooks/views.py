@@ -1,9 +1,10 @@
 """The events list (docs/interface.md, W6)."""
 
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline_backend.api.openapi import ListResponse, operation
+from pipeline_backend.api.openapi import ListResponse
 from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.viewsets import ExternalViewSet
 from webhooks.feed import FeedQuery
@@ -14,10 +15,10 @@ from webhooks.services import list_events
 class EventViewSet(ExternalViewSet):
     """Events."""
 
-    @operation(
-        "List events",
-        responses={200: ListResponse(EventSerializer, paginated=False, extra={"has_more": {"type": "boolean"}})},
-        parameters=FeedQuery.parameters,
+    @extend_schema(
+        summary="List events",
+        parameters=FeedQuery.parameters(),
+        responses={200: ListResponse(EventSerializer, {"has_more": {"type": "boolean"}})},
     )
     def list(self, request: Request) -> Response:
         """Return the organization's events, oldest first.

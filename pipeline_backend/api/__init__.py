@@ -34,7 +34,7 @@ before the apps are ready, so this file imports none):
 - `filters`: a list's filters, which choose among the statements in `page_queries`; `pagination`: pages
 - `exceptions`: `DomainError`, `ResourceNotFound`, `Conflict`, `ValidationFailed`
 - `responses`: `action_response`, `data_response`
-- `openapi`: `operation`, `ActionResponse`, `DetailResponse`, `ListResponse`
+- `openapi`: `ActionResponse`, `DetailResponse`, `ListResponse`, `list_parameters`
 - `rate_limits`: `hit`, `is_attempt_allowed`, and the memory of a used-up limit; `client_address`
 - `request_id`: `current_request_id`
 
