@@ -1,38 +1,48 @@
 """Notifications about appointments. They are rendered when they are sent, from the context stored with them."""
 
-from appointments.members import recipients
+from collections.abc import Iterable
+
+from django.db.models import QuerySet
+
 from appointments.models import Appointment
-from notifications.models import Kind, Notification
+from notifications.models import Context, Kind, Notification
 from notifications.services import build_notifications
-from organizations.models import Membership
+from organizations.models import MemberRole, Membership, Organization
+from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import isoformat_z
 from pipeline_backend.db.writes import insert_all
 
 
-def notify_participants(kind: Kind, appointment: Appointment, note: str) -> None:
-    """Store one notification for each recipient of the appointment."""
-    insert_all(*build_appointment_notifications(kind, appointment, note, recipients(appointment)))
+def active_members(organization: Organization | Param) -> QuerySet[Membership]:
+    """Return the query for the organization's active members, joined with the rows that a notification reads."""
+    members: QuerySet[Membership] = Membership.objects.of(organization).filter(is_active=True, user__is_active=True)
+    return members.select_related("user", "mail_preference")
+
+
+def notify_participants(kind: Kind, appointment: Appointment) -> None:
+    """Store the notifications about a change of the appointment, for those of its participants who are active."""
+    participants = active_members(appointment.organization).filter(
+        pk__in=[appointment.host_id, appointment.setter_id, appointment.triager_id]
+    )
+    latest_note = appointment.notes.first()
+    note = latest_note.note if latest_note else ""
+    insert_all(*build_appointment_notifications(kind, appointment, participants, note))
 
 
 def build_appointment_notifications(
-    kind: Kind, appointment: Appointment, note: str, members: list[Membership]
+    kind: Kind, appointment: Appointment, participants: Iterable[Membership], note: str
 ) -> list[Notification]:
-    """Return one notification for each of these members, unsaved."""
-    return build_notifications(
-        organization=appointment.organization,
-        kind=kind,
-        recipients=members,
-        context=notification_context(appointment, note),
-    )
+    """Return the unsaved notifications to these active members or, without any, to the owners (docs/interface.md, N2).
+
+    A member who is named twice is notified once.
+    """
+    organization = appointment.organization
+    recipients = list(dict.fromkeys(participants)) or list(active_members(organization).filter(role=MemberRole.OWNER))
+    context = notification_context(appointment, note)
+    return build_notifications(organization=organization, kind=kind, recipients=recipients, context=context)
 
 
-def latest_note(appointment: Appointment) -> str:
-    """Return the text of the newest note, or an empty string."""
-    note = appointment.notes.first()
-    return note.note if note else ""
-
-
-def notification_context(appointment: Appointment, note: str) -> dict[str, object]:
+def notification_context(appointment: Appointment, note: str) -> Context:
     """Return the values that mails, invitations and Slack messages are rendered from."""
     # Copied, not looked up when sending: a notification describes the appointment as it was after the change.
     lead = appointment.lead

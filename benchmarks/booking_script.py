@@ -1,7 +1,7 @@
 """`python -m benchmarks.booking_script <API key> <host's e-mail>` prints a pgbench script that does a booking's work.
 
 A booking reads everything that it may need in one statement (`pipeline_backend.db.compiled.CombinedQuery`). Here each
-of those queries is a separate statement, as in code written by hand, which makes twelve statements. The others are the
+of those queries is a separate statement, as in code written by hand, which makes eleven statements. The others are the
 statements of a booking. Before the script is printed it runs once, and must write the same rows as a booking.
 """
 
@@ -22,13 +22,12 @@ django.setup()
 from django.db import connection  # noqa: E402  # after the settings
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 
-from appointments.members import PARTICIPANT_ROLES, PARTICIPANTS  # noqa: E402
 from benchmarks import pgbench  # noqa: E402
 from pipeline_backend.db.compiled import CombinedQuery  # noqa: E402
 from tests.client import ApiClient  # noqa: E402
 from webhooks.models import Event  # noqa: E402
 
-STATEMENTS = 12
+STATEMENTS = 11
 TRANSACTION_STATEMENTS = ["BEGIN", "COMMIT"]
 UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
@@ -49,15 +48,7 @@ def booking_script(api_key: str, host_email: str) -> str:
 
 
 def run_separately(self: CombinedQuery, **values: Any) -> list[Any]:
-    """Replace `CombinedQuery.first`: run each of its queries as a separate statement.
-
-    Members whose e-mail the booking doesn't name are not looked up, as in code written by hand.
-    """
-    if self is PARTICIPANTS:
-        named = [values[f"{role}_email"] is not None for role in PARTICIPANT_ROLES]
-        return [
-            query.first(**values) if is_named else None for query, is_named in zip(self.queries, named, strict=True)
-        ]
+    """Replace `CombinedQuery.first`: run each of its queries as a separate statement."""
     return [query.first(**values) for query in self.queries]
 
 

@@ -1,8 +1,8 @@
 """Notifications to an organization's members: e-mails, and messages to its Slack channel.
 
-Other apps call `notifications.services.enqueue`, or `build_notifications` to insert the rows together with others, in
-the transaction of a change. Each row is one message on one channel and holds the data it is rendered from, so that the
-outbox dispatcher needs nothing else to send it. `EmailChannel` and `SlackChannel` render and send.
+Other apps call `notifications.services.build_notifications` and insert the rows in the transaction of a change. Each
+row is one message on one channel and holds the data it is rendered from, so that the outbox dispatcher needs nothing
+else to send it. `EmailChannel` and `SlackChannel` render and send.
 
 The rules are in docs/interface.md, "Notifications" (N1 to N8).
 """

@@ -5,15 +5,9 @@ from django.db.models.functions import Now
 
 from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
-from pipeline_backend.db.writes import insert_all
 from pipeline_backend.outbox import State, notify_on_commit
 
 WAKE_UP_TASK = "notifications.deliver_due"
-
-
-def enqueue(*, organization: Organization, kind: Kind, recipients: list[Membership], context: Context) -> None:
-    """Insert the notifications in the caller's transaction. The dispatcher is notified after the commit."""
-    insert_all(*build_notifications(organization=organization, kind=kind, recipients=recipients, context=context))
 
 
 def build_notifications(

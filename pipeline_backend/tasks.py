@@ -8,10 +8,11 @@ from celery import shared_task
 from django.db import transaction
 
 from notifications.models import Kind
-from notifications.services import enqueue
+from notifications.services import build_notifications
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_security_events
 from organizations.sessions import SessionStore
+from pipeline_backend.db.writes import insert_all
 from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
 
@@ -46,7 +47,8 @@ def notify_owners(*, organization: Organization) -> None:
     members = Membership.objects.of(organization).filter(role=MemberRole.OWNER, is_active=True, user__is_active=True)
     owners = list(members.select_related("user", "mail_preference"))
     context = {"organization": organization.name, "endpoints": [endpoint_summary(endpoint) for endpoint in endpoints]}
-    enqueue(organization=organization, kind=Kind.ENDPOINTS_FAILING, recipients=owners, context=context)
+    kind = Kind.ENDPOINTS_FAILING
+    insert_all(*build_notifications(organization=organization, kind=kind, recipients=owners, context=context))
 
 
 def endpoint_summary(endpoint: Endpoint) -> dict[str, str]:

@@ -85,6 +85,11 @@ def default_statuses(
     }
 
 
+def status_summary(status: Status | None) -> dict[str, object] | None:
+    """Return a status as the `previous` object of an event shows it."""
+    return {"id": status.pk, "name": status.name, "role": status.role} if status else None
+
+
 def get_board_status(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
     """Return the status to set by hand. Raises ValidationFailed if it is unknown or not on the board."""
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()

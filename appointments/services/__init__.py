@@ -1,22 +1,17 @@
 """The services of appointments: the only code that writes them, used by the API, the admin and the demo alike."""
 
 from appointments.services.booking import Booking, BookingData, ReferenceConflict, book
-from appointments.services.cancellation import (
+from appointments.services.changes import (
     AppointmentNotFound,
     ManagedByProvider,
     cancel_appointment,
     cancel_by_reference,
-)
-from appointments.services.changes import (
-    EventTypeInUse,
     change_outcome,
     create_note,
-    delete_event_type,
     edit_appointment,
     reschedule,
-    save_analysis,
-    save_event_type,
 )
+from appointments.services.configuration import EventTypeInUse, delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
 
 __all__ = [

@@ -1,37 +1,25 @@
 """The service that books appointments."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models.functions import Lower
 
-from appointments.members import recipients_for_booking, resolve_members
-from appointments.models import Appointment, AppointmentSource, EventType, Provider
-from appointments.notifications import build_appointment_notifications
-from appointments.services._shared import build_note, build_outcome_change, update_lead_after_change
+from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
+from appointments.notifications import active_members, build_appointment_notifications
+from appointments.services.changes import update_lead
 from appointments.topics import CREATED
-from leads.models import Lead, Source
+from leads.models import Source
 from leads.phones import parse_phone
-from leads.services import (
-    LEAD_ID_BY_EMAIL,
-    SOURCE_BY_NAME,
-    build_lead,
-    get_lead_for_update,
-    get_or_create_lead,
-    get_or_create_source,
-    initial_status_change,
-    merge_submission,
-    record_lead_created,
-    set_next_touch_point,
-)
-from notifications.models import Kind
+from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
+from notifications.models import Kind, Notification
 from optins.models import UTM_FIELDS, OptIn
-from organizations.actors import Actor
+from organizations.actors import Actor, actor_columns
 from organizations.limits import can_add_row
-from organizations.models import Organization
+from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
@@ -44,23 +32,28 @@ from webhooks.services import record_event
 APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime]] = CompiledQuery(
     lambda: (
         Appointment.objects.of(Param("organization"))
-        .manual()
-        .filter(external_reference=Param("reference"))
+        .filter(source=Param("name", "text"), external_reference=Param("reference"))
         .values_list("pk", "schedule_time")
     )
 )
 EVENT_TYPE_BY_NAME: CompiledQuery[EventType] = CompiledQuery(
     lambda: EventType.objects.of(Param("organization")).with_name(Param("event_type_name", "text"))
 )
-# One round trip to the database instead of six. The columns are the fields of `BookingContext`. Compiled for the
-# benchmark "create an appointment".
+# One round trip to the database instead of five (benchmark row "create an appointment", as MEMBER_BY_EMAIL).
 CONTEXT_QUERY = CombinedQuery(
     APPOINTMENT_BY_REFERENCE,
     DEFAULT_STATUS_BY_ROLE[Board.LEAD],
     DEFAULT_STATUS_BY_ROLE[Board.APPOINTMENT],
     SOURCE_BY_NAME,
-    LEAD_ID_BY_EMAIL,
     EVENT_TYPE_BY_NAME,
+)
+# The address is compared as the unique index does it.
+MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
+    lambda: (
+        active_members(Param("organization"))
+        .alias(lowercase_email=Lower("user__email"))
+        .filter(lowercase_email=Lower(Param("email", "text")))
+    )
 )
 
 
@@ -90,9 +83,8 @@ class BookingData(TypedDict, total=False):
     notes: str
 
 
-@dataclass(frozen=True)
-class BookingContext:
-    """Existing rows that a booking refers to.
+class BookingContext(NamedTuple):
+    """The existing rows that a booking refers to.
 
     They are read without locks, so a missing row can still appear; the functions that insert one handle that.
     """
@@ -100,19 +92,18 @@ class BookingContext:
     appointment: tuple[UUID, datetime] | None  # id and time of the appointment with the reference
     lead_status: Status
     outcome: Status
-    source: Source | None
-    lead_id: tuple[UUID] | None
+    lead_source: Source | None
     event_type: EventType | None
 
 
-@dataclass(frozen=True)
-class Booking:
+class Booking(NamedTuple):
     """The result of `book`."""
 
     id: UUID
     is_new: bool
 
 
+@atomic_with_retry
 def book(
     *,
     organization: Organization,
@@ -128,36 +119,30 @@ def book(
     event type id is unknown, or if the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead,
     and for a new event type the organization.
     """
-
-    def attempt() -> Booking:
-        source = AppointmentSource.MANUAL
-        context = load_context(organization, source, external_reference, data)
-        # The reference is checked before the members, so that a retry succeeds even if the host has left since.
-        if context.appointment:
-            appointment_id, booked_time = context.appointment
-            if booked_time != schedule_time:
-                raise ReferenceConflict(reference=external_reference)
-            return Booking(appointment_id, is_new=False)
-        appointment = create_appointment(organization, actor, source, external_reference, schedule_time, data, context)
-        return Booking(appointment.pk, is_new=True)
-
-    return atomic_with_retry(attempt)
+    source = AppointmentSource.MANUAL
+    context = load_context(organization, source, external_reference, data)
+    # The reference is checked before the members, so that a retry succeeds even if the host has left since.
+    if context.appointment:
+        appointment_id, booked_time = context.appointment
+        if booked_time != schedule_time:
+            raise ReferenceConflict(reference=external_reference)
+        return Booking(appointment_id, is_new=False)
+    appointment = create_appointment(organization, actor, source, external_reference, schedule_time, data, context)
+    return Booking(appointment.pk, is_new=True)
 
 
 def load_context(
     organization: Organization, source: AppointmentSource, reference: str | None, data: BookingData
 ) -> BookingContext:
     """Return the rows that the booking refers to, read in one query."""
-    return BookingContext(
-        *CONTEXT_QUERY.first(
-            organization=organization.pk,
-            reference=reference,
-            role=StatusRole.APPOINTMENT_BOOKED.value,
-            name=source.value,
-            email=data.get("lead_email"),
-            event_type_name=data.get("event_type_name"),
-        )
+    rows = CONTEXT_QUERY.first(
+        organization=organization.pk,
+        reference=reference,
+        role=StatusRole.APPOINTMENT_BOOKED.value,
+        name=source.value,
+        event_type_name=data.get("event_type_name"),
     )
+    return BookingContext(*rows)
 
 
 def create_appointment(
@@ -175,9 +160,24 @@ def create_appointment(
     """
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members = resolve_members(organization, data)
-    lead, is_new_lead = resolve_lead(organization, source, data, schedule_time, context)
+    email = data.get("lead_email", "")
+    lead, is_new_lead = upsert_lead(
+        organization=organization,
+        actor=actor,
+        lead_id=data.get("lead_id"),
+        email=email,
+        source=context.lead_source or get_or_create_source(organization=organization, name=source.value),
+        phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
+        touch_point=schedule_time if schedule_time > now() else None,
+        create_defaults={
+            "status": context.lead_status,
+            "first_name": data.get("lead_first_name") or email.partition("@")[0],
+            "last_name": data.get("lead_last_name", ""),
+        },
+    )
+    opt_ins = OptIn.objects.of(organization).filter(lead=lead).order_by("-created_at", "-id")
+    latest_utm = None if is_new_lead else opt_ins.values(*UTM_FIELDS).first()
     event_type = resolve_event_type(organization, source, data, context)
-
     appointment = Appointment(
         organization=organization,
         lead=lead,
@@ -191,60 +191,39 @@ def create_appointment(
         first_source_id=lead.first_source_id,
         last_source_id=lead.last_source_id,
         **members,
-        **({} if is_new_lead else last_touch_utm(lead)),
+        **(latest_utm or {}),
     )
-    note = data.get("notes", "")
-    notifications = []
+    outcome_change = OutcomeChange(
+        organization=organization, appointment=appointment, to_status=context.outcome, **actor_columns(actor)
+    )
+    rows: list[Note | Notification] = []
+    if text := data.get("notes"):
+        rows.append(Note(organization=organization, appointment=appointment, note=text, **actor_columns(actor)))
     if source == AppointmentSource.MANUAL:
-        recipients = recipients_for_booking(organization, members.values())
-        notifications = build_appointment_notifications(Kind.CALL_BOOKED, appointment, note, recipients)
-    # All rows in one statement: each further one would cost a round trip.
-    insert_all(
-        appointment,
-        build_outcome_change(appointment, None, context.outcome, actor),
-        *([initial_status_change(lead, actor=actor)] if is_new_lead else []),
-        *([build_note(appointment, note, actor)] if note else []),
-        *notifications,
-    )
-    if is_new_lead:
-        record_lead_created(lead, actor=actor)
-    else:
-        update_lead_after_change(lead, context.lead_status, actor)
+        rows += build_appointment_notifications(Kind.CALL_BOOKED, appointment, members.values(), text or "")
+    insert_all(appointment, outcome_change, *rows)
+    if not is_new_lead:
+        update_lead(lead, context.lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
     return appointment
 
 
-def resolve_lead(
-    organization: Organization,
-    appointment_source: AppointmentSource,
-    data: BookingData,
-    schedule_time: datetime,
-    context: BookingContext,
-) -> tuple[Lead, bool]:
-    """Return the booking's lead, locked, and whether it is new. `lead_id` takes precedence over the e-mail.
+def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:
+    """Return the members that `host_email`, `setter_email` and `triager_email` name, by role.
 
-    Phone and source are merged into it. A new lead is inserted; the caller saves the changes to an existing one.
+    Raises ValidationFailed for each field whose e-mail belongs to no active member.
     """
-    source = context.source or get_or_create_source(organization=organization, name=appointment_source.value)
-    phone = parse_phone(data.get("lead_phone", ""), organization.default_country)
-    if lead_id := data.get("lead_id"):
-        lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
-    else:
-        email = data["lead_email"]
-        new_lead = build_lead(
-            organization=organization,
-            email=email,
-            status=context.lead_status,
-            source=source,
-            first_name=data.get("lead_first_name") or email.partition("@")[0],
-            last_name=data.get("lead_last_name", ""),
-        )
-        merge_submission(new_lead, source=source, phone=phone)
-        set_next_touch_point(new_lead, schedule_time if schedule_time > now() else None)
-        lead, is_new = get_or_create_lead(new_lead, probably_exists=context.lead_id is not None)
-    if not is_new:
-        merge_submission(lead, source=source, phone=phone)
-    return lead, is_new
+    emails = {"host": data.get("host_email"), "setter": data.get("setter_email"), "triager": data.get("triager_email")}
+    found = {
+        role: MEMBER_BY_EMAIL.first(organization=organization.pk, email=email)
+        for role, email in emails.items()
+        if email
+    }
+    members = {role: member for role, member in found.items() if member}
+    if unknown := found.keys() - members.keys():
+        message = "must belong to an active member of the organization"
+        raise ValidationFailed({f"{role}_email": [message] for role in unknown})
+    return members
 
 
 def resolve_event_type(
@@ -254,16 +233,16 @@ def resolve_event_type(
 
     Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
     """
+    event_types = EventType.objects.of(organization)
     if event_type_id := data.get("event_type_id"):
-        known: EventType | None = EventType.objects.of(organization).filter(pk=event_type_id).first()
-        if known is None:
+        event_type: EventType | None = event_types.filter(pk=event_type_id).first()
+        if event_type is None:
             raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
-        return known
+        return event_type
     if context.event_type:
         return context.event_type
     name = data["event_type_name"]
     find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, event_type_name=name)
-    event_types = EventType.objects.of(organization)
     if not can_add_row(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
         # Another booking may have created this event type while we waited for the lock.
         event_type = find()
@@ -271,11 +250,5 @@ def resolve_event_type(
             problem = f"is new, but an organization can have at most {settings.MAX_EVENT_TYPES} event types"
             raise ValidationFailed({"event_type_name": [f"{problem}; use one that exists"]})
         return event_type
-    provider = source if source in Provider.values else None
+    provider = source.value if source != AppointmentSource.MANUAL else None
     return insert_or_get(EventType(organization=organization, name=name, provider=provider), find)[0]
-
-
-def last_touch_utm(lead: Lead) -> dict[str, str | None]:
-    """Return the UTM fields of the lead's latest opt-in, or an empty dict without one."""
-    opt_ins = OptIn.objects.of(lead.organization_id).filter(lead=lead).order_by("-created_at", "-id")
-    return opt_ins.values(*UTM_FIELDS).first() or {}

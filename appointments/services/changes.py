@@ -1,77 +1,85 @@
-"""The services that staff use: rescheduling, outcomes, edits, notes, event types and call analyses."""
+"""The services that change booked appointments: cancellation, rescheduling, outcomes, other fields and notes."""
 
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
-from django.db.models import ProtectedError
 
-from appointments.models import Appointment, CallAnalysis, EventType
-from appointments.notifications import latest_note, notify_participants
-from appointments.services._shared import (
-    BOOKED_APPOINTMENT,
-    BOOKED_LEAD,
-    add_note,
-    get_for_update,
-    set_outcome,
-    status_summary,
-    update_lead_after_change,
-)
-from appointments.services.cancellation import cancel_and_notify
-from appointments.topics import OUTCOME_CHANGED, RESCHEDULED
-from leads.services import get_lead_for_update
+from appointments.models import Appointment, AppointmentSource, Note, OutcomeChange
+from appointments.notifications import notify_participants
+from appointments.topics import CANCELED, OUTCOME_CHANGED, RESCHEDULED
+from leads.models import Lead
+from leads.services import follow_appointments, get_lead_for_update
 from notifications.models import Kind
-from organizations.actors import Actor
-from organizations.limits import LimitReached, can_add_row
+from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.api.exceptions import Conflict, ResourceNotFound
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Board, Status, StatusRole
-from statuses.services import default_statuses, get_board_status
+from statuses.services import default_statuses, get_board_status, status_summary
 from webhooks.services import record_event
 
 
-class EventTypeInUse(Conflict):
-    """Appointments refer to the event type, so it can't be deleted."""
+class AppointmentNotFound(ResourceNotFound):
+    """No appointment has the reference (docs/interface.md, A22)."""
 
-    message = "{name} can't be deleted because appointments use it"
+    message = "No appointment found for external_reference {reference}"
 
 
+class ManagedByProvider(Conflict):
+    """Only a scheduler's appointment has the reference (docs/interface.md, A22)."""
+
+    message = "The appointment for external_reference {reference} is managed by {provider}; cancel it there"
+
+
+@atomic_with_retry
+def cancel_by_reference(
+    *, organization: Organization, actor: Actor, external_reference: str, notes: str = ""
+) -> Appointment:
+    """Cancel an appointment that was booked through the API. Repeating it is safe.
+
+    Raises AppointmentNotFound if the reference is unknown, ManagedByProvider if a scheduler manages the appointment.
+    Locks the appointment, then its lead.
+    """
+    appointments = Appointment.objects.of(organization).filter(external_reference=external_reference)
+    appointment: Appointment | None = appointments.manual().for_update().first()
+    if appointment is None:
+        other = appointments.exclude(source=AppointmentSource.MANUAL).first()
+        if other is None:
+            raise AppointmentNotFound(reference=external_reference)
+        raise ManagedByProvider(reference=external_reference, provider=other.source)
+    appointment.organization = organization
+    cancel_and_notify(appointment, actor, notes)
+    return appointment
+
+
+@atomic_with_retry
+def cancel_appointment(
+    *, organization: Organization, actor: Actor, appointment: Appointment, notes: str = ""
+) -> Appointment:
+    """Cancel any appointment for staff, a scheduler's too. Repeating it is safe. Locks it, then its lead."""
+    stored = get_for_update(organization, appointment.pk)
+    cancel_and_notify(stored, actor, notes)
+    return stored
+
+
+@atomic_with_retry
 def reschedule(*, organization: Organization, actor: Actor, appointment: Appointment, to: datetime) -> Appointment:
     """Move an appointment to another time, and return it. The same time changes nothing.
 
     An appointment that was canceled, was missed or has no outcome becomes booked again, and so does its lead
     (docs/interface.md, A28). Locks the appointment, then its lead.
     """
-
-    def attempt() -> Appointment:
-        stored = get_for_update(organization, appointment)
-        if stored.schedule_time != to:
-            move(stored, to, actor)
-            notify_participants(Kind.CALL_RESCHEDULED, stored, latest_note(stored))
-        return stored
-
-    return atomic_with_retry(attempt)
+    stored = get_for_update(organization, appointment.pk)
+    if stored.schedule_time != to:
+        move(stored, to, actor)
+        notify_participants(Kind.CALL_RESCHEDULED, stored)
+    return stored
 
 
-def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
-    """Reschedule a locked appointment. Locks its lead."""
-    statuses = default_statuses(appointment.organization, BOOKED_LEAD, BOOKED_APPOINTMENT)
-    previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
-    outcome = appointment.outcome
-    appointment.schedule_time = to
-    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
-    appointment.invitation_sequence += 1
-    is_rebooked = outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW)
-    set_outcome(appointment, statuses[BOOKED_APPOINTMENT] if is_rebooked else outcome, actor)
-    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-    update_lead_after_change(appointment.lead, statuses[BOOKED_LEAD] if is_rebooked else None, actor)
-    record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
-
-
+@atomic_with_retry
 def change_outcome(
     *, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID
 ) -> Appointment:
@@ -80,31 +88,16 @@ def change_outcome(
     A status with the role CANCELED cancels the appointment, with all effects of a cancellation.
     Raises ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
     """
-
-    def attempt() -> Appointment:
-        stored = get_for_update(organization, appointment)
-        outcome = get_board_status(organization, Board.APPOINTMENT, status_id)
-        if outcome == stored.outcome:
-            return stored
-        if outcome.role == StatusRole.CANCELED:
-            cancel_and_notify(stored, actor, "", outcome=outcome)
-        else:
-            replace_outcome(stored, outcome, actor)
-        return stored
-
-    return atomic_with_retry(attempt)
+    stored = get_for_update(organization, appointment.pk)
+    outcome = get_board_status(organization, Board.APPOINTMENT, status_id)
+    if outcome.role == StatusRole.CANCELED and outcome != stored.outcome:
+        cancel_and_notify(stored, actor, "", outcome)
+    elif outcome != stored.outcome:
+        replace_outcome(stored, outcome, actor)
+    return stored
 
 
-def replace_outcome(appointment: Appointment, outcome: Status, actor: Actor) -> None:
-    """Set an outcome that is not canceled on a locked appointment. Locks its lead."""
-    previous = {"outcome": status_summary(appointment.outcome), "no_show": appointment.no_show}
-    set_outcome(appointment, outcome, actor)
-    # An appointment that is no longer canceled counts for the lead's touch point again.
-    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-    update_lead_after_change(appointment.lead, None, actor)
-    record_event(OUTCOME_CHANGED, appointment, actor=actor, previous=previous)
-
-
+@atomic_with_retry
 def edit_appointment(
     *, organization: Organization, actor: Actor, appointment: Appointment, **fields: Any
 ) -> Appointment:
@@ -112,16 +105,9 @@ def edit_appointment(
 
     Time and outcome have services of their own, because their changes affect the lead and notify people.
     """
-
-    def attempt() -> Appointment:
-        stored = get_for_update(organization, appointment)
-        for name, value in fields.items():
-            setattr(stored, name, value)
-        stored.updated_at = now()
-        stored.save(update_fields=[*fields, "updated_at"])
-        return stored
-
-    return atomic_with_retry(attempt)
+    stored = get_for_update(organization, appointment.pk)
+    set_fields(stored, fields)
+    return stored
 
 
 @transaction.atomic
@@ -129,37 +115,134 @@ def create_note(
     *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
 ) -> None:
     """Store a note, unless the appointment has the same one. Locks the appointment."""
-    add_note(get_for_update(organization, appointment), text, actor=actor, mentions=mentions)
+    add_note(get_for_update(organization, appointment.pk), text, actor, mentions)
 
 
-@transaction.atomic
-def save_event_type(*, organization: Organization, event_type: EventType) -> EventType:
-    """Store a new or changed event type and return it. Booked appointments keep their category.
+# The steps of these services and of the import. They expect the appointment to be locked, and lock its lead.
 
-    For a new one, locks the organization, and raises LimitReached if it has `MAX_EVENT_TYPES` event types.
+
+def get_for_update(organization: Organization, appointment_id: UUID) -> Appointment:
+    """Return the appointment as it is stored now, and lock its row. Raises DoesNotExist for another organization's."""
+    stored: Appointment = Appointment.objects.of(organization).for_update().get(pk=appointment_id)
+    stored.organization = organization
+    return stored
+
+
+def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None) -> None:
+    """Cancel an appointment as `cancel` does, store the notes, and notify its participants if it changed."""
+    add_note(appointment, notes, actor)
+    if cancel(appointment, actor, outcome):
+        notify_participants(Kind.CALL_CANCELED, appointment)
+
+
+def cancel(appointment: Appointment, actor: Actor, outcome: Status | None = None) -> bool:
+    """Cancel an appointment, and return whether that changed it.
+
+    `outcome` is the canceled status to set; by default the appointment keeps its own, or gets the default one.
     """
-    event_types = EventType.objects.of(organization)
-    limit = settings.MAX_EVENT_TYPES
-    if event_type._state.adding and not can_add_row(organization=organization, rows=event_types, limit=limit):
-        advice = "Delete one that no appointment uses first."
-        raise LimitReached(limit=limit, rows="event types", advice=advice)
-    event_type.organization = organization
-    event_type.save()
-    return event_type
+    stored = appointment.outcome
+    if stored and stored.role == StatusRole.CANCELED and outcome is None:
+        outcome = stored
+    # A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.
+    if outcome is not None and outcome == stored and appointment.meeting_url is None:
+        return False
+
+    lead_key, appointment_key = (Board.LEAD, StatusRole.CANCELED), (Board.APPOINTMENT, StatusRole.CANCELED)
+    statuses = default_statuses(appointment.organization, lead_key, appointment_key)
+    # The event's `previous` has only the values that the cancellation removes.
+    previous: dict[str, object] = {}
+    if stored and stored != outcome:
+        previous["outcome"] = status_summary(stored)
+    if appointment.meeting_url is not None:
+        previous["meeting_url"] = appointment.meeting_url
+    appointment.meeting_url = None
+    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
+    appointment.invitation_sequence += 1
+    set_outcome(appointment, outcome or statuses[appointment_key], actor)
+    lock_and_update_lead(appointment, statuses[lead_key], actor)
+    record_event(CANCELED, appointment, actor=actor, previous=previous)
+    return True
 
 
-@transaction.atomic
-def delete_event_type(*, organization: Organization, event_type: EventType) -> None:
-    """Delete an event type. Raises EventTypeInUse if an appointment refers to it."""
-    try:
-        EventType.objects.of(organization).get(pk=event_type.pk).delete()
-    except ProtectedError:
-        raise EventTypeInUse(name=event_type.name) from None
+def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
+    """Move an appointment to another time. A canceled or missed one and its lead become booked again."""
+    lead_key, appointment_key = (
+        (Board.LEAD, StatusRole.APPOINTMENT_BOOKED),
+        (Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED),
+    )
+    statuses = default_statuses(appointment.organization, lead_key, appointment_key)
+    previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
+    outcome = appointment.outcome
+    is_rebooked = outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW)
+    appointment.schedule_time = to
+    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
+    appointment.invitation_sequence += 1
+    set_outcome(appointment, statuses[appointment_key] if is_rebooked else outcome, actor)
+    lock_and_update_lead(appointment, statuses[lead_key] if is_rebooked else None, actor)
+    record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
 
 
-@transaction.atomic
-def save_analysis(*, organization: Organization, analysis: CallAnalysis) -> CallAnalysis:
-    """Store a new or changed call analysis and return it."""
-    analysis.organization = organization
-    analysis.save()
-    return analysis
+def replace_outcome(appointment: Appointment, outcome: Status, actor: Actor) -> None:
+    """Set an outcome other than canceled."""
+    previous = {"outcome": status_summary(appointment.outcome), "no_show": appointment.no_show}
+    set_outcome(appointment, outcome, actor)
+    # An appointment that is no longer canceled counts for the lead's touch point again.
+    lock_and_update_lead(appointment, None, actor)
+    record_event(OUTCOME_CHANGED, appointment, actor=actor, previous=previous)
+
+
+def set_outcome(appointment: Appointment, outcome: Status | None, actor: Actor) -> None:
+    """Store the outcome with its history row, and the time, meeting URL and sequence that the caller has changed."""
+    previous, organization = appointment.outcome, appointment.organization
+    appointment.outcome = outcome
+    appointment.no_show = outcome is not None and outcome.role == StatusRole.NO_SHOW
+    appointment.updated_at = now()
+    appointment.save(
+        update_fields=["outcome", "no_show", "meeting_url", "schedule_time", "invitation_sequence", "updated_at"]
+    )
+    if outcome is not None and outcome != previous:
+        OutcomeChange.objects.create(
+            organization=organization,
+            appointment=appointment,
+            from_status=previous,
+            to_status=outcome,
+            **actor_columns(actor),
+        )
+
+
+def lock_and_update_lead(appointment: Appointment, status: Status | None, actor: Actor) -> None:
+    """Lock the lead of a changed appointment and update it as `update_lead` does."""
+    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    update_lead(appointment.lead, status, actor)
+
+
+def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
+    """Update the touch point and status of a locked lead after one of its appointments was booked or changed.
+
+    With None the status stays. It also stays when an appointment was canceled but another one is upcoming
+    (docs/interface.md, S9).
+    """
+    appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
+    upcoming = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
+    stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
+    follow_appointments(lead, actor=actor, next_appointment=upcoming, status=None if stays_booked else status)
+
+
+def set_fields(appointment: Appointment, fields: dict[str, Any]) -> None:
+    """Store these fields."""
+    for name, value in fields.items():
+        setattr(appointment, name, value)
+    appointment.updated_at = now()
+    appointment.save(update_fields=[*fields, "updated_at"])
+
+
+def add_note(appointment: Appointment, text: str, actor: Actor, mentions: list[Membership] | None = None) -> None:
+    """Store a note, unless it is empty or the appointment has the same one."""
+    notes = Note.objects.of(appointment.organization).filter(appointment=appointment, note=text)
+    # The comparison makes canceling safe to repeat: the repeated request brings the same text.
+    if not text or notes.exists():
+        return
+    note = Note.objects.create(
+        organization=appointment.organization, appointment=appointment, note=text, **actor_columns(actor)
+    )
+    note.mention_users.set(mentions or [])

@@ -3,21 +3,18 @@
 from datetime import datetime
 from typing import Unpack
 
-from appointments.members import resolve_members
 from appointments.models import Appointment, AppointmentSource, OutcomeChange, Provider
-from appointments.services._shared import add_note
-from appointments.services.booking import Booking, BookingData, create_appointment, load_context
-from appointments.services.cancellation import apply_cancellation
-from appointments.services.changes import move, replace_outcome
+from appointments.services.booking import Booking, BookingData, create_appointment, load_context, resolve_members
+from appointments.services.changes import add_note, cancel, get_for_update, move, replace_outcome, set_fields
 from organizations.actors import Actor, ActorKind
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
 from statuses.models import Board, StatusRole
 from statuses.services import default_statuses
 
 
+@atomic_with_retry
 def import_appointment(
     *,
     organization: Organization,
@@ -38,21 +35,13 @@ def import_appointment(
     Locks the appointment, then its lead.
     """
     source = AppointmentSource(provider)
-
-    def attempt() -> Booking:
-        appointments = Appointment.objects.of(organization).for_update()
-        appointment = appointments.filter(source=source, external_reference=external_reference).first()
-        is_new = appointment is None
-        if appointment is None:
-            context = load_context(organization, source, None, data)
-            appointment = create_appointment(
-                organization, actor, source, external_reference, schedule_time, data, context
-            )
-        appointment.organization = organization
-        update_appointment(appointment, actor, schedule_time, outcome, data)
-        return Booking(appointment.pk, is_new)
-
-    return atomic_with_retry(attempt)
+    context = load_context(organization, source, external_reference, data)
+    if context.appointment:
+        appointment = get_for_update(organization, context.appointment[0])
+    else:
+        appointment = create_appointment(organization, actor, source, external_reference, schedule_time, data, context)
+    update_appointment(appointment, actor, schedule_time, outcome, data)
+    return Booking(appointment.pk, is_new=context.appointment is None)
 
 
 def update_appointment(
@@ -60,10 +49,10 @@ def update_appointment(
 ) -> None:
     """Apply what the provider reports to a locked appointment, and record the events. Locks its lead."""
     organization = appointment.organization
-    add_note(appointment, data.get("notes", ""), actor=actor)
+    add_note(appointment, data.get("notes", ""), actor)
     if role == StatusRole.CANCELED:
         if last_imported_role(appointment) != role:
-            apply_cancellation(appointment, actor, "")
+            cancel(appointment, actor)
         return
     key = (Board.APPOINTMENT, role)
     status = default_statuses(organization, key).get(key)
@@ -78,10 +67,7 @@ def update_appointment(
         fields["meeting_url"] = data["meeting_url"]
     changes = {name: value for name, value in fields.items() if value != getattr(appointment, name)}
     if changes:
-        for name, value in changes.items():
-            setattr(appointment, name, value)
-        appointment.updated_at = now()
-        appointment.save(update_fields=[*changes, "updated_at"])
+        set_fields(appointment, changes)
     if is_moved:
         move(appointment, schedule_time, actor)
     if last_imported_role(appointment) != role and status != appointment.outcome:

@@ -44,7 +44,7 @@ def run(environment: Environment, small: Database, scale: Scale) -> Iterator[Com
         "create an appointment",
         "/s",
         bookings,
-        "pgbench, 12 statements",
+        "pgbench, 11 statements",
         lambda: transactions(scale.round_seconds),
         at_least(0.35),
         scale,

@@ -18,14 +18,14 @@ The constraints:
 
 What follows from them: a queryset is written with `Param` in place of values and kept in a `CompiledQuery` (1, 2);
 lists are compared with `field__any=Param(…)` (1); `OpaqueParam` hides a value from the planner (2); `CombinedQuery` and
-`insert_all` send several statements as one (3); `insert_or_get` and `get_or_insert` use ON CONFLICT DO NOTHING, and
-`atomic_with_retry` runs a transaction again that lost a race (4); `MillisecondDateTimeField` and `now` cut to
-milliseconds (5); `EncryptedField` encrypts (6).
+`insert_all` send several statements as one (3); `insert_or_get` uses ON CONFLICT DO NOTHING, and `atomic_with_retry`
+runs a transaction again that lost a race (4); `MillisecondDateTimeField` and `now` cut to milliseconds (5);
+`EncryptedField` encrypts (6).
 
 The package knows no app and no other package of ours. Import from its modules:
 
 - `compiled`: `CompiledQuery`, `CombinedQuery`, `Param`, `OpaqueParam`, `as_expression`, `bind`
-- `writes`: `insert_all`, `insert_or_get`, `get_or_insert`
+- `writes`: `insert_all`, `insert_or_get`
 - `retry`: `atomic_with_retry`, `is_serialization_failure`
 - `timestamps`: `MillisecondDateTimeField`, `now`, `isoformat_z`, `truncate_to_ms`
 - `encryption`: `EncryptedField`, `cipher`

@@ -21,9 +21,10 @@ Model = TypeVar("Model", bound=models.Model)
 def insert_all(*rows: models.Model, on_conflict_do_nothing: bool = False) -> bool:
     """Insert new rows, of any tables, in one statement.
 
-    Returns False if ON CONFLICT DO NOTHING skipped the insert. Rows may refer to each other, because PostgreSQL checks
-    foreign keys at the end of the statement. Signals, database defaults read back and a field's own way of writing a
-    value are left out. Raises TypeError for a model with encrypted fields, which would be stored in clear text.
+    With `on_conflict_do_nothing`, inserts nothing and returns False if the first row, the only one of its table, exists
+    already. Rows may refer to each other, because PostgreSQL checks foreign keys at the end of the statement. Signals,
+    database defaults read back and a field's own way of writing a value are left out. Raises TypeError for a model with
+    encrypted fields, which would be stored in clear text.
     """
     if not rows:
         return False
@@ -43,13 +44,18 @@ def insert_all(*rows: models.Model, on_conflict_do_nothing: bool = False) -> boo
 def insert_sql(tables: tuple[type[models.Model], ...], on_conflict_do_nothing: bool) -> str:
     """Return the statement that inserts into these tables; it has a JSON parameter with the rows of each."""
     quote = connection.ops.quote_name
-    *others, last = [
+    statements = [
         INSERT.format(table=quote(model._meta.db_table), columns=", ".join(map(quote, insert_columns(model))))
         for model in tables
     ]
+    if on_conflict_do_nothing:
+        first, *others = statements
+        others = [f"{other} WHERE EXISTS (SELECT FROM insert_0)" for other in others]
+        statements = [f"{first} ON CONFLICT DO NOTHING RETURNING id", *others]
+    *others, last = statements
     # All inserts but the last are CTEs, so that one round trip writes every table.
     ctes = ", ".join(f"insert_{number} AS ({sql})" for number, sql in enumerate(others))
-    return (f"WITH {ctes} " if ctes else "") + last + (" ON CONFLICT DO NOTHING" if on_conflict_do_nothing else "")
+    return (f"WITH {ctes} " if ctes else "") + last
 
 
 @cache
@@ -68,18 +74,13 @@ def rows_as_json(model: type[models.Model], rows: list[models.Model]) -> str:
     return orjson.dumps([{column: getattr(row, name) for column, name in columns} for row in rows]).decode()
 
 
-def get_or_insert(find: Callable[[], Model | None], new: Model) -> tuple[Model, bool]:
-    """Return the row that `find` finds, or insert `new`; with True if it was inserted."""
-    row = find()
-    return (row, False) if row is not None else insert_or_get(new, find)
+def insert_or_get(new: Model, find: Callable[[], Model | None], *dependents: models.Model) -> tuple[Model, bool]:
+    """Insert `new` and return it with True, or return the existing row that `find` finds, with False.
 
-
-def insert_or_get(new: Model, find: Callable[[], Model | None]) -> tuple[Model, bool]:
-    """Insert `new`, or return the row that a concurrent transaction inserted first; with True if it was inserted.
-
-    Raises IntegrityError if that row is gone again; `atomic_with_retry` then runs the transaction once more.
+    `dependents` are rows of other tables, which are inserted together with `new` or not at all. Raises IntegrityError
+    if the existing row is gone again; `atomic_with_retry` then runs the transaction once more.
     """
-    if insert_all(new, on_conflict_do_nothing=True):
+    if insert_all(new, *dependents, on_conflict_do_nothing=True):
         return new, True
     # The insert has waited for the other transaction's commit, so its row is visible now.
     row = find()

@@ -7,46 +7,31 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType
+from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType, Provider
 from appointments.services import (
+    BookingData,
     book,
     cancel_appointment,
     cancel_by_reference,
     change_outcome,
     create_note,
     edit_appointment,
+    import_appointment,
     reschedule,
     save_analysis,
 )
-from appointments.services._shared import build_outcome_change, next_schedule_time
-from appointments.services.booking import last_touch_utm
-from appointments.topics import CREATED
 from leads.models import CustomField, Lead, TouchPointType
 from leads.phones import Phone, parse_phone
-from leads.services import (
-    build_lead,
-    change_status,
-    edit_lead,
-    get_or_create_lead,
-    get_or_create_source,
-    initial_status_change,
-    merge_submission,
-    record_lead_created,
-    save_lead,
-    set_next_touch_point,
-    set_status_automatically,
-)
+from leads.services import change_status, edit_lead
 from optins.models import OptInSource
 from optins.services import submit
 from organizations.actors import SYSTEM, Actor, api_key_actor, staff_actor
 from organizations.models import Membership
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_all
 from pipeline_backend.demo.campaigns import FORMS, TrafficSource, random_answers, random_traffic
 from pipeline_backend.demo.organization_setup import CUSTOM_FIELDS, OrganizationData
 from pipeline_backend.demo.people import Person
 from statuses.models import PAID_ROLES, StatusRole
-from webhooks.services import record_event
 
 # Outcomes of a meeting that took place, so that there can be a recording of it.
 OUTCOMES_AFTER_MEETING = [
@@ -166,15 +151,8 @@ def random_custom_values(data: OrganizationData, rng: random.Random, entity: Cus
 
 
 def book_appointment(data: OrganizationData, person: Person, planned: PlannedAppointment, notes: str) -> None:
-    """Book the appointment through the API's service, or as a scheduler's integration would do it."""
-    if planned.source != AppointmentSource.MANUAL:
-        planned.id = book_at_provider(data, person, planned)
-        return
-    booking = book(
-        organization=data.organization,
-        actor=integration_actor(data),
-        external_reference=planned.reference,
-        schedule_time=planned.first_schedule_time,
+    """Book the appointment through the API's service, or import it as a scheduler's integration would do it."""
+    booking = BookingData(
         lead_email=person.email,
         lead_first_name=person.first_name,
         lead_last_name=person.last_name,
@@ -186,50 +164,24 @@ def book_appointment(data: OrganizationData, person: Person, planned: PlannedApp
         setter_email=planned.setter.user.email if planned.setter else "",
         triager_email=planned.triager.user.email if planned.triager else "",
     )
-    planned.id = booking.id
-
-
-def book_at_provider(data: OrganizationData, person: Person, planned: PlannedAppointment) -> UUID:
-    """Store an appointment of a scheduler, and return its id.
-
-    The application has no integration with schedulers, so this repeats the steps of `appointments.services.book`.
-    """
-    organization, booked = data.organization, data.statuses[StatusRole.APPOINTMENT_BOOKED]
-    source = get_or_create_source(organization=organization, name=planned.source.value)
-    lead, is_new = get_or_create_lead(
-        build_lead(
-            organization=organization, email=person.email, status=booked, source=source, first_name=person.first_name
-        )
-    )
-    merge_submission(lead, source=source, phone=person_phone(person), last_name=person.last_name)
-    appointment: Appointment = Appointment.objects.create(
-        organization=organization,
-        lead=lead,
-        event_type=planned.event_type,
-        call_category=planned.event_type.call_category,
-        schedule_time=planned.first_schedule_time,
-        source=planned.source,
-        external_reference=planned.reference,
-        meeting_url=planned.meeting_url,
-        outcome=booked,
-        first_source=lead.first_source,
-        last_source=source,
-        host=planned.host,
-        setter=planned.setter,
-        triager=planned.triager,
-        **last_touch_utm(lead),
-    )
-    insert_all(
-        build_outcome_change(appointment, None, booked, SYSTEM),
-        *([initial_status_change(lead, actor=SYSTEM)] if is_new else []),
-    )
-    set_next_touch_point(lead, next_schedule_time(lead))
-    if is_new:
-        save_lead(lead)
-        record_lead_created(lead, actor=SYSTEM)
-    set_status_automatically(lead, booked, actor=SYSTEM)
-    record_event(CREATED, appointment, actor=SYSTEM)
-    return appointment.pk
+    reference, schedule_time = planned.reference, planned.first_schedule_time
+    if planned.source == AppointmentSource.MANUAL:
+        planned.id = book(
+            organization=data.organization,
+            actor=integration_actor(data),
+            external_reference=reference,
+            schedule_time=schedule_time,
+            **booking,
+        ).id
+    else:
+        planned.id = import_appointment(
+            organization=data.organization,
+            actor=SYSTEM,
+            provider=Provider(planned.source),
+            external_reference=reference,
+            schedule_time=schedule_time,
+            **booking,
+        ).id
 
 
 def get_appointment(data: OrganizationData, planned: PlannedAppointment) -> Appointment:

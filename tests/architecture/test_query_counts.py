@@ -117,7 +117,7 @@ def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_six_statements(api: Api
     assert count_statements(lambda: api.submit(**opt_in)) == 6
 
 
-def test_an_opt_in_for_an_existing_lead_takes_six_statements(api: ApiClient) -> None:
+def test_an_opt_in_for_an_existing_lead_takes_seven_statements(api: ApiClient) -> None:
     opt_in = {"email": "lead0@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
-    assert count_statements(lambda: api.submit(**opt_in)) == 6
+    assert count_statements(lambda: api.submit(**opt_in)) == 7

@@ -11,11 +11,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
 from notifications.models import Kind, Notification
-from notifications.services import enqueue
+from notifications.services import build_notifications
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.db.encryption import cipher
 from pipeline_backend.db.timestamps import isoformat_z, now
+from pipeline_backend.db.writes import insert_all
 from tests.commands.runner import run
 from tests.factories import owner_of, set_columns
 from webhooks.models import Delivery, Endpoint
@@ -150,7 +151,8 @@ def test_deliveries_to_a_disabled_endpoint_are_no_problem(endpoint: Endpoint) ->
 
 
 def test_overdue_notifications_are_reported(organization: Organization) -> None:
-    enqueue(organization=organization, kind=Kind.CALL_BOOKED, recipients=[owner_of(organization)], context={})
+    owners = [owner_of(organization)]
+    insert_all(*build_notifications(organization=organization, kind=Kind.CALL_BOOKED, recipients=owners, context={}))
     Notification.objects.of(organization).update(next_attempt_at=now() - timedelta(hours=1))
 
     (problem,) = problems()

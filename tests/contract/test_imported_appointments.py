@@ -216,12 +216,13 @@ def test_a_cancellation_by_the_provider_stands_above_what_staff_have_set(
     assert appointment.notes.get().note == "Lead is ill"
 
 
-@pytest.mark.parametrize("provider_outcome", [StatusRole.APPOINTMENT_BOOKED, StatusRole.NO_SHOW])
+@pytest.mark.parametrize("provider_outcome", list(StatusRole))
 def test_a_repeat_keeps_the_outcome_that_staff_have_set_since(
     organization: Organization, run_import: Import, provider_outcome: StatusRole
 ) -> None:
     booking = run_import(outcome=provider_outcome)
-    change_as_staff(organization, change_outcome, booking, status_id=status_id(organization, StatusRole.WON))
+    by_staff = StatusRole.FOLLOW_UP if provider_outcome == StatusRole.WON else StatusRole.WON
+    change_as_staff(organization, change_outcome, booking, status_id=status_id(organization, by_staff))
     before = snapshot_of(organization)
 
     run_import(outcome=provider_outcome)
@@ -313,3 +314,15 @@ def test_simultaneous_imports_of_one_reference_create_one_appointment(
     assert len({booking.id for booking in bookings}) == 1
     assert sum(booking.is_new for booking in bookings) == 1
     assert events_of(organization) == BOOKED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simultaneous_cancellations_by_the_provider_record_one_event(
+    organization: Organization, run_import: Import
+) -> None:
+    for number in range(3):
+        run_import(external_reference=f"ref-{number}", lead_email=f"lead{number}@example.com")
+        cancel = {"external_reference": f"ref-{number}", "outcome": StatusRole.CANCELED}
+        run_concurrently(None, *[lambda _, cancel=cancel: run_import(**cancel) for _ in range(THREADS)])
+
+    assert events_of(organization).count("appointment.canceled") == 3
