@@ -9,23 +9,24 @@ import asyncio
 import socket
 import ssl
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
-from functools import cache, partial
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Self
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp import AddrInfoType
+from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_parser import RawResponseMessage
+from aiohttp.resolver import ThreadedResolver
 from aiohttp.streams import StreamReader
 from django.conf import settings
 from yarl import URL
 
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.egress.ssrf import BlockedAddress, parse_url, require_allowed, require_allowed_literal
+from pipeline_backend.egress.ssrf import BlockedAddress, parse_url, require_allowed
 from pipeline_backend.outbox import Result
 
 GONE = 410
@@ -35,8 +36,7 @@ MAX_LINE_SIZE = 8 * 1024
 MAX_READ_SIZE = 64 * 1024
 BODY_PREFIX = 4 * 1024
 READ_BUFFER_SIZE = 8 * 1024
-# getaddrinfo blocks and has no timeout, so it runs in a thread that is abandoned when the deadline is over.
-_resolvers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="resolver")
+TLS = ssl.create_default_context()
 
 
 @dataclass(frozen=True)
@@ -49,29 +49,27 @@ class SendResult(Result):
     request_head: str = ""
 
 
-class CheckedResolver(AbstractResolver):
-    """Resolves names to addresses that webhooks may reach. aiohttp connects to these and doesn't resolve again."""
+class CheckedResolver(ThreadedResolver):
+    """Resolves names, and refuses those of which any address must not be reached."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return every address of the host. Raises BlockedAddress if any of them must not be reached."""
-        lookup = partial(socket.getaddrinfo, host, port, family, type=socket.SOCK_STREAM)
-        entries = await asyncio.get_running_loop().run_in_executor(_resolvers, lookup)
-        addresses = require_allowed([str(entry[4][0]) for entry in entries])
-        return [
-            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST)
-            for address in dict.fromkeys(addresses)
-        ]
-
-    async def close(self) -> None:
-        """Close nothing: the threads are shared."""
+        """Return the host's addresses. Raises BlockedAddress."""
+        # getaddrinfo has no timeout: it runs in a thread that is abandoned when the deadline is over.
+        results = await super().resolve(host, port, family)
+        require_allowed(*(result["host"] for result in results))
+        return results
 
 
-def open_socket(address: tuple[Any, ...]) -> socket.socket:
-    """Return a socket for the address, with a small receive buffer: all that it holds is parsed at once."""
-    family, kind, protocol, _name, _address = address
+def open_socket(address: AddrInfoType) -> socket.socket:
+    """Return a socket for the address that is about to be connected to. Raises BlockedAddress."""
+    family, kind, protocol, _name, (host, *_) = address
+    # The resolver doesn't see addresses that stand in the URL. With a proxy, this is the proxy's own address.
+    if not settings.WEBHOOKS_PROXY:
+        require_allowed(str(host))
     new_socket = socket.socket(family, kind, protocol)
+    # All that the receive buffer holds is parsed at once.
     new_socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BUFFER_SIZE)
     return new_socket
 
@@ -108,28 +106,26 @@ class Protocol(ResponseHandler):
             self._payload.set_exception(aiohttp.ClientPayloadError())
 
 
+@dataclass
 class EndpointClient:
     """Sends to one endpoint, up to `connections` requests at once, each over a connection of its own.
 
     An async context manager: connections are opened when needed, kept while possible, and closed at the end.
     """
 
-    session: aiohttp.ClientSession
-
-    def __init__(self, url: str, *, connections: int = 1) -> None:
-        self.url = url
-        self.connections = connections
+    url: str
+    connections: int = 1
+    session: aiohttp.ClientSession = field(init=False)
 
     async def __aenter__(self) -> Self:
         trace = aiohttp.TraceConfig()
         trace.on_connection_reuseconn.append(note_reuse)
         connector = aiohttp.TCPConnector(
-            # A proxy resolves the name itself and refuses what must not be reached. Its own address is the operator's.
-            resolver=None if settings.WEBHOOKS_PROXY else CheckedResolver(),
-            use_dns_cache=False,
+            # A proxy resolves the name itself and refuses what must not be reached.
+            resolver=ThreadedResolver() if settings.WEBHOOKS_PROXY else CheckedResolver(),
             socket_factory=open_socket,
             limit=self.connections,
-            ssl=tls(),
+            ssl=TLS,
         )
         factory: Any = partial(Protocol, loop=asyncio.get_running_loop())
         connector._factory = factory
@@ -158,8 +154,14 @@ class EndpointClient:
         head = ""
         try:
             url = parse_url(self.url)
-            require_allowed_literal(url)
-            all_headers = request_headers(url, len(body), headers)
+            all_headers = {
+                "Host": str(url.host_port_subcomponent),
+                "User-Agent": "PipelineBackend-Webhooks/1",
+                "Content-Type": "application/json",
+                "Content-Length": str(len(body)),
+                "Accept-Encoding": "identity",
+                **headers,
+            }
             head = request_head(url, all_headers)
             async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS):
                 result = await self._send(url, body, all_headers)
@@ -186,18 +188,6 @@ async def note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, 
     context.trace_request_ctx.is_reused = True
 
 
-def request_headers(url: URL, length: int, headers: dict[str, str]) -> dict[str, str]:
-    """Return all headers of a request, in their order."""
-    common = {
-        "Host": str(url.host_port_subcomponent),
-        "User-Agent": "PipelineBackend-Webhooks/1",
-        "Content-Type": "application/json",
-        "Content-Length": str(length),
-        "Accept-Encoding": "identity",
-    }
-    return common | headers
-
-
 def request_head(url: URL, headers: dict[str, str]) -> str:
     """Return the request up to its body, as it is sent."""
     lines = [f"POST {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
@@ -219,25 +209,16 @@ async def read_prefix(response: aiohttp.ClientResponse) -> bytes:
     return prefix
 
 
-@cache
-def tls() -> ssl.SSLContext:
-    """Return a context that verifies certificates and requires TLS 1.2 or newer."""
-    return ssl.create_default_context()
-
-
 def classify(response: aiohttp.ClientResponse, body: bytes) -> SendResult:
     """Return the result that a response means: 2xx is success, 410 is final, everything else can be retried."""
     status = response.status
     # PostgreSQL can't store the character NUL.
     text = body.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")
-    if 200 <= status < 300:
-        return SendResult(status_code=status, response=text)
-    retry_after = None
-    if status in RETRY_AFTER_STATUSES:
-        retry_after = parse_retry_after(response.headers.get("Retry-After", ""))
+    has_retry_after = status in RETRY_AFTER_STATUSES
+    error = "redirect" if 300 <= status < 400 else f"http_{status}"
     return SendResult(
-        error="redirect" if 300 <= status < 400 else f"http_{status}",
-        retry_after=retry_after,
+        error="" if 200 <= status < 300 else error,
+        retry_after=parse_retry_after(response.headers.get("Retry-After", "")) if has_retry_after else None,
         is_final=status == GONE,
         status_code=status,
         response=text,
@@ -258,6 +239,7 @@ def parse_retry_after(header: str) -> float | None:
 ERROR_CLASSES: list[tuple[type[BaseException], str]] = [
     (BlockedAddress, "blocked_address"),
     (aiohttp.ClientHttpProxyError, "blocked_address"),
+    (aiohttp.InvalidURL, "blocked_address"),
     (TimeoutError, "timeout"),
     (ssl.SSLError, "tls_error"),
     (socket.gaierror, "dns_error"),

@@ -52,14 +52,12 @@ def receiving_host(url: str) -> str:
 
 def validate_url(url: str) -> None:
     """Raise BlockedAddress for a URL that is visibly not a public https address. Resolves nothing."""
-    parsed = parse_url(url)
-    require_allowed_literal(parsed)
-    if settings.WEBHOOKS_ALLOW_PRIVATE:
-        return
-    host = host_of(parsed)
-    # Names of the local network. An operator who allows a network may well use such a name for it.
+    host = host_of(parse_url(url))
     is_local_name = "." not in host or host.endswith((".localhost", ".local", ".internal"))
-    if is_local_name and not parse_ip_literal(host) and not settings.WEBHOOKS_ALLOWED_NETWORKS:
+    if literal := parse_ip_literal(host):
+        require_allowed(str(literal))
+    # An operator who allows a network may well use such a name for it.
+    elif is_local_name and not settings.WEBHOOKS_ALLOW_PRIVATE and not settings.WEBHOOKS_ALLOWED_NETWORKS:
         raise BlockedAddress
 
 
@@ -80,32 +78,18 @@ def parse_ip_literal(host: str) -> Address | None:
         return None
 
 
-def is_public(address: Address) -> bool:
-    """Return True for a unicast address without a special purpose. The answer is the same on every Python."""
-    if isinstance(address, ipaddress.IPv6Address) and address not in GLOBAL_UNICAST:
-        return False
-    # A network contains no address of the other version.
-    return not any(address in entry.network for entry in SPECIAL_PURPOSE)
-
-
-def require_allowed_literal(url: URL) -> None:
-    """Raise BlockedAddress if the host is an address, in any spelling, that must not be reached."""
-    literal = parse_ip_literal(host_of(url))
-    if literal and not is_allowed(literal):
-        raise BlockedAddress
-
-
-def require_allowed(addresses: list[str]) -> list[str]:
-    """Return the resolved addresses. Raises BlockedAddress if there are none, or if any of them must not be reached."""
+def require_allowed(*addresses: str) -> None:
+    """Raise BlockedAddress if there are no addresses, or if any of them must not be reached."""
     parsed = [ipaddress.ip_address(text.partition("%")[0]) for text in addresses]  # "%" begins an IPv6 zone
     if not parsed or not all(map(is_allowed, parsed)):
         raise BlockedAddress
-    return addresses
 
 
 def is_allowed(address: Address) -> bool:
-    """Return True if the address is public, or in a network that the operator allows."""
-    if settings.WEBHOOKS_ALLOW_PRIVATE or is_public(address):
+    """Return True if the address is public, or in a network that the operator allows. The same on every Python."""
+    if settings.WEBHOOKS_ALLOW_PRIVATE or any(address in network for network in settings.WEBHOOKS_ALLOWED_NETWORKS):
         return True
-    networks = settings.WEBHOOKS_ALLOWED_NETWORKS
-    return any(address in network for network in networks if network.version == address.version)
+    if address.version == 6 and address not in GLOBAL_UNICAST:
+        return False
+    # A network contains no address of the other version.
+    return not any(address in entry.network for entry in SPECIAL_PURPOSE)

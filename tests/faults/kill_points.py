@@ -2,17 +2,17 @@
 
 import os
 import signal
-import socket
 import threading
 from collections.abc import Callable
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.db.models import Q
 
 from pipeline_backend.celery import app
 from pipeline_backend.egress import client
-from pipeline_backend.egress.ssrf import parse_url
 from pipeline_backend.outbox import group_runner, queue, results
 from webhooks.queue import DELIVERIES
 
@@ -45,18 +45,19 @@ def before_response() -> None:
 
 
 def crash_at_third_request(share: float) -> None:
-    """Replace the third request by a share of its bytes and a crash."""
+    """Replace the third request by its head, a share of its body, and a crash."""
     post, is_third = client.EndpointClient.post, nth_call(3)
 
     async def post_or_crash(
         endpoint_client: client.EndpointClient, body: bytes, headers: dict[str, str]
     ) -> client.SendResult:
         if is_third():
-            url = parse_url(endpoint_client.url)
-            request = client.request_head(url, client.request_headers(url, len(body), headers)).encode() + body
-            with socket.create_connection((str(url.host), int(url.port or 0))) as connection:
-                connection.sendall(request[: int(len(request) * share)])
-                crash()
+            url = urlsplit(endpoint_client.url)
+            connection = HTTPConnection(url.netloc)
+            connection.request(
+                "POST", url.path, body[: int(len(body) * share)], headers | {"Content-Length": len(body)}
+            )
+            crash()
         return await post(endpoint_client, body, headers)
 
     client.EndpointClient.post = post_or_crash

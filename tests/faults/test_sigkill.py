@@ -92,7 +92,8 @@ def test_a_killed_web_process_is_replaced_and_the_log_says_so(
 
     wait_for(lambda: len(web_processes(stack)) == 2 and killed not in web_processes(stack), seconds=20)
     assert other in web_processes(stack)
-    assert stack.book(str(api.key), external_reference="after the kill")[0] == 201
+    # A connection that the killed process had accepted is reset, and the other may only be starting.
+    wait_for(lambda: stack.book(str(api.key), external_reference="after the kill")[0] in {200, 201}, seconds=20)
     log = (stack.folder / "web.log").read_text()
     assert "Unexpected exit from worker-" in log
     assert "Respawning worker-" in log

@@ -1,5 +1,6 @@
 """Kills processes and restarts Redis while the clients work, and starts again what a supervisor would start."""
 
+import contextlib
 import random
 import time
 from collections import Counter
@@ -75,7 +76,11 @@ class FaultInjector:
 
 def web_processes(stack: Stack) -> list[psutil.Process]:
     """Return the web server's processes that answer requests, the oldest first."""
-    children = psutil.Process(stack.processes["web"].pid).children()
-    # Python's multiprocessing adds a helper process, which answers no requests.
-    workers = [child for child in children if "resource_tracker" not in " ".join(child.cmdline())]
+    workers = []
+    for child in psutil.Process(stack.processes["web"].pid).children():
+        # A child that was killed a moment ago has no command line.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            # Python's multiprocessing adds a helper process, which answers no requests.
+            if "resource_tracker" not in " ".join(child.cmdline()):
+                workers.append(child)
     return sorted(workers, key=psutil.Process.create_time)

@@ -103,7 +103,9 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
     def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
         addresses = remaining.pop(0) if len(remaining) > 1 else remaining[0]
         return [
-            (socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (address, port, 0, 0))
+            if ":" in address
+            else (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
             for address in addresses
         ]
 
@@ -140,6 +142,20 @@ def test_the_checked_address_is_the_one_connected_to(monkeypatch: pytest.MonkeyP
     post("https://rebinding.example.com/")
 
     assert connected == [("93.184.216.34", 443)]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [socket.gaierror(socket.EAI_NONAME, "Name or service not known"), UnicodeError("label too long")],
+    ids=["unknown", "invalid"],
+)
+def test_a_name_without_an_address_has_its_error_class(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def getaddrinfo(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    assert post("https://unknown.example.com/").error == "dns_error"
 
 
 def test_the_operator_can_allow_private_networks_and_http(settings: Any, organization: Organization) -> None:

@@ -60,7 +60,7 @@ def url(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[str]:
 @pytest.fixture
 def trusted_certificate(contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeypatch: pytest.MonkeyPatch) -> None:
     """Trust the receiver's certificate as if a public authority had issued it."""
-    monkeypatch.setattr(client, "tls", lambda: contexts[1])
+    monkeypatch.setattr(client, "TLS", contexts[1])
 
 
 def post(url: str, times: int = 1) -> list[SendResult]:
