@@ -1,44 +1,46 @@
 """The limit on an organization's e-mails a day, so that one organization can't use up the mail server's reputation.
 
-E-mails are counted when a worker claims them, in the organization's own row, which the claim has locked. Those beyond
-the limit stay pending, and the queue is paused until the next day begins in UTC.
+Notifications and invitations count together, when a worker claims them, in the organization's own row, which the claim
+has locked. Those beyond the limit stay pending, and the queue is paused until the next day begins in UTC.
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now, TruncDate
 
 from notifications.models import Notification
-from organizations.models import Organization
+from organizations.models import Invitation, Organization
 from pipeline_backend.outbox import Limit
 
+Email: TypeAlias = Notification | Invitation
 
-def take(notifications: Sequence[Notification]) -> int:
+
+def take(emails: Sequence[Email]) -> int:
     """Count the e-mails, all of one organization, as far as the limit allows, and return how many these are.
 
     Pauses the organization's e-mails until the next day if it is not all of them. The caller has locked the
     organization.
     """
-    rows = Organization.objects.filter(pk=notifications[0].organization_id)
+    rows = Organization.objects.filter(pk=emails[0].organization_id)
     organization: Any = rows.annotate(today=TruncDate(Now(), tzinfo=UTC)).get()
     count = organization.mail_count if organization.mail_count_date == organization.today else 0
-    taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - count, len(notifications)))
+    taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - count, len(emails)))
     changes: dict[str, Any] = {"mail_count": count + taken, "mail_count_date": organization.today}
-    if taken < len(notifications):
+    if taken < len(emails):
         tomorrow = organization.today + timedelta(days=1)
         changes["mail_paused_until"] = datetime.combine(tomorrow, time(), UTC)
     rows.update(**changes)
     return taken
 
 
-def give_back(notifications: Sequence[Notification]) -> None:
+def give_back(emails: Sequence[Email]) -> None:
     """Count the e-mails, all of one organization, no longer."""
-    rows = Organization.objects.filter(pk=notifications[0].organization_id, mail_count__gte=len(notifications))
-    rows.update(mail_count=F("mail_count") - len(notifications))
+    rows = Organization.objects.filter(pk=emails[0].organization_id, mail_count__gte=len(emails))
+    rows.update(mail_count=F("mail_count") - len(emails))
 
 
 DAILY_LIMIT = Limit(take=take, give_back=give_back, pause_field="mail_paused_until")

@@ -2,6 +2,6 @@
 
 from django.urls import path
 
-from notifications.views import unsubscribe_page
+from notifications.views import unsubscribe_from_notifications
 
-urlpatterns = [path("unsubscribe/<str:token>", unsubscribe_page, name="unsubscribe")]
+urlpatterns = [path("unsubscribe/<str:token>", unsubscribe_from_notifications, name="unsubscribe")]

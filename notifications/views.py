@@ -17,23 +17,41 @@ from organizations.models import Membership
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def unsubscribe_page(request: HttpRequest, token: str) -> HttpResponse:
+def unsubscribe_from_notifications(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for confirmation; a POST unsubscribes at once. A GET changes nothing, because mail filters open links."""
+    hint = "Choose which e-mails you get after you have signed in, under My e-mail notifications."
     subscription = read_token(token)
     if subscription is None:
-        return render(request, "notifications/unsubscribe.html", {"state": "invalid"}, status=404)
+        return invalid_link_page(request, hint)
     # No session and no key say whose request this is, but the link does: it sees that organization's rows only.
     with bypass_rls(tenant_scope(subscription.organization_id)):
         members = Membership.objects.of(subscription.organization_id).select_related("organization", "user")
         member = members.filter(pk=subscription.member_id).first()
         if member is None:
-            return render(request, "notifications/unsubscribe.html", {"state": "invalid"}, status=404)
+            return invalid_link_page(request, hint)
         if request.method == "POST":
             unsubscribe(member=member, kind=subscription.kind)
+    email, emails = member.user.email, f"e-mails “{subscription.kind.label}” from {member.organization}"
+    return unsubscribe_page(
+        request,
+        question=f"Stop the {emails} to {email}?",
+        result=f"{email} gets no more {emails}. To get them again, sign in and choose them under My e-mail "
+        "notifications.",
+    )
+
+
+def unsubscribe_page(request: HttpRequest, *, question: str, result: str) -> HttpResponse:
+    """Return the page that asks the question or, after a POST, says the result."""
+    is_done = request.method == "POST"
     context = {
-        "state": "done" if request.method == "POST" else "confirm",
-        "kind": subscription.kind.label,
-        "email": member.user.email,
-        "organization": member.organization,
+        "title": "You are unsubscribed" if is_done else "Unsubscribe",
+        "text": result if is_done else question,
+        "has_button": not is_done,
     }
     return render(request, "notifications/unsubscribe.html", context)
+
+
+def invalid_link_page(request: HttpRequest, hint: str) -> HttpResponse:
+    """Return the page for a link that isn't one of ours, with what the person can do instead."""
+    context = {"title": "This link is not valid", "text": hint}
+    return render(request, "notifications/unsubscribe.html", context, status=404)

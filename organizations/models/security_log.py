@@ -33,6 +33,7 @@ class SecurityEventKind(models.TextChoices):
     INVITATION_ACCEPTED = "invitation_accepted", "Invitation accepted"
     INVITATION_DECLINED = "invitation_declined", "Invitation declined"
     INVITATION_WITHDRAWN = "invitation_withdrawn", "Invitation withdrawn"
+    INVITATIONS_ALLOWED = "invitations_allowed", "Invitations allowed again"
     ROLE_CHANGED = "role_changed", "Role changed"
     MEMBER_DEACTIVATED = "member_deactivated", "Member deactivated"
     MEMBER_ACTIVATED = "member_activated", "Member activated"

@@ -175,10 +175,10 @@ def token_mac(invitation: Invitation) -> str:
     return salted_hmac("pipeline_backend.accounts.invitation", json.dumps(identity), algorithm="sha256").hexdigest()
 
 
-def unsubscribe_link(invitation: Invitation) -> str:
-    """Return the URL that ends the organization's invitations to the address. It accepts none, and does not expire."""
+def unsubscribe_path(invitation: Invitation) -> str:
+    """Return the path that ends the organization's invitations to the address. It accepts none, and doesn't expire."""
     token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign(invitation.pk.hex)
-    return f"{settings.BASE_URL}{reverse('unsubscribe_invitation', args=[token])}"
+    return reverse("unsubscribe_invitation", args=[token])
 
 
 def find_by_unsubscribe_token(token: str) -> Invitation | None:
@@ -314,6 +314,19 @@ def unsubscribe(*, invitation: Invitation) -> None:
         declined.declined_at = now()
         declined.save(update_fields=["declined_at"])
         record_invitation_event(SecurityEventKind.INVITATION_DECLINED, declined)
+
+
+@transaction.atomic
+def allow_again(*, invitation: Invitation, consent: str) -> None:
+    """Let the organization invite the address again, and log how its person agreed. Repeating it is safe.
+
+    Only for operators: the organization is the party that the person has refused. Locks the organization.
+    """
+    organization = invitation.organization
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    suppressed = Invitation.objects.of(organization).with_email(invitation.email).exclude(unsubscribed_at=None)
+    if suppressed.update(unsubscribed_at=None):
+        record_security_event(SecurityEventKind.INVITATIONS_ALLOWED, organization=organization, details=consent)
 
 
 def lock_open_invitation(token: str) -> Invitation:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Model, Q
@@ -12,7 +13,7 @@ from django.template.loader import render_to_string
 from notifications.daily_limit import DAILY_LIMIT
 from notifications.mail import mail_session, send_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
-from pipeline_backend.accounts.invitations import invitation_link, role_label, unsubscribe_link
+from pipeline_backend.accounts.invitations import invitation_link, role_label, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import Queue, Result
@@ -28,7 +29,7 @@ def send_invitation(invitation: Invitation, connection: BaseEmailBackend) -> Res
     if not invitation.is_open:
         return Result(error="closed", is_final=True)
     inviter = invitation.invited_by
-    unsubscribe_url = unsubscribe_link(invitation)
+    unsubscribe_url = f"{settings.BASE_URL}{unsubscribe_path(invitation)}"
     context = {
         "organization": single_line(invitation.organization.name),
         "role": role_label(invitation),

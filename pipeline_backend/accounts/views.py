@@ -17,6 +17,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
+from notifications.views import invalid_link_page, unsubscribe_page
 from organizations.isolation import bypass_rls
 from organizations.models import Invitation, User
 from organizations.sign_in_limits import remember_browser
@@ -63,7 +64,10 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
             raise invitations.AccountDisabled
         if request.method == "POST" and "decline" in request.POST:
             invitations.decline(token=token)
-            return render(request, "accounts/declined.html", account_context(request))
+            context = account_context(
+                request, invitation=invitation, unsubscribe_path=invitations.unsubscribe_path(invitation)
+            )
+            return render(request, "accounts/declined.html", context)
         return show_invitation(request, token, invitation, account)
     except (invitations.InvitationClosed, invitations.AccountDisabled) as error:
         return render(request, "accounts/closed.html", account_context(request, error=str(error)), status=404)
@@ -76,11 +80,16 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
 def unsubscribe_from_invitations(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for confirmation; a POST unsubscribes at once. A GET changes nothing, because mail filters open links."""
     invitation = invitations.find_by_unsubscribe_token(token)
-    is_done = invitation is not None and request.method == "POST"
-    if invitation is not None and is_done:
+    if invitation is None:
+        return invalid_link_page(request, "To decline an invitation, open the link in its e-mail.")
+    if request.method == "POST":
         invitations.unsubscribe(invitation=invitation)
-    context = {"invitation": invitation, "is_done": is_done}
-    return render(request, "accounts/unsubscribe.html", context, status=200 if invitation else 404)
+    email, organization = invitation.email, invitation.organization
+    return unsubscribe_page(
+        request,
+        question=f"Decline the invitation of {email} to {organization}, and get no more invitations from there?",
+        result=f"{organization} can’t invite {email} any more. An open invitation is declined.",
+    )
 
 
 def show_invitation(request: HttpRequest, token: str, invitation: Invitation, account: User | None) -> HttpResponse:

@@ -5,15 +5,17 @@ The page is not in the `organizations` app because it needs `pipeline_backend.ac
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.models import Invitation
-from organizations.permissions import Area, assignable_roles, current_user
-from pipeline_backend.accounts.invitations import invite, send_again, withdraw
+from organizations.permissions import Area, assignable_roles, current_user, is_operator
+from pipeline_backend.accounts.invitations import allow_again, invite, send_again, withdraw
 
 STATUS_COLORS = {"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"}
 
@@ -36,6 +38,22 @@ class InvitationForm(TenantForm):
             ]
 
 
+class ConsentForm(ConfirmationForm):
+    """Asks how the person has agreed."""
+
+    consent = forms.CharField(
+        max_length=300,
+        label="How and when did they agree?",
+        help_text="The security log shows it to the organization's owners.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+def is_suppressed(invitation: Invitation) -> bool:
+    """Return whether the person has asked for no more invitations of the organization."""
+    return invitation.unsubscribed_at is not None
+
+
 def is_open(invitation: Invitation) -> bool:
     """Return whether the invitation can still be answered."""
     return invitation.is_open
@@ -53,7 +71,7 @@ class InvitationAdmin(TenantAdmin):
     list_filter = ("role",)
     search_fields = ("email",)
     search_help_text = "E-mail"
-    actions_detail = ("send_again", "withdraw")
+    actions_detail = ("send_again", "withdraw", "allow_again")
     fields = ("email", "role")
     readonly = (
         "email",
@@ -76,6 +94,10 @@ class InvitationAdmin(TenantAdmin):
     def has_manage_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
         """Return whether the user may assign the invitation's role, and so send it again or withdraw it."""
         return obj is not None and obj.role in assignable_roles(request, obj.organization_id)
+
+    def has_operator_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
+        """Return True for operators only."""
+        return is_operator(request)
 
     @display(description="State", label=STATUS_COLORS)  # type: ignore[untyped-decorator]
     def status_label(self, invitation: Invitation) -> str:
@@ -122,3 +144,15 @@ class InvitationAdmin(TenantAdmin):
     def withdraw(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
         """Withdraw the invitation, so that its link stops working."""
         withdraw(invitation=invitation)
+
+    @object_action(
+        "Allow invitations again",
+        icon="undo",
+        question="The person has asked for no more invitations. Only if they themselves want to be invited again:",
+        form=ConsentForm,
+        when=is_suppressed,
+        permission="operator",
+    )
+    def allow_again(self, request: HttpRequest, invitation: Invitation, form: ConsentForm) -> None:
+        """Let the organization invite the address again."""
+        allow_again(invitation=invitation, consent=form.cleaned_data["consent"])

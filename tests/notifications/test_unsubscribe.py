@@ -1,5 +1,6 @@
 """One-click unsubscribing without a sign-in (RFC 8058), and an organization's daily limits (case U11)."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,8 +11,8 @@ from django.test import Client
 from notifications.models import MailPreference, Notification
 from notifications.services import set_muted_kinds
 from notifications.tasks import QUEUES, deliver_due
-from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind
-from pipeline_backend.accounts.invitations import unsubscribe_link
+from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind, User
+from pipeline_backend.accounts.invitations import unsubscribe_path
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
 from tests.accounts import accept, deliver_mail, links_mailed_to, post_invitation, run_together
@@ -228,7 +229,7 @@ def test_no_invitation_stays_open_when_inviting_and_unsubscribing_meet():
     owner = logged_in_client(owner_of(organization))
     post_invitation(owner, ADDRESS)
     invitation = Invitation.objects.of(organization).get()
-    link = urlsplit(unsubscribe_link(invitation)).path
+    link = unsubscribe_path(invitation)
     owner.post(admin_url(Invitation, "withdraw", invitation.pk))
 
     run_together(lambda: post_invitation(owner, ADDRESS), lambda: post_one_click(link))
@@ -259,6 +260,77 @@ def test_an_invitations_changed_unsubscribe_link_does_nothing(
     assert (got.status_code, posted.status_code) == (404, 404)
     assert "acme" not in got.content.decode().lower()
     assert snapshot_of(organization) == before
+
+
+def test_whoever_declines_can_stop_further_invitations_on_the_page_that_follows(organization: Organization):
+    owner = logged_in_client(owner_of(organization))
+    post_invitation(owner, "guest@somebody.example")
+    deliver_mail(organization)
+    visitor = Client()
+
+    page = visitor.post(links_mailed_to("guest@somebody.example")[0], {"decline": "yes"}).content.decode()
+    (path,) = re.findall(r'<form method="post" action="(/unsubscribe/invitation/[^"]+)"', page)
+    done = visitor.post(path)
+
+    again = post_invitation(owner, "guest@somebody.example")
+    assert "You are unsubscribed" in done.content.decode()
+    assert "Belongs to somebody who has asked for no more invitations" in form_errors(again)
+
+
+def suppressed_invitation(organization: Organization) -> Invitation:
+    """Return an invitation whose person has asked for no more of them."""
+    post_invitation(logged_in_client(owner_of(organization)), "guest@somebody.example")
+    invitation: Invitation = Invitation.objects.of(organization).get()
+    post_one_click(unsubscribe_path(invitation))
+    return invitation
+
+
+def signed_in_operator() -> tuple[User, Client]:
+    """Return a superuser, with a client that has a session of theirs."""
+    operator, client = User.objects.create_superuser("operator@host.example", "secret-of-tests"), Client()
+    client.force_login(operator)
+    return operator, client
+
+
+def test_an_operator_allows_invitations_again_and_the_log_says_how_the_person_agreed(
+    organization: Organization, other_organization: Organization
+):
+    invitation = suppressed_invitation(organization)
+    theirs = suppressed_invitation(other_organization)
+    operator, client = signed_in_operator()
+    page = admin_url(Invitation, "allow_again", invitation.pk)
+
+    response = client.post(page, {"consent": "Asked by phone on 3 May"})
+
+    again = post_invitation(logged_in_client(owner_of(organization)), "guest@somebody.example")
+    event = SecurityEvent.objects.get(kind=SecurityEventKind.INVITATIONS_ALLOWED)
+    theirs.refresh_from_db()
+    assert (response.status_code, again.status_code) == (302, 302)
+    assert (event.organization, event.actor, event.details) == (organization, operator, "Asked by phone on 3 May")
+    assert theirs.unsubscribed_at is not None
+
+
+def test_without_the_persons_consent_in_words_invitations_stay_refused(organization: Organization):
+    invitation = suppressed_invitation(organization)
+    _, client = signed_in_operator()
+
+    response = client.post(admin_url(Invitation, "allow_again", invitation.pk), {"consent": "  "})
+
+    invitation.refresh_from_db()
+    assert form_errors(response) == ["This field is required."]
+    assert invitation.unsubscribed_at is not None
+
+
+def test_the_organization_that_a_person_has_refused_cannot_undo_that_itself(organization: Organization):
+    invitation = suppressed_invitation(organization)
+    owner = logged_in_client(owner_of(organization))
+
+    response = owner.post(admin_url(Invitation, "allow_again", invitation.pk), {"consent": "She agreed"})
+
+    invitation.refresh_from_db()
+    assert response.status_code == 403
+    assert invitation.unsubscribed_at is not None
+    assert "Allow invitations again" not in owner.get(admin_url(Invitation, "change", invitation.pk)).content.decode()
 
 
 def test_the_unsubscribe_link_accepts_no_invitation(invitation_link: str, organization: Organization):
