@@ -40,7 +40,6 @@ TABLES: list[tuple[type[models.Model], type[models.Model], str]] = [
     (Note, Appointment, "appointment_id"),
     (CallAnalysis, Appointment, "appointment_id"),
 ]
-MODELS: list[type[models.Model]] = [Lead, *(model for model, _, _ in TABLES)]
 # A temporary table for each table has the ids of the rows to copy, and what differs in the copies.
 CREATE_LEAD_COPIES = """
 CREATE TEMPORARY TABLE leads_lead_copies (
@@ -103,7 +102,8 @@ def grow(organization: Organization, *, leads: int | None, appointments: int | N
             copy_leads(batch, rng)
             bar.update(len(batch))
     if new_leads >= PROGRESS_BAR_FROM:
-        analyze_tables()
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")  # autovacuum would update the planner's statistics only later
     return new_leads, new_appointments
 
 
@@ -115,16 +115,15 @@ def copy_leads(original_ids: list[UUID], rng: random.Random) -> None:
         with cursor.copy(FILL_LEAD_COPIES) as copy:
             for original_id in original_ids:
                 person = random_person(rng, suffix=uuid7().hex[-12:])
-                phone = person.phone or None, person.country or None
-                names = person.first_name, person.last_name, person.email
-                copy.write_row((original_id, *names, *phone, rng.randrange(MAX_WEEKS), MAX_JITTER * rng.random()))
+                texts = [text or None for text in person]
+                copy.write_row((original_id, *texts, rng.randrange(MAX_WEEKS), MAX_JITTER * rng.random()))
         insert_copies(cursor, Lead, ["id", "first_name", "last_name", "email", "phone_e164", "phone_country"])
         for model, parent, foreign_key in TABLES:
             tables = {"table": model._meta.db_table, "parent": parent._meta.db_table}
             cursor.execute(CREATE_COPIES.format(**tables, foreign_key=foreign_key))
             insert_copies(cursor, model, ["id", foreign_key])
-        for table in MODELS:
-            cursor.execute(f"DROP TABLE {table._meta.db_table}_copies")
+        # Not ON COMMIT DROP: a caller's transaction may contain several batches.
+        cursor.execute("DISCARD TEMP")
 
 
 def insert_copies(cursor: CursorWrapper, model: type[models.Model], copied_columns: list[str]) -> None:
@@ -133,10 +132,3 @@ def insert_copies(cursor: CursorWrapper, model: type[models.Model], copied_colum
     values = CHANGED_VALUES | {column: f"copy.{column}" for column in copied_columns}
     expressions = [values.get(column, f"original.{column}") for column in columns]
     cursor.execute(INSERT_COPIES.format(table=table, columns=", ".join(columns), values=", ".join(expressions)))
-
-
-def analyze_tables() -> None:
-    """Update the planner's statistics, which autovacuum would do only later."""
-    with connection.cursor() as cursor:
-        for model in MODELS:
-            cursor.execute(f"ANALYZE {model._meta.db_table}")

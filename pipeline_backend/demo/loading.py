@@ -1,29 +1,36 @@
 """Creates the demo's two organizations in the first run, and finds them again in later ones."""
 
+import hmac
+import secrets
 from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
-from organizations.models import ApiKey, Organization
-from organizations.services import issue_key
-from pipeline_backend.demo.clock import fake_now
-from pipeline_backend.demo.organization_setup import (
+from appointments.services import book
+from organizations.actors import SYSTEM
+from organizations.keys import parse_key
+from organizations.models import ApiKey, Membership, Organization, User
+from organizations.services import change_member, issue_key, save_user
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.demo.organization import (
     HARBOR,
     NORTHWIND,
     OrganizationSpec,
     find_organization,
-    load_organization,
-    set_mail_enabled,
     set_up_organization,
 )
-from pipeline_backend.demo.scenario import Scenario, organization_created_at, run_steps
+from pipeline_backend.demo.scenario import FIRST_DAY, Scenario, fake_now
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint, change_endpoint
 
 NORTHWIND_LEADS = 40
 HARBOR_LEADS = 5
 INBOX_PATH = "/local/inbox"
+BROKEN_PATH = "/local/removed"
 KEY_NAME = "Demo"
 
 
@@ -35,9 +42,9 @@ class Demo:
     key_text: str | None
 
     @property
-    def is_new(self) -> bool:
-        """Whether this run created the organization."""
-        return self.key_text is not None
+    def owner(self) -> User:
+        """The user who owns the organization."""
+        return User.objects.get(email=NORTHWIND.email())
 
 
 @transaction.atomic
@@ -49,44 +56,87 @@ def load() -> Demo:
     existing = find_organization(NORTHWIND)
     if existing:
         return Demo(existing, None)
-    with fake_now(organization_created_at()):
-        organization = set_up_organization(NORTHWIND)
-        api_key, key_text = issue_key(organization=organization, name=KEY_NAME)
-    play_scenario(NORTHWIND, organization, api_key, NORTHWIND_LEADS)
+    demo = create(NORTHWIND, NORTHWIND_LEADS)
     # The second organization shows that the first one's users and key can't see its rows.
     if find_organization(HARBOR) is None:
-        with fake_now(organization_created_at()):
-            harbor = set_up_organization(HARBOR)
-        play_scenario(HARBOR, harbor, None, HARBOR_LEADS)
+        create(HARBOR, HARBOR_LEADS)
+    return demo
+
+
+def create(spec: OrganizationSpec, leads: int) -> Demo:
+    """Create an organization, and play the scenario for this number of leads without notifying anybody."""
+    with fake_now(now() + timedelta(days=FIRST_DAY)):
+        organization = set_up_organization(spec)
+        api_key, key_text = issue_key(organization=organization, name=KEY_NAME)
+    # Mail is switched off while it runs. Webhooks need no switch: there are no endpoints yet.
+    set_mail_enabled(organization, enabled=False)
+    Scenario(organization, api_key).play(leads)
+    set_mail_enabled(organization, enabled=True)
     return Demo(organization, key_text)
 
 
-def play_scenario(spec: OrganizationSpec, organization: Organization, api_key: ApiKey | None, leads: int) -> None:
-    """Run the scenario for this number of leads without notifying anybody."""
-    # Mail is switched off while it runs. Webhooks need no switch: there are no endpoints yet.
-    set_mail_enabled(organization, enabled=False)
-    data = load_organization(organization, api_key)
-    run_steps(Scenario(data, seed=spec.name).steps(leads))
-    set_mail_enabled(organization, enabled=True)
+def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
+    """Switch the e-mail notifications of all members on or off."""
+    for member in Membership.objects.of(organization):
+        change_member(member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
 
 
 def register_inbox(demo: Demo) -> None:
     """In a local run, send the demo's webhooks to the local inbox, and follow it if the address has changed.
 
-    Users who don't want that disable the endpoint; it stays disabled.
+    The first time, also book an appointment, so that there are a delivered webhook and an e-mail to look at, and
+    another endpoint whose deliveries fail. Users who don't want the endpoints disable them; they stay disabled.
     """
     if not (settings.LOCAL_RUN and settings.WEBHOOKS_ALLOW_PRIVATE):
         return
-    url = settings.BASE_URL + INBOX_PATH
-    endpoints = list(Endpoint.objects.of(demo.organization).filter(url__endswith=INBOX_PATH))
-    if not endpoints:
-        add_endpoint(organization=demo.organization, url=url, description="Inbox of the local run")
+    base_url, organization = settings.BASE_URL, demo.organization
+    ours = Q(url__endswith=INBOX_PATH) | Q(url__endswith=BROKEN_PATH)
+    endpoints = list(Endpoint.objects.of(organization).filter(ours))
     for endpoint in endpoints:
-        if endpoint.url != url:
+        if not endpoint.url.startswith(f"{base_url}/"):
             change_endpoint(
                 endpoint=endpoint,
-                url=url,
+                url=base_url + urlsplit(endpoint.url).path,
                 description=endpoint.description,
                 event_types=endpoint.event_types,
                 is_active=endpoint.is_active,
             )
+    if endpoints:
+        return
+    add_endpoint(organization=organization, url=base_url + INBOX_PATH, description="Inbox of the local run")
+    add_endpoint(
+        organization=organization,
+        url=base_url + BROKEN_PATH,
+        description="A receiver that no longer exists",
+        event_types=["lead.created"],
+    )
+    book(
+        organization=organization,
+        actor=SYSTEM,
+        external_reference="demo-first",
+        schedule_time=Scenario(organization, None).at(1, 15).replace(minute=0, second=0),
+        lead_email="sam.rivera@example.com",
+        lead_first_name="Sam",
+        event_type_name="Strategy call",
+        host_email=demo.owner.email,
+    )
+
+
+def working_key(demo: Demo, stored_key: object) -> str:
+    """Return the stored key if it still works, else the key of this run, else a new one."""
+    parsed = parse_key(stored_key) if isinstance(stored_key, str) else None
+    key = parsed and ApiKey.objects.of(demo.organization).filter(key_id=parsed.key_id).first()
+    if parsed and key and key.is_live and hmac.compare_digest(bytes(key.secret_hash), parsed.secret_hash):
+        return parsed.text
+    return demo.key_text or issue_key(organization=demo.organization, name=KEY_NAME)[1]
+
+
+def working_password(demo: Demo, stored_password: object = None) -> str:
+    """Return the stored password if the owner can sign in with it, else a new one."""
+    user = demo.owner
+    if isinstance(stored_password, str) and user.check_password(stored_password):
+        return stored_password
+    password = secrets.token_urlsafe(12)
+    user.set_password(password)
+    save_user(user=user, changed=["password"])
+    return password

@@ -1,42 +1,71 @@
-"""Random people to be leads.
+"""Random people to be leads, and what they come with: traffic source, campaign, form and answers.
 
 Their domains and phone numbers are reserved for examples and fiction, so that nobody real is ever contacted: domains
 of RFC 2606, 555-01xx numbers, Ofcom's numbers for drama.
 """
 
 import random
-from dataclasses import dataclass
+from typing import NamedTuple
 
-FIRST = (
-    "Amara Anjali Beatriz Carlos Chiara Daniel Daria Diego Elena Elif Emeka Erik Fatima Felix Freya Gabriel Grace "
-    "Hamza Hannah Hiroshi Ingrid Isaac Isabel Jamal Jana Jin Jonas Josephine Kofi Kwame Laila Lars Leila Liam Lucia "
-    "Maja Marco Maria Mateo Maya Mehmet Mina Nadia Naomi Niamh Noah Nora Oksana Olu Omar Paula Pedro Priya Quentin "
-    "Rafael Ravi Renee Rosa Samir Sara Sofia Soren Stefan Tara Thandi Theo Tomas Uma Valentina Viktor Wei Xenia Yara "
-    "Yusuf Zainab Zoe"
-)
-LAST = (
-    "Abara Adeyemi Ahmed Almeida Andersson Baptiste Bauer Bianchi Brooks Carter Castillo Chen Cohen Costa Diallo "
-    "Dubois Eriksen Evans Fernandez Fischer Flores Fraser Garcia Gruber Gupta Haddad Hansen Hassan Hoffmann Horvat "
-    "Ibrahim Ivanova Jensen Johansson Kaya Keller Khan Kim Kowalska Kruger Larsen Lindqvist Lopez Mahlangu Martin "
-    "Mbeki Mendes Meyer Moreau Murphy Nakamura Nguyen Novak Nowak Okafor Oliveira Olsen Osei Park Patel Pereira "
-    "Petrov Popescu Quinn Rahman Ramos Reyes Ricci Rossi Sato Schmidt Silva Singh Sokolov Suzuki Tan Taylor Torres "
-    "Usman Vargas Virtanen Walker Weber Wilson Wong Yamamoto Yilmaz Zhang Ziegler"
-)
-FIRST_NAMES, LAST_NAMES = FIRST.split(), LAST.split()
+from optins.models import OptInSource
+from optins.serializers import QuestionAnswerData
+
+FIRST_NAMES = """
+Amara Anjali Beatriz Carlos Chiara Daniel Daria Diego Elena Elif Emeka Erik Fatima Felix Freya Gabriel Grace Hamza
+Hannah Hiroshi Ingrid Isaac Isabel Jamal Jana Jin Jonas Kofi Kwame Laila Lars Leila Liam Lucia Maja Marco Maria Mateo
+Maya Mehmet Mina Nadia Naomi Niamh Noah Nora Oksana Olu Omar Paula Pedro Priya Rafael Ravi Rosa Samir Sara Sofia Soren
+Stefan Tara Thandi Theo Tomas Uma Valentina Viktor Wei Xenia Yara Yusuf Zainab Zoe
+""".split()  # noqa: SIM905
+LAST_NAMES = """
+Abara Adeyemi Ahmed Almeida Andersson Baptiste Bauer Bianchi Brooks Carter Castillo Chen Cohen Costa Diallo Dubois
+Eriksen Evans Fernandez Fischer Flores Fraser Garcia Gruber Gupta Haddad Hansen Hassan Hoffmann Horvat Ibrahim Ivanova
+Jensen Kaya Keller Khan Kim Kowalska Larsen Lopez Mahlangu Martin Mendes Meyer Moreau Murphy Nakamura Nguyen Novak
+Okafor Olsen Park Patel Pereira Petrov Quinn Rahman Ramos Reyes Ricci Rossi Sato Schmidt Silva Singh Suzuki Tan Taylor
+Torres Usman Vargas Virtanen Walker Weber Wilson Wong Yamamoto Yilmaz Zhang Ziegler
+""".split()  # noqa: SIM905
 DOMAINS = ["example.com", "example.org", "example.net", "mail.example", "studio.example", "consulting.example"]
 # Country, prefix of the number, number of the digits that follow, and the first value of these digits.
-PHONES = [
-    ("US", "+1415555", 4, 100),
-    ("US", "+1212555", 4, 100),
-    ("CA", "+1416555", 4, 100),
-    ("GB", "+447700900", 3, 0),
-    ("AU", "+61491570", 3, 0),
-]
+PHONES = [("US", "+1415555", 4, 100), ("CA", "+1416555", 4, 100), ("GB", "+447700900", 3, 0), ("AU", "+61491570", 3, 0)]
 NO_PHONE_SHARE = 0.2
+WEBSITE = "https://northwind.example"
+# UTM source, UTM medium, referrer.
+TrafficSource = tuple[str, str, str | None]
+TRAFFIC_SOURCES: list[TrafficSource] = [
+    ("facebook", "paid_social", "https://www.facebook.com/"),
+    ("google", "cpc", "https://www.google.com/"),
+    ("newsletter", "email", None),
+    ("instagram", "paid_social", "https://www.instagram.com/"),
+    ("youtube", "video", "https://www.youtube.com/"),
+    ("linkedin", "social", "https://www.linkedin.com/"),
+    ("podcast", "audio", None),
+]
+CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-challenge", "retargeting"]
+CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
+TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
+PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
+# The form of each source that has one.
+FORMS = {
+    source: {"provider_form_id": id, "provider_form_name": name}
+    for source, id, name in [
+        (OptInSource.FORMBUILDER_A, "frm_apply", "Application form"),
+        (OptInSource.LANDING_PAGE, "page_guide", "Pricing guide"),
+        (OptInSource.WEBINAR, "web_masterclass", "Free masterclass"),
+        (OptInSource.NEWSLETTER, "nl_weekly", "Weekly letter"),
+        (OptInSource.SCHEDULER_A, "sch_a_intake", "Discovery call intake"),
+        (OptInSource.SCHEDULER_B, "sch_b_intake", "Triage intake"),
+        (OptInSource.SCHEDULER_C, "sch_c_intake", "Session intake"),
+    ]
+}
+# Each question with its possible answers; None means that it was skipped.
+QUESTIONS: list[tuple[str, list[str | None]]] = [
+    ("What is your biggest challenge right now?", ["Too few leads", "My prices are too low", "I do it all myself"]),
+    ("How much do you earn in a month?", ["Less than $5,000", "$5,000 to $50,000", "More than $50,000"]),
+    ("When do you want to start?", ["Right away", "Within a month", "This quarter", None]),
+    ("Who else decides?", ["Only me", "My business partner", "My spouse", None]),
+]
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(NamedTuple):
     """A lead as the person would fill in a form. Phone and country are empty if there is no phone."""
 
     first_name: str
@@ -54,3 +83,27 @@ def random_person(rng: random.Random, suffix: str = "") -> Person:
         return Person(first, last, email, "", "")
     country, prefix, digits, start = rng.choice(PHONES)
     return Person(first, last, email, f"{prefix}{start + rng.randrange(100):0{digits}d}", country)
+
+
+def random_traffic(rng: random.Random, traffic_source: TrafficSource, setter_user_id: str = "") -> dict[str, str]:
+    """Return the traffic fields of one submission."""
+    source, medium, referrer = traffic_source
+    traffic = {
+        "utm_source": source,
+        "utm_medium": medium,
+        "utm_campaign": rng.choice(CAMPAIGNS),
+        # A link that a setter shares carries the setter's user id here, and the lead becomes the setter's.
+        "utm_content": setter_user_id or rng.choice(CONTENTS),
+        "utm_term": rng.choice(TERMS),
+        "referrer": referrer,
+        "landing_page": WEBSITE + rng.choice(PAGES),
+    }
+    return {name: value for name, value in traffic.items() if value}
+
+
+def random_answers(rng: random.Random, count: int) -> list[QuestionAnswerData]:
+    """Return the first questions of a form with random answers."""
+    return [
+        {"question": question, "answer": rng.choice(answers), "position": position}
+        for position, (question, answers) in enumerate(QUESTIONS[:count], 1)
+    ]

@@ -65,24 +65,27 @@ class ProcessGroup:
         self.pipes = selectors.DefaultSelector()
         self.is_colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
-    def start(self, name: str, command: Sequence[str], on_line: Callable[[str], None] | None = None) -> ManagedProcess:
-        """Start a process, as the last one. Its lines go to `on_line`, or are printed with its name in front."""
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        on_line: Callable[[str], None] | None = None,
+        position: int | None = None,
+    ) -> ManagedProcess:
+        """Start a process, by default as the last one. Its lines go to `on_line`, or are printed after its name."""
         streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         process = processes.start(command, cwd=self.root, env=self.environment, **streams)
         child = ManagedProcess(name, command, process, on_line or self._line_printer(name))
-        self.running.append(child)
+        self.running.insert(len(self.running) if position is None else position, child)
         self._save_state()
         self.pipes.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, child)
         return child
 
     def restart(self, child: ManagedProcess) -> None:
         """Kill what is left of an exited process's group, and start its command again, in its place in the order."""
-        index = self.running.index(child)
+        position = self.running.index(child)
         self.stop(child)
-        self.start(child.name, child.command, child.on_line)
-        # The order decides which process is stopped first.
-        self.running.insert(index, self.running.pop())
-        self._save_state()
+        self.start(child.name, child.command, child.on_line, position)
 
     def _save_state(self) -> None:
         # Read by `stop_leftovers` of the next run, if this one is killed.

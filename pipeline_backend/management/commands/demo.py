@@ -1,5 +1,6 @@
 """manage.py demo: create an organization with demo data, of any size."""
 
+import json
 from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,9 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
-from pipeline_backend.demo import credentials, info_file
 from pipeline_backend.demo.growth import grow
-from pipeline_backend.demo.loading import Demo, load, register_inbox
+from pipeline_backend.demo.loading import Demo, load, register_inbox, working_key, working_password
+from pipeline_backend.local import files
 from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line
 
 
@@ -51,7 +52,7 @@ class Command(BaseServiceCommand):
         if path and not path.parent.is_dir():
             raise CommandError(f"The folder {path.parent} does not exist")
         demo = load()
-        self.stdout.write(f"{demo.organization} ({demo.organization.pk}) {'created' if demo.is_new else 'exists'}.")
+        self.stdout.write(f"{demo.organization} ({demo.organization.pk}) {'created' if demo.key_text else 'exists'}.")
         leads, appointments = grow(demo.organization, leads=options["leads"], appointments=options["appointments"])
         if leads:
             self.stdout.write(f"Added {leads:,} leads and {appointments:,} appointments.")
@@ -63,18 +64,22 @@ class Command(BaseServiceCommand):
 
     def write_info_file(self, path: Path, demo: Demo) -> None:
         """Write the file. Credentials that it had and that still work stay the same."""
-        previous = info_file.read(path)
-        info: dict[str, object] = {
+        try:
+            previous = json.loads(files.read_if_exists(path) or "{}")
+            key, password = previous.get("api_key"), previous.get("admin_password")
+        except (ValueError, AttributeError):  # not JSON, or not an object
+            key = password = None
+        info = {
             "base_url": settings.BASE_URL,
-            "api_key": credentials.working_key(demo, previous.get("api_key")),
+            "api_key": working_key(demo, key),
             "admin_url": settings.BASE_URL + reverse("admin:index"),
-            "admin_email": credentials.get_owner().email,
-            "admin_password": credentials.working_password(previous.get("admin_password")),
+            "admin_email": demo.owner.email,
+            "admin_password": working_password(demo, password),
             "organization": str(demo.organization.pk),
             "organization_name": demo.organization.name,
         }
         try:
-            info_file.write(path, info)
+            files.write_private(path, json.dumps(info, indent=2) + "\n")
         except OSError as error:
             raise CommandError(f"Can't write {path}: {first_text_line(error)}") from None
         self.stdout.write(f"URL, API key and password are in {path}.")
@@ -85,9 +90,8 @@ class Command(BaseServiceCommand):
         if demo.key_text is None:
             self.stdout.write(f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>")
             return
-        user = credentials.get_owner()
-        password = credentials.set_new_password(user)
-        self.stdout.write(f"Admin: {settings.BASE_URL}{reverse('admin:index')}  {user.email}  {password}")
+        url, password = settings.BASE_URL + reverse("admin:index"), working_password(demo)
+        self.stdout.write(f"Admin: {url}  {demo.owner.email}  {password}")
         self.stdout.write(f"API key: {demo.key_text}")
 
 

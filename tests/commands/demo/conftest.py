@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from organizations.models import Organization
-from pipeline_backend.demo.organization_setup import HARBOR, NORTHWIND, find_organization
+from pipeline_backend.demo.organization import HARBOR, NORTHWIND, find_organization
 from tests.client import ApiClient
 from tests.commands.runner import REAL_HASHER, CommandOutput, run
 

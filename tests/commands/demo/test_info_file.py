@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from appointments.models import Appointment
+from notifications.models import Notification
 from organizations.models import ApiKey, User
 from organizations.services import issue_key, revoke_key
 from tests.client import ApiClient
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import command_error, file_mode, run
-from webhooks.models import Endpoint
+from webhooks.models import Delivery, Endpoint
 
 OWNER_EMAIL = "olivia.hart@northwind.example"
 
@@ -128,14 +130,30 @@ def test_a_file_that_cannot_be_written_is_refused_in_one_sentence(demo: LoadedDe
     assert error.startswith(f"Can't write {path}: ")
 
 
-def test_the_local_inbox_is_registered_once_and_follows_the_base_url(demo: LoadedDemo, settings: Any) -> None:
+def test_a_local_run_has_an_inbox_a_failing_endpoint_and_something_to_deliver(demo: LoadedDemo, settings: Any) -> None:
     settings.LOCAL_RUN = settings.WEBHOOKS_ALLOW_PRIVATE = True
-    endpoints = Endpoint.objects.of(demo.organization)
+
     run("demo")
-    first_urls = [endpoint.url for endpoint in endpoints]
+
+    deliveries = Delivery.objects.of(demo.organization).values_list("endpoint__url", "event__type")
+    inbox, removed = "http://testserver/local/inbox", "http://testserver/local/removed"
+    assert set(deliveries) == {
+        (inbox, "lead.created"),
+        (inbox, "appointment.created"),
+        (removed, "lead.created"),
+    }
+    notifications = Notification.objects.of(demo.organization)
+    assert notifications.filter(recipient__user__email=OWNER_EMAIL).exists()
+
+
+def test_the_local_endpoints_are_registered_once_and_follow_the_base_url(demo: LoadedDemo, settings: Any) -> None:
+    settings.LOCAL_RUN = settings.WEBHOOKS_ALLOW_PRIVATE = True
+    run("demo")
     settings.BASE_URL = "http://127.0.0.1:8001"
 
     run("demo")
 
-    assert first_urls == ["http://testserver/local/inbox"]
-    assert [endpoint.url for endpoint in endpoints.all()] == ["http://127.0.0.1:8001/local/inbox"]
+    urls = Endpoint.objects.of(demo.organization).values_list("url", flat=True)
+    assert set(urls) == {"http://127.0.0.1:8001/local/inbox", "http://127.0.0.1:8001/local/removed"}
+    assert len(urls) == 2
+    assert Appointment.objects.of(demo.organization).filter(external_reference="demo-first").count() == 1

@@ -1,6 +1,8 @@
 """manage.py demo: the data of the first run."""
 
+from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +14,10 @@ from notifications.models import Notification
 from optins.models import OptIn, OptInSource, QuestionAnswer
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.demo.campaigns import TRAFFIC_SOURCES
+from pipeline_backend.demo.loading import create
+from pipeline_backend.demo.organization import NORTHWIND
+from pipeline_backend.demo.people import TRAFFIC_SOURCES
+from pipeline_backend.demo.scenario import TIME_ZONE, fake_now
 from statuses.models import Status, StatusRole
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import run
@@ -82,14 +87,37 @@ def test_there_are_notes_mentions_analyses_answers_and_custom_values(demo: Loade
     assert all(leads.filter(custom_values__has_key=str(field.pk)).exists() for field in fields.filter(entity="LEAD"))
 
 
-def test_past_appointments_have_an_outcome_and_upcoming_ones_are_booked_or_canceled(demo: LoadedDemo) -> None:
+def test_upcoming_appointments_are_booked_or_canceled_and_past_ones_have_any_outcome(demo: LoadedDemo) -> None:
     appointments = Appointment.objects.of(demo.organization)
     upcoming, past = appointments.filter(schedule_time__gt=now()), appointments.filter(schedule_time__lte=now())
 
     assert set(upcoming.values_list("outcome__role", flat=True)) == {StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED}
-    assert set(past.values_list("outcome__role", flat=True)) == set(StatusRole) - {StatusRole.APPOINTMENT_BOOKED}
-    assert upcoming.count() >= 20
-    assert not appointments.filter(created_at__gt=now()).exists()
+    assert set(past.values_list("outcome__role", flat=True)) == set(StatusRole)
+    assert upcoming.count() >= 16
+
+
+# A working day before the first call in New York, another one after the last call, and a weekend.
+@pytest.mark.parametrize("today", ["2026-11-23T11:00Z", "2026-11-26T02:00Z", "2026-11-28T18:00Z"])
+def test_at_any_time_of_the_week_there_is_something_to_do(demo: LoadedDemo, today: str) -> None:
+    started_at = datetime.fromisoformat(today)
+    spec = NORTHWIND._replace(name="Southwind", domain="southwind.example")
+
+    with fake_now(started_at):
+        organization = create(spec, 20).organization
+
+    leads, appointments = Lead.objects.of(organization), Appointment.objects.of(organization)
+    date = started_at.astimezone(TIME_ZONE).date()
+    calls_on = Counter(row.schedule_time.astimezone(TIME_ZONE).date() for row in appointments)
+    assert calls_on[date] >= 3
+    assert calls_on[date + timedelta(days=1)] >= 3
+    assert all(day.weekday() < 5 or day in (date, date + timedelta(days=1)) for day in calls_on)
+    assert all(9 <= row.schedule_time.astimezone(TIME_ZONE).hour <= 16 for row in appointments)
+    assert (leads.count(), appointments.count()) == (20, 40)
+    assert appointments.filter(schedule_time__lt=started_at, outcome__role=StatusRole.APPOINTMENT_BOOKED).exists()
+    assert leads.filter(next_touch_point_at__lt=started_at + timedelta(days=4), status__role="FOLLOW_UP").exists()
+    assert leads.filter(appointments=None, opt_ins__created_at__gt=started_at - timedelta(days=1)).exists()
+    for model in (Lead, OptIn, Appointment, OutcomeChange):
+        assert not model.objects.of(organization).filter(created_at__gt=started_at).exists()
 
 
 def test_no_notification_and_no_webhook_is_queued(demo: LoadedDemo) -> None:
@@ -146,7 +174,9 @@ def test_the_touch_point_is_the_next_appointment(demo: LoadedDemo) -> None:
         Appointment.objects.of(demo.organization).upcoming().values("lead").annotate(first=Min("schedule_time"))
     )
     expected = {row["lead"]: row["first"] for row in appointments}
-    by_appointment = Lead.objects.of(demo.organization).filter(next_touch_point_type="APPOINTMENT")
+    by_appointment = Lead.objects.of(demo.organization).filter(
+        next_touch_point_type="APPOINTMENT", next_touch_point_at__gt=now()
+    )
 
     assert dict(by_appointment.values_list("pk", "next_touch_point_at")) == expected
 
