@@ -5,10 +5,9 @@ import contextlib
 import re
 import smtplib
 import socket
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -51,10 +50,27 @@ class EmailChannel(Channel):
 
 @asynccontextmanager
 async def mail_session(send: Callable[[Any, BaseEmailBackend], Result]) -> AsyncIterator[Callable[[Any], Any]]:
-    """Return a coroutine function that calls `send` in a thread, with a job and a connection that all jobs share."""
+    """Return a coroutine function that calls `send` in a thread, with a job and a connection that all jobs share.
+
+    It ends well before the lease does: `send` fails when the connection is shut down.
+    """
     connection, loop = get_connection(), asyncio.get_running_loop()
+
+    async def send_in_time(job: object) -> Result:
+        # The socket's own timeout applies to each response and not to the whole conversation: a server that responds
+        # slowly enough could hold the e-mail until its lease has ended.
+        sending = loop.run_in_executor(_senders, send, job, connection)
+        seconds = settings.DELIVERY_LEASE_SECONDS / 2
+        while not (await asyncio.wait([sending], timeout=seconds))[0]:
+            if sock := getattr(getattr(connection, "connection", None), "sock", None):
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+            # Repeated, because the socket may not exist yet while the connection is being opened.
+            seconds = ABORT_INTERVAL_SECONDS
+        return sending.result()
+
     try:
-        yield lambda job: loop.run_in_executor(_senders, send, job, connection)
+        yield send_in_time
     finally:
         await loop.run_in_executor(_senders, connection.close)
 
@@ -64,46 +80,20 @@ def send(notification: Notification, connection: BaseEmailBackend) -> Result:
     recipient = notification.recipient
     if recipient is None or not (recipient.is_active and recipient.user.is_active):
         return Result(error="not_a_member", is_final=True)
-    return send_email(render(notification), connection)
+    return send_email(render(notification, recipient.user), connection)
 
 
 def send_email(email: EmailMultiAlternatives, connection: BaseEmailBackend) -> Result:
-    """Send one e-mail and return the result. Gives up well before the lease ends."""
+    """Send one e-mail and return the result."""
     email.connection = connection
     try:
-        with abort_after(settings.DELIVERY_LEASE_SECONDS / 2, connection):
-            # Django closes a connection after each e-mail unless it was opened before.
-            connection.open()
-            email.send()
+        # Django closes a connection after each e-mail unless it was opened before.
+        connection.open()
+        email.send()
     except (smtplib.SMTPException, OSError) as error:
         connection.close()
         return Result(error=classify_error(error))
     return Result()
-
-
-@contextmanager
-def abort_after(seconds: float, connection: BaseEmailBackend) -> Iterator[None]:
-    """Shut down the connection when the time is up, so that the code inside fails with an error."""
-    # The socket's own timeout applies to each response and not to the whole conversation: a server that responds
-    # slowly enough could hold the e-mail until its lease has ended.
-    done = threading.Event()
-    threading.Thread(target=_watchdog, args=(done, seconds, connection), daemon=True).start()
-    try:
-        yield
-    finally:
-        done.set()
-
-
-def _watchdog(done: threading.Event, seconds: float, connection: BaseEmailBackend) -> None:
-    """Wait, then shut down the connection's socket until `done` is set."""
-    while not done.wait(seconds):
-        smtp = getattr(connection, "connection", None)
-        sock = getattr(smtp, "sock", None)
-        if sock:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-        # Repeated, because the socket may not exist yet while the connection is being opened.
-        seconds = ABORT_INTERVAL_SECONDS
 
 
 def classify_error(error: Exception) -> str:
@@ -115,21 +105,24 @@ def classify_error(error: Exception) -> str:
     return "timeout" if is_timeout else "mail_server"
 
 
-def render(notification: Notification) -> EmailMultiAlternatives:
-    """Return the e-mail of a notification. Reads nothing but the row, its recipient and its organization."""
-    if notification.kind in APPOINTMENT_KINDS:
-        return render_appointment(notification)
-    return render_failing_endpoints(notification)
+def render(notification: Notification, user: User) -> EmailMultiAlternatives:
+    """Return the e-mail of a notification to the user. Reads nothing but the row and its organization."""
+    kind = notification.get_kind_display()
+    context: Context = {"kind": kind, "unsubscribe_url": unsubscribe_url(notification)}
+    headers = {"X-Notification-Id": str(notification.pk)}
+    if notification.kind not in APPOINTMENT_KINDS:
+        endpoints = notification.context["endpoints"]
+        links = [{**endpoint, "link": admin_link("webhooks/endpoint", endpoint["id"])} for endpoint in endpoints]
+        subject = single_line(f"{kind}: {', '.join(endpoint['name'] for endpoint in endpoints)}")
+        context |= {**notification.context, "endpoints": links}
+        return build_email(user.email, subject, "notifications/failing_endpoints", context, headers)
 
-
-def render_appointment(notification: Notification) -> EmailMultiAlternatives:
-    """Return the e-mail about an appointment, with the invitation as a calendar part and as a file."""
     data = sanitize_context(notification.context)
     start = datetime.fromisoformat(data["schedule_time"])
-    when = format_local_time(start, recipient_user(notification).time_zone)
-    link = admin_link("appointments/appointment", data["appointment_id"])
-    context = {**data, "when": when, "link": link}
-    email = build_email(notification, f"{data['lead_name']}, {when}", "appointment", context)
+    when = format_local_time(start, user.time_zone)
+    subject = single_line(f"{kind}: {data['lead_name']}, {when}")
+    context |= {**data, "when": when, "link": admin_link("appointments/appointment", data["appointment_id"])}
+    email = build_email(user.email, subject, "notifications/appointment", context, headers)
     method, calendar = build_invitation(notification.kind, data, start)
     # Mail clients show the calendar part with buttons to accept; the file is for those that don't.
     email.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
@@ -137,40 +130,17 @@ def render_appointment(notification: Notification) -> EmailMultiAlternatives:
     return email
 
 
-def render_failing_endpoints(notification: Notification) -> EmailMultiAlternatives:
-    """Return one e-mail about all of the organization's failing endpoints."""
-    endpoints = [
-        {**endpoint, "link": admin_link("webhooks/endpoint", endpoint["id"])}
-        for endpoint in notification.context["endpoints"]
-    ]
-    subject = ", ".join(endpoint["name"] for endpoint in endpoints)
-    context = {**notification.context, "endpoints": endpoints}
-    return build_email(notification, subject, "failing_endpoints", context)
-
-
-def build_email(notification: Notification, subject: str, template: str, context: Context) -> EmailMultiAlternatives:
-    """Return an e-mail with a text and an HTML part, both rendered from `context`."""
-    url = unsubscribe_url(notification)
-    context = {**context, "kind": notification.get_kind_display(), "unsubscribe_url": url}
-    email = EmailMultiAlternatives(
-        subject=single_line(f"{context['kind']}: {subject}"),
-        body=render_to_string(f"notifications/{template}.txt", context),
-        to=[recipient_user(notification).email],
-        headers={
-            "X-Notification-Id": str(notification.pk),
-            # Mail clients show a button for it, which needs no sign-in (RFC 8058).
-            "List-Unsubscribe": f"<{url}>",
-            "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-        },
-    )
-    email.attach_alternative(render_to_string(f"notifications/{template}.html", context), "text/html")
+def build_email(
+    to: str, subject: str, template: str, context: Context, headers: dict[str, str] | None = None
+) -> EmailMultiAlternatives:
+    """Return an e-mail with a text and an HTML part, both rendered from `context` and the subject."""
+    context, headers = {**context, "subject": subject}, headers or {}
+    if url := context.get("unsubscribe_url"):
+        # Mail clients show a button for it, which needs no sign-in (RFC 8058).
+        headers |= {"List-Unsubscribe": f"<{url}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    email = EmailMultiAlternatives(subject, render_to_string(f"{template}.txt", context), to=[to], headers=headers)
+    email.attach_alternative(render_to_string(f"{template}.html", context), "text/html")
     return email
-
-
-def recipient_user(notification: Notification) -> User:
-    """Return the user who receives the e-mail."""
-    assert notification.recipient is not None
-    return notification.recipient.user
 
 
 def format_local_time(start: datetime, time_zone: str) -> str:

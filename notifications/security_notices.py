@@ -6,9 +6,8 @@ from typing import Any
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q
-from django.template.loader import render_to_string
 
-from notifications.mail import format_local_time, mail_session, send_email, single_line
+from notifications.mail import build_email, format_local_time, mail_session, send_email, single_line
 from organizations.models import SecurityEventKind, SecurityNotice, User
 from organizations.sessions import describe_browser
 from pipeline_backend.outbox import Queue, Result
@@ -43,13 +42,8 @@ def render(notice: SecurityNotice) -> EmailMultiAlternatives:
         "address": event.address,
         "browser": describe_browser(event.user_agent) if event.user_agent else "",
     }
-    email = EmailMultiAlternatives(
-        subject=single_line(f"Security notice: {sentence}"),
-        body=render_to_string("notifications/security_notice.txt", context),
-        to=[user.email],
-    )
-    email.attach_alternative(render_to_string("notifications/security_notice.html", context), "text/html")
-    return email
+    subject = single_line(f"Security notice: {sentence}")
+    return build_email(user.email, subject, "notifications/security_notice", context)
 
 
 SECURITY_NOTICES = Queue(

@@ -1,17 +1,14 @@
 """The two queues of account e-mails: invitations, and links for choosing a new password."""
 
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Model, Q
-from django.template.loader import render_to_string
 
 from notifications.daily_limit import DAILY_LIMIT
-from notifications.mail import mail_session, send_email, single_line
+from notifications.mail import build_email, mail_session, send_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
 from pipeline_backend.accounts.invitations import invitation_link, role_label, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
@@ -29,20 +26,16 @@ def send_invitation(invitation: Invitation, connection: BaseEmailBackend) -> Res
     if not invitation.is_open:
         return Result(error="closed", is_final=True)
     inviter = invitation.invited_by
-    unsubscribe_url = f"{settings.BASE_URL}{unsubscribe_path(invitation)}"
     context = {
         "organization": single_line(invitation.organization.name),
         "role": role_label(invitation),
         "inviter": single_line(f"{inviter} ({inviter.email})") if inviter else "",
         "expires_at": invitation.expires_at,
         "link": invitation_link(invitation),
-        "unsubscribe_url": unsubscribe_url,
+        "unsubscribe_url": f"{settings.BASE_URL}{unsubscribe_path(invitation)}",
     }
     subject = f"Invitation to {context['organization']}"
-    email = build_email(invitation.email, subject, "invitation_email", context)
-    # Mail clients show a button for it, which needs no sign-in (RFC 8058).
-    email.extra_headers["List-Unsubscribe"] = f"<{unsubscribe_url}>"
-    email.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    email = build_email(invitation.email, subject, "accounts/invitation_email", context)
     return send_email(email, connection)
 
 
@@ -72,16 +65,8 @@ def send_reset(job: ResetJob, connection: BaseEmailBackend) -> Result:
     if job.recipient is None:
         return Result()
     context = {"link": job.link, "email": job.recipient.email}
-    email = build_email(job.recipient.email, "Choose a new password", "password_reset_email", context)
+    email = build_email(job.recipient.email, "Choose a new password", "accounts/password_reset_email", context)
     return send_email(email, connection)
-
-
-def build_email(to: str, subject: str, template: str, context: Mapping[str, object]) -> EmailMultiAlternatives:
-    """Return an e-mail with a text and an HTML part, both rendered from `context`."""
-    context = {**context, "subject": subject}
-    email = EmailMultiAlternatives(subject=subject, body=render_to_string(f"accounts/{template}.txt", context), to=[to])
-    email.attach_alternative(render_to_string(f"accounts/{template}.html", context), "text/html")
-    return email
 
 
 INVITATIONS = Queue(
