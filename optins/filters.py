@@ -1,23 +1,26 @@
 """Query parameters of the opt-ins list (docs/interface.md, O12)."""
 
-from typing import ClassVar
-
 from leads.models import Lead
 from optins.models import OptIn, OptInSource
 from organizations.filters import CountedListFilter
-from pipeline_backend.api.filters import ChoiceFilter, DateTimeFromFilter, DateTimeToFilter, RelatedIdFilter
+from pipeline_backend.api.filters import (
+    ChoiceFilter,
+    DateTimeFromFilter,
+    DateTimeToFilter,
+    OrderingFilter,
+    RelatedIdFilter,
+)
 
 
 class OptInFilter(CountedListFilter):
     """The filters of the opt-ins list."""
 
-    orderings: ClassVar[list[str]] = ["created_at"]
-
     source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
     lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
     created_from = DateTimeFromFilter("created_at")
     created_to = DateTimeToFilter("created_at")
+    ordering = OrderingFilter("created_at")
 
     class Meta:
         model = OptIn
-        fields: ClassVar[list[str]] = []
+        fields = ()

@@ -62,11 +62,11 @@ def record_event(
     call this after all other writes. The dispatcher is notified after the commit.
     """
     event = _build_event(topic, subject.organization, actor, subject.pk)
-    data_query, params = topic.serializer.query_by_id().sql_with_params
+    data = topic.serializer.query_by_id().statement
     _insert_event(
         event,
-        data_query=data_query,
-        data_params=bind(params, {"organization": subject.organization.pk, "id": subject.pk}),
+        data_query=data.sql,
+        data_params=bind(data.params, {"organization": subject.organization.pk, "id": subject.pk}),
         recipients=SUBSCRIBED,
         recipient=topic.name,
         previous=previous,

@@ -32,7 +32,7 @@ class Tenant(Protocol):
     """An organization. This package can't import the app that defines it, and needs only its id."""
 
     @property
-    def pk(self) -> object: ...
+    def pk(self) -> uuid.UUID: ...
 
 
 def or_null(schema: Schema) -> Schema:

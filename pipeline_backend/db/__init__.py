@@ -8,8 +8,7 @@ The constraints:
 
 1. A query is compiled once per process, whatever its values are. So its text must not depend on them: not on the length
    of a list, and not on whether a value is null.
-2. PostgreSQL plans a prepared statement once per connection. So few different texts, and values that the planner can't
-   see where a rare value would make it plan again for each call.
+2. PostgreSQL plans a prepared statement once per connection. So few different texts.
 3. A round trip costs more than most statements do. So several reads, or the inserts of several tables, are combined.
 4. Two transactions may insert the same row at the same time. The unique constraint decides; nobody waits on a lock of
    our own, and no check comes before the insert without the constraint behind it.
@@ -17,14 +16,13 @@ The constraints:
 6. A secret in the database is readable only with the application's key.
 
 What follows from them: a queryset is written with `Param` in place of values and kept in a `CompiledQuery` (1, 2);
-lists are compared with `field__any=Param(…)` (1); `OpaqueParam` hides a value from the planner (2); `CombinedQuery` and
-`insert_all` send several statements as one (3); `insert_or_get` uses ON CONFLICT DO NOTHING, and `atomic_with_retry`
-runs a transaction again that lost a race (4); `MillisecondDateTimeField` and `now` cut to milliseconds (5);
-`EncryptedField` encrypts (6).
+lists are compared with `field__any=Param(…)` (1, 2); `CombinedQuery` and `insert_all` send several statements as one
+(3); `insert_or_get` uses ON CONFLICT DO NOTHING, and `atomic_with_retry` runs a transaction again that lost a race (4);
+`MillisecondDateTimeField` and `now` cut to milliseconds (5); `EncryptedField` encrypts (6).
 
 The package knows no app and no other package of ours. Import from its modules:
 
-- `compiled`: `CompiledQuery`, `CombinedQuery`, `Param`, `OpaqueParam`, `as_expression`, `bind`
+- `compiled`: `CompiledQuery`, `CombinedQuery`, `Param`, `as_expression`, `bind`
 - `writes`: `insert_all`, `insert_or_get`
 - `retry`: `atomic_with_retry`, `is_serialization_failure`
 - `timestamps`: `MillisecondDateTimeField`, `now`, `isoformat_z`, `truncate_to_ms`

@@ -2,10 +2,10 @@
 
 Compiling a queryset takes Django longer than running it takes PostgreSQL. A `CompiledQuery` keeps the SQL of a queryset
 in which a `Param` stands for each value; `all` and `first` run it with the values. A `CombinedQuery` runs several
-queries in one statement.
+queries in one statement. Only for what a benchmark needs it for, which a comment beside the query names.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -21,7 +21,6 @@ COMBINED = "SELECT {columns} FROM (SELECT) AS single_row {joins}"
 Row = TypeVar("Row")
 Params = list[Any]  # values, or a `Param` in their place
 SQLWithParams = tuple[str, Any]  # the result of Django's `as_sql`
-Converters = dict[int, tuple[list[Callable[..., object]], Expression]]
 
 
 class Param(Expression):
@@ -30,28 +29,14 @@ class Param(Expression):
     `type` is the PostgreSQL type to cast to, for places where the server can't infer it.
     """
 
-    def __init__(self, name: str, type: str = "", *, is_list: bool = False) -> None:
+    def __init__(self, name: str, type: str = "") -> None:
         super().__init__(output_field=models.TextField())
         self.name = name
         self.type = type
-        self.is_list = is_list
-
-    def cast(self, type: str) -> "Param":
-        """Return a placeholder for the same value, cast to a PostgreSQL type."""
-        return Param(self.name, type, is_list=self.is_list)
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
         """Return `%s`, with this object in the place of the value; `bind` replaces it."""
         return f"%s::{self.type}" if self.type else "%s", [self]
-
-
-class OpaqueParam(Param):
-    """A placeholder whose value the planner can't see, so that it keeps the generic plan also for a rare value."""
-
-    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
-        """Return a scalar subquery: PostgreSQL evaluates it when the statement runs, after planning."""
-        sql, params = super().as_sql(compiler, connection)
-        return f"(SELECT {sql})", params
 
 
 def as_expression(value: object) -> Expression:
@@ -82,12 +67,12 @@ class AnyOf(models.Lookup):
 
 
 class CompiledStatement(NamedTuple):
-    """The result of compiling a queryset."""
+    """The result of compiling a queryset; `to_objects` turns database rows into model instances or tuples."""
 
     sql: str
     params: Sequence[object]
-    converters: Converters  # by column: what turns values into Python's that psycopg doesn't convert
-    build_row: Callable[[Sequence[Any]], Any]
+    column_count: int
+    to_objects: Callable[[Iterable[Sequence[Any]]], list[Any]]
 
 
 class CompiledQuery(Generic[Row]):
@@ -99,40 +84,33 @@ class CompiledQuery(Generic[Row]):
 
     def __init__(self, make_queryset: Callable[[], QuerySet]) -> None:
         self.make_queryset = make_queryset
-        self.column_count = 0
 
     @cached_property
     def statement(self) -> CompiledStatement:
+        """The SQL and its parameters, with `Param`s unbound."""
         queryset = self.make_queryset()
         compiler = queryset.query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
+        # What psycopg leaves as it is: JSON, encrypted text.
         converters = compiler.get_converters([column[0] for column in compiler.select])
         build_row = row_factory(compiler) if queryset._iterable_class is ModelIterable else tuple
-        self.column_count = len(compiler.select)
-        return CompiledStatement(sql, params, converters, build_row)
 
-    @property
-    def sql_with_params(self) -> tuple[str, Sequence[object]]:
-        """The SQL and its parameters with `Param`s unbound, for use within a larger statement."""
-        return self.statement.sql, self.statement.params
+        def to_objects(rows: Iterable[Sequence[Any]]) -> list[Any]:
+            return [build_row(row) for row in (compiler.apply_converters(rows, converters) if converters else rows)]
+
+        return CompiledStatement(sql, params, len(compiler.select), to_objects)
 
     def all(self, **values: object) -> list[Row]:
         """Run the query and return every row."""
-        sql, params = self.sql_with_params
+        statement = self.statement
         with connection.cursor() as cursor:
-            cursor.execute(sql, bind(params, values))
+            cursor.execute(statement.sql, bind(statement.params, values))
             rows = cursor.fetchall()
-        return self.to_objects(rows)
+        return statement.to_objects(rows)
 
     def first(self, **values: object) -> Row | None:
         """Run the query and return the first row, or None."""
         return next(iter(self.all(**values)), None)
-
-    def to_objects(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
-        """Turn database rows into model instances or tuples."""
-        if self.statement.converters:
-            rows = apply_converters(rows, self.statement.converters)
-        return [self.statement.build_row(row) for row in rows]
 
 
 class CombinedQuery:
@@ -147,10 +125,10 @@ class CombinedQuery:
     @cached_property
     def sql_with_params(self) -> tuple[str, Params]:
         """The combined SQL, with the columns of every query side by side in one row, and its parameters."""
-        parts = [query.sql_with_params for query in self.queries]
-        joins = " ".join(f"LEFT JOIN ({sql}) AS part{number} ON true" for number, (sql, _) in enumerate(parts))
+        parts = [query.statement for query in self.queries]
+        joins = " ".join(f"LEFT JOIN ({part.sql}) AS part{number} ON true" for number, part in enumerate(parts))
         columns = ", ".join(f"part{number}.*" for number in range(len(parts)))
-        return COMBINED.format(columns=columns, joins=joins), [param for _, params in parts for param in params]
+        return COMBINED.format(columns=columns, joins=joins), [param for part in parts for param in part.params]
 
     def first(self, **values: object) -> list[Any]:
         """Run the queries and return the row of each, in their order: an object, a tuple, or None."""
@@ -159,22 +137,13 @@ class CombinedQuery:
             cursor.execute(sql, bind(params, values))
             row = cursor.fetchone()
         results, start = [], 0
-        for query in self.queries:
-            columns = row[start : start + query.column_count]
-            start += query.column_count
+        for _, _, column_count, to_objects in (query.statement for query in self.queries):
+            columns = row[start : start + column_count]
+            start += column_count
             # A LEFT JOIN without a match has null in every column, which no row with a primary key has.
             is_missing = columns.count(None) == len(columns)
-            results.append(None if is_missing else query.to_objects([columns])[0])
+            results.append(None if is_missing else to_objects([columns])[0])
         return results
-
-
-def apply_converters(rows: Iterable[Sequence[Any]], converters: Converters) -> Iterator[list[Any]]:
-    """Yield the rows with the values converted that psycopg leaves as they are (JSON, encrypted text)."""
-    for row in map(list, rows):
-        for column, (functions, expression) in converters.items():
-            for convert in functions:
-                row[column] = convert(row[column], expression, connection)
-        yield row
 
 
 def row_factory(compiler: SQLCompiler) -> Callable[[Sequence[Any]], models.Model]:

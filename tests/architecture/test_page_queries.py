@@ -9,7 +9,7 @@ import pytest
 from appointments.models import Appointment
 from appointments.services import change_outcome
 from organizations.models import Membership, Organization
-from pipeline_backend.api import filters, page_queries
+from pipeline_backend.api import page_queries
 from statuses.models import Status
 from statuses.services import save_status
 from tests.client import ApiClient
@@ -40,24 +40,15 @@ TOTALS_OF_ONE_COLUMN = [
 ]
 ORDERINGS = ["-created_at", "created_at", "schedule_time", "-schedule_time", "updated_at"]
 
-# SMALL_COUNT and SAMPLE_ROWS: no list is small, some are, or all are; with small and large samples.
-SIZES = [(0, 7), (6, 2), (7, 7), (100, 2), (100, 9)]
 
+@pytest.fixture(autouse=True, params=[0, 6, 7, 100])
+def _small_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the results of no query for few rows, of some or of all.
 
-@pytest.fixture(autouse=True, params=SIZES)
-def _small_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Probe so few rows that some pages lie before the boundary, some behind it, and some on both sides."""
+    Probe so few rows that some pages lie before the boundary, some behind it, and some on both sides.
+    """
     monkeypatch.setattr(page_queries, "PROBE_ROWS", 3)
-    small_count, sample_rows = request.param
-    set_sizes(monkeypatch, small_count, sample_rows)
-    yield
-    filters.plan_page.cache_clear()
-
-
-def set_sizes(monkeypatch: pytest.MonkeyPatch, small_count: int, sample_rows: int) -> None:
-    monkeypatch.setattr(page_queries, "SMALL_COUNT", small_count)
-    monkeypatch.setattr(page_queries, "SAMPLE_ROWS", sample_rows)
-    filters.plan_page.cache_clear()
+    monkeypatch.setattr(page_queries, "FEW_ROWS", request.param)
 
 
 @pytest.fixture
@@ -121,14 +112,14 @@ def test_the_pages_are_the_list_in_its_order(api: ApiClient, appointments: list[
     assert pages == {json.dumps(query): [str(row.pk) for row in ordered if matches(row, query)] for query in QUERIES}
 
 
-@pytest.mark.parametrize("_small_sizes", [(0, 2)], indirect=True)
-def test_totals_are_exact_just_below_at_and_just_above_the_small_count(
+@pytest.mark.parametrize("_small_sizes", [0], indirect=True)
+def test_totals_are_exact_just_below_at_and_just_above_the_number_that_counts_as_few(
     api: ApiClient, appointments: list[Appointment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     totals = {}
-    for small_count in range(len(appointments) + 2):
-        set_sizes(monkeypatch, small_count, sample_rows=2)
-        totals[small_count] = [read_total(api, query) for query, _ in TOTALS_OF_ONE_COLUMN]
+    for few_rows in range(len(appointments) + 2):
+        monkeypatch.setattr(page_queries, "FEW_ROWS", few_rows)
+        totals[few_rows] = [read_total(api, query) for query, _ in TOTALS_OF_ONE_COLUMN]
 
     expected = [total for _, total in TOTALS_OF_ONE_COLUMN]
     assert totals == dict.fromkeys(totals, expected)

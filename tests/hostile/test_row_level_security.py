@@ -19,9 +19,8 @@ from leads.serializers import CustomFieldValueSerializer
 from optins.models import OptIn
 from organizations.isolation import TenantModel
 from organizations.models import MemberRole, Membership, Organization, User
-from pipeline_backend.api.filters import plan_page
 from pipeline_backend.api.sql_serializers import SQLSerializer
-from pipeline_backend.db.timestamps import now
+from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.architecture.test_tenancy import TENANT_MODELS
 from tests.client import ApiClient
 from tests.factories import make_api, snapshot_of
@@ -329,16 +328,18 @@ def test_the_roles_may_not_truncate_tables(run_in_request: RunInRequest):
 
 def index_conditions() -> list[str]:
     """Return the plan's index conditions for a page of appointments up to a time, ordered by another timestamp."""
-    page_query = plan_page(AppointmentFilter, (("scheduled_to", False),), "-created_at")
-    values = {"organization": Organization.objects.get().pk, "scheduled_to": now()}
-    sql, params = page_query.sql_with_params(0, 10, values)
+    appointment_filter = AppointmentFilter(
+        {"scheduled_to": isoformat_z(now())}, organization=Organization.objects.get()
+    )
+    assert not appointment_filter.errors
+    sql, params = appointment_filter.page_query(0, 10)
     with connection.cursor() as cursor:
         cursor.execute(FORCE_INDEX_SCAN)
         cursor.execute("EXPLAIN " + sql, params)
         return [line for (line,) in cursor.fetchall() if "Index Cond" in line]
 
 
-def test_behind_a_policy_an_index_scan_in_order_still_ends_at_the_cutoff(run_in_request: RunInRequest):
+def test_behind_a_policy_an_index_scan_in_order_still_ends_at_the_last_row_to_probe(run_in_request: RunInRequest):
     """PostgreSQL compares row by row what it doesn't trust with rows that the policy has not checked."""
     conditions = run_in_request(index_conditions)
 
