@@ -109,16 +109,25 @@ async def read_body(environ: WSGIEnvironment, protocol: HTTPProtocol, body: Body
     environ["CONTENT_LENGTH"] = str(body.size)
 
 
+def announces_body(environ: WSGIEnvironment) -> bool:
+    """Return whether the client sends a body, or says so."""
+    return is_chunked(environ) or environ.get("CONTENT_LENGTH", "0") != "0"
+
+
+def is_chunked(environ: WSGIEnvironment) -> bool:
+    """Return whether the body has no announced length."""
+    return "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
+
+
 def should_read_body(environ: WSGIEnvironment, path: str) -> bool:
     """Return whether the request has a body that its route takes.
 
     One that is announced as too long is not read: the parser refuses it. Neither is the body of an API request without
     a well-formed key, which is refused (401).
     """
-    is_chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
     content_length = environ.get("CONTENT_LENGTH", "")
     is_within_limit = content_length.isdecimal() and 0 < int(content_length) <= settings.BODY_LIMIT
-    if not (is_chunked or is_within_limit):
+    if not (is_chunked(environ) or is_within_limit):
         return False
     if path.startswith("/api/") and parse_key(environ.get("HTTP_X_API_KEY", "")) is None:
         return False

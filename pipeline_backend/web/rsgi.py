@@ -32,6 +32,7 @@ from pipeline_backend.web.request_bodies import (
     BodyMemory,
     BodyMemoryExceededError,
     ClientDisconnectedError,
+    announces_body,
     read_body,
     should_read_body,
     takes_body,
@@ -69,7 +70,10 @@ HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
 @dataclass(frozen=True)
 class QueuedRequest:
-    """A complete request that waits for a thread. `client` is the address that its turn is taken by."""
+    """A complete request that waits for a thread.
+
+    `client` is the address that its turn is taken by. `is_last` says that the connection can't be used again.
+    """
 
     environ: WSGIEnvironment
     protocol: HTTPProtocol
@@ -77,6 +81,7 @@ class QueuedRequest:
     responded: asyncio.Future[None]
     client: str
     body: Body
+    is_last: bool
 
 
 class RsgiApplication:
@@ -106,12 +111,15 @@ class RsgiApplication:
         environ = build_environ(scope)
         client = client_address(environ)
         body = Body(self.body_memory, client)
-        if should_read_body(environ, scope.path) and not await self.read_body(environ, protocol, body):
-            return
+        has_unread_body = announces_body(environ)
+        if should_read_body(environ, scope.path):
+            if not await self.read_body(environ, protocol, body):
+                return
+            has_unread_body = body.size > settings.BODY_LIMIT
         environ["wsgi.input"] = body.to_stream()
         loop = asyncio.get_running_loop()
         responded = loop.create_future()
-        request = QueuedRequest(environ, protocol, loop, responded, client, body)
+        request = QueuedRequest(environ, protocol, loop, responded, client, body, is_last=has_unread_body)
         if not is_page(environ):
             self.requests.put(client, request)
         elif not self.queue_page(request):
@@ -169,7 +177,12 @@ class RsgiApplication:
         while True:
             request = self.requests.get()
             try:
-                request.protocol.response_bytes(*self.get_response(request.environ))
+                status, headers, content = self.get_response(request.environ)
+                if request.is_last:
+                    # The server closes a connection with an unread body. A proxy that is not told so would send the
+                    # next request on it, perhaps of another client, which would then fail.
+                    headers.append(("connection", "close"))
+                request.protocol.response_bytes(status, headers, content)
             # No error may end this thread, because nothing starts another one in its place.
             except Exception:
                 logger.exception("could not respond to a request")

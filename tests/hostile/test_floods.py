@@ -204,6 +204,27 @@ def test_a_body_is_not_read_where_none_is_taken(
     assert snapshot_of(organization) == before
 
 
+def test_a_connection_with_an_unread_body_is_not_used_again(small_stack: Stack, api: ApiClient) -> None:
+    """The server closes it. A proxy that keeps it would send another client's request on it, which would fail."""
+    key = api.key or ""
+    too_long = b" " * (MIB + 1)
+
+    headers = {
+        (operation, given): request_from(OTHER_CLIENT, small_stack.port, operation, given, body)[1]["Connection"]
+        for operation, given, body in (
+            ("POST /nothing", "", b"{}"),
+            (CREATE, "", b"{}"),
+            ("POST /api/nothing", key, b"{}"),
+            (CREATE, key, b"{}"),
+            (f"GET {LIST}", key, None),
+        )
+    }
+    with contextlib.suppress(ConnectionError):  # while it is being sent
+        assert request_from(OTHER_CLIENT, small_stack.port, CREATE, key, too_long)[1]["Connection"] == "close"
+
+    assert list(headers.values()) == ["close", "close", "close", None, None]
+
+
 @pytest.mark.parametrize("operation", body_schemas())
 def test_a_body_is_read_where_one_is_documented(small_stack: Stack, api: ApiClient, operation: str) -> None:
     request = RawHttpClient(small_stack.port, api.key or "").build_request(operation.replace("{id}", "a"), body=b"{")
