@@ -54,5 +54,4 @@ class LeadOptInInline(ReadOnlyInline):
     fields = ("source", "provider_form_name", "utm_source", "utm_campaign", "created_at", "link")
 
 
-# The app `leads` may not import this one, so the inline is added from here.
-LeadAdmin.inlines = (*LeadAdmin.inlines, LeadOptInInline)
+LeadAdmin.register_inline(LeadOptInInline)

@@ -1,6 +1,6 @@
 """Permissions in the admin: what each role may see and change.
 
-They come from the user's active memberships of active organizations, read again on each request.
+They come from the user's active memberships of active organizations (`User.roles`), read again on each request.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from organizations.isolation import bypass_rls
-from organizations.models import MemberRole, Membership, Organization, User
+from organizations.models import MemberRole, Organization, User
 
 Roles = frozenset[MemberRole]
 
@@ -66,20 +65,8 @@ def is_operator(request: HttpRequest) -> bool:
 
 
 def roles_by_organization(request: HttpRequest) -> dict[UUID, str]:
-    """Return the user's role in each of their organizations; cached on the request."""
-    cache = vars(request)
-    if "roles_by_organization" not in cache:
-        cache["roles_by_organization"] = read_roles(current_user(request)) if request.user.is_authenticated else {}
-    roles: dict[UUID, str] = cache["roles_by_organization"]
-    return roles
-
-
-def read_roles(user: User) -> dict[UUID, str]:
-    """Read the user's role in each of their organizations from the database."""
-    members = Membership.unscoped.filter(user=user, is_active=True, organization__is_active=True)
-    # The request's scope is derived from these rows, so they can't be read within it.
-    with bypass_rls():
-        return dict(members.order_by().values_list("organization_id", "role"))
+    """Return the user's role in each of their organizations."""
+    return request.user.roles if isinstance(request.user, User) else {}
 
 
 def has_role(request: HttpRequest, roles: Roles, organization_id: UUID | None = None) -> bool:

@@ -47,6 +47,9 @@ class StatusAdmin(TenantAdmin):
 
     area = Area.SETUP
     can_delete = True
+    save_service = staticmethod(save_status)  # refuses to remove a default that automatic changes need
+    delete_service = staticmethod(delete_status)
+    service_argument = "status"
     form = StatusForm
     list_display = ("label", "role", "type", "is_lead_default", "is_appointment_default")
     list_filter = ("role", "type")
@@ -59,13 +62,6 @@ class StatusAdmin(TenantAdmin):
     @admin.display(description="Status", ordering="name")
     def label(self, status: Status) -> SafeString | str:
         return status_label(status)
-
-    def save_model(self, request: HttpRequest, obj: Status, form: StatusForm, change: bool) -> None:
-        """Save through the service, which refuses to remove a default that automatic changes need."""
-        save_status(organization=form.organization, status=obj)
-
-    def delete_model(self, request: HttpRequest, obj: Status) -> None:
-        delete_status(organization=obj.organization, status=obj)
 
 
 class HistoryInline(ReadOnlyInline):

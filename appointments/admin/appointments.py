@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +10,7 @@ from django.utils.safestring import SafeString
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment, reschedule
-from leads.admin.custom_fields import CustomFieldsAdmin, Fieldsets
+from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
@@ -61,6 +60,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     area = Area.WORK
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
+    add_form = BookingForm
     list_display = ("lead", "schedule_time", "event_type", "host", "outcome_label", "source", "created_at")
     select_related = ("lead", "event_type", "host__user", "outcome")
     list_filter = (
@@ -117,7 +117,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
             },
         ),
     )
-    booking_fieldsets: Fieldsets = (
+    add_fieldsets = (
         ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
         (
             "Appointment",
@@ -125,25 +125,9 @@ class AppointmentAdmin(CustomFieldsAdmin):
         ),
     )
 
-    def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
-        """Return the few fields of a booking for a new appointment, all fields for a booked one."""
-        return super().get_fieldsets(request, obj) if obj else self.booking_fieldsets
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> tuple[str, ...]:
-        """Return the fields that can't be changed after booking."""
-        return self.readonly_fields if obj else ()
-
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return no custom fields for a new appointment: booking has none."""
         return super().custom_fields(request, obj) if obj else []
-
-    def form_class(self, obj: TenantModel | None) -> type[forms.ModelForm]:
-        """Return the form for booking or for editing."""
-        return self.form if obj else BookingForm
-
-    def get_inlines(self, request: HttpRequest, obj: Appointment | None) -> tuple[type[ReadOnlyInline], ...]:
-        """Return no inlines for a new appointment, which has no history yet."""
-        return self.inlines if obj else ()
 
     @admin.display(description="Outcome", ordering="outcome__name")
     def outcome_label(self, appointment: Appointment) -> SafeString | str:
@@ -240,5 +224,4 @@ class LeadAppointmentInline(ReadOnlyInline):
         return status_label(appointment.outcome)
 
 
-# The app `leads` may not import this one, so the inline is added from here.
-LeadAdmin.inlines = (LeadAppointmentInline, *LeadAdmin.inlines)
+LeadAdmin.register_inline(LeadAppointmentInline, first=True)

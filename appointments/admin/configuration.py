@@ -1,7 +1,6 @@
 """Admin pages of event types, notes and call analyses."""
 
 from django.contrib import admin
-from django.http import HttpRequest
 
 from appointments.models import CallAnalysis, EventType, Note
 from appointments.services import delete_event_type, save_analysis, save_event_type
@@ -33,19 +32,14 @@ class EventTypeAdmin(TenantAdmin):
 
     area = Area.SETUP
     can_delete = True
+    save_service = staticmethod(save_event_type)
+    delete_service = staticmethod(delete_event_type)
+    service_argument = "event_type"
     form = EventTypeForm
     list_display = ("name", "call_category", "provider", "owner_name", "created_at")
     list_filter = ("call_category", "provider")
     search_fields = ("name",)
     fields = ("name", "call_category", ("provider", "owner_name"))
-
-    def save_model(self, request: HttpRequest, obj: EventType, form: EventTypeForm, change: bool) -> None:
-        """Save the event type with the service."""
-        save_event_type(organization=form.organization, event_type=obj)
-
-    def delete_model(self, request: HttpRequest, obj: EventType) -> None:
-        """Delete the event type with the service."""
-        delete_event_type(organization=obj.organization, event_type=obj)
 
 
 @admin.register(Note)
@@ -70,10 +64,12 @@ class CallAnalysisAdmin(TenantAdmin):
     """Call analyses, which staff enter by hand."""
 
     area = Area.WORK
+    save_service = staticmethod(save_analysis)
+    service_argument = "analysis"
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")
     select_related = ("appointment__lead",)
     search_fields = ("ai_generated_title", "call_analysis_call_id", "appointment__lead__email")
-    autocomplete_fields = ("appointment",)
+    autocomplete_fields = readonly_fields = ("appointment",)
     fields = (
         "appointment",
         "call_analysis_call_id",
@@ -81,11 +77,3 @@ class CallAnalysisAdmin(TenantAdmin):
         ("ai_suggested_outcome", "ai_confidence_score"),
         "ai_rationale",
     )
-
-    def get_readonly_fields(self, request: HttpRequest, obj: CallAnalysis | None = None) -> tuple[str, ...]:
-        """Return the appointment as read-only once the analysis is stored."""
-        return ("appointment",) if obj else ()
-
-    def save_model(self, request: HttpRequest, obj: CallAnalysis, form: TenantForm, change: bool) -> None:
-        """Save the analysis with the service."""
-        save_analysis(organization=form.organization, analysis=obj)

@@ -3,7 +3,6 @@
 `custom_values` is a JSON object of values by custom field id: a string, a number, a boolean, or a "YYYY-MM-DD" date.
 """
 
-from collections.abc import Sequence
 from datetime import date
 from typing import Any, ClassVar
 from uuid import UUID
@@ -13,14 +12,13 @@ from django.http import HttpRequest
 from unfold import widgets
 
 from leads.models import CustomField
+from organizations.admin.base import Fieldsets
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization
 
 JsonValue = str | float | bool | None
 FieldValue = JsonValue | date
-# Each group is a title and a dict of options, as in Django's `fieldsets`.
-Fieldsets = Sequence[tuple[str | None, dict[str, Any]]]
 
 MAX_EXACT_INTEGER = 2**53  # up to here a float represents every integer exactly
 
@@ -96,13 +94,7 @@ class CustomFieldsAdmin(TenantAdmin):
         may_write = self.has_change_permission(request, obj) if obj else self.has_add_permission(request)
         if organization is None or not may_write:
             return []
-        # Django asks for the form several times per request, so the fields are read once and kept on the request.
-        cache: dict[UUID, list[CustomField]] = vars(request).setdefault("custom_fields", {})
-        if organization.pk not in cache:
-            cache[organization.pk] = list(
-                CustomField.objects.of(organization).filter(entity=self.entity).order_by("position", "key")
-            )
-        return cache[organization.pk]
+        return list(CustomField.objects.of(organization).filter(entity=self.entity).order_by("position", "key"))
 
     def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
         """Return the page's groups of fields, with the custom fields as the last one."""
@@ -117,10 +109,6 @@ class CustomFieldsAdmin(TenantAdmin):
         form_fields = {
             form_field_name(field.pk): build_form_field(field, values.get(str(field.pk))) for field in fields
         }
-        base = self.form_class(obj)
+        base = self.form if obj else self.add_form or self.form
         kwargs["form"] = type(base.__name__, (base,), {"custom_fields": fields, **form_fields})
         return super().get_form(request, obj, change=change, **kwargs)
-
-    def form_class(self, obj: TenantModel | None) -> type[forms.ModelForm]:
-        """Return the form class that the custom fields are added to."""
-        return self.form

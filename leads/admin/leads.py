@@ -8,15 +8,13 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm, Fieldsets
+from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
-from organizations.admin.base import ReadOnlyInline
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
-from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from statuses.admin import HistoryInline, status_label
 from statuses.models import Board, BoardScope
@@ -85,7 +83,7 @@ class StatusChangeInline(HistoryInline):
 
 @admin.register(Lead)
 class LeadAdmin(CustomFieldsAdmin):
-    """Leads. The apps that come later add their rows to `inlines`."""
+    """Leads. The apps that come later register their inlines."""
 
     area = Area.WORK
     entity = CustomField.Entity.LEAD
@@ -112,18 +110,15 @@ class LeadAdmin(CustomFieldsAdmin):
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
-    inlines: tuple[type[ReadOnlyInline], ...] = (StatusChangeInline,)
-    fieldsets = (
+    inlines = (StatusChangeInline,)
+    add_fieldsets = (
         (None, {"fields": [("email", "phone_e164"), ("first_name", "last_name")]}),
         ("Pipeline", {"fields": [("status", "setter"), ("next_touch_point_type", "next_touch_point_at")]}),
     )
-
-    def get_fieldsets(self, request: HttpRequest, obj: TenantModel | None = None) -> Fieldsets:
-        """Add the group "Origin", which a new lead does not have yet."""
-        groups = super().get_fieldsets(request, obj)
-        if obj is None:
-            return groups
-        return [*groups, ("Origin", {"fields": [("first_source", "last_source"), ("created_at", "updated_at")]})]
+    fieldsets = (
+        *add_fieldsets,
+        ("Origin", {"fields": [("first_source", "last_source"), ("created_at", "updated_at")]}),
+    )
 
     @staticmethod
     def choice_label(lead: Lead) -> str:
@@ -139,10 +134,6 @@ class LeadAdmin(CustomFieldsAdmin):
     def status_label(self, lead: Lead) -> SafeString | str:
         """Return the status as a colored label."""
         return status_label(lead.status)
-
-    def get_inlines(self, request: HttpRequest, obj: Lead | None) -> tuple[type[ReadOnlyInline], ...]:
-        """Return no inlines for a new lead, which has no history yet."""
-        return self.inlines if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         """Add or edit the lead with the service."""
@@ -209,20 +200,12 @@ class CustomFieldAdmin(TenantAdmin):
 
     area = Area.SETUP
     can_delete = True
+    save_service = staticmethod(save_custom_field)
+    delete_service = staticmethod(delete_custom_field)
+    service_argument = "field"
     form = CustomFieldForm
     list_display = ("label", "key", "entity", "type", "position")
     list_filter = ("entity", "type")
     search_fields = ("label", "key")
     fields = (("entity", "type"), "label", "key", "options", "position")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: CustomField | None = None) -> tuple[str, ...]:
-        """Return the fields that can't be changed: stored values and integrations depend on them."""
-        return ("entity", "type", "key") if obj else ()
-
-    def save_model(self, request: HttpRequest, obj: CustomField, form: CustomFieldForm, change: bool) -> None:
-        """Save the custom field with the service."""
-        save_custom_field(organization=form.organization, field=obj)
-
-    def delete_model(self, request: HttpRequest, obj: CustomField) -> None:
-        """Delete the custom field with the service."""
-        delete_custom_field(organization=obj.organization, field=obj)
+    readonly_fields = ("entity", "type", "key")  # stored values and integrations depend on them

@@ -1,6 +1,8 @@
 """Base of every admin page: services do all writes, and the form shows a service's error."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import datetime
 from typing import Any, ClassVar, TypeAlias
 
@@ -8,7 +10,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import BadRequest, ValidationError
 from django.core.validators import URLValidator
 from django.db import IntegrityError
@@ -18,6 +20,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import display
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminURLInputWidget
 
@@ -25,11 +28,19 @@ from organizations.admin import actions
 from organizations.admin.actions import AnyRow
 from pipeline_backend.api.exceptions import Conflict, DomainError
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
+from pipeline_backend.outbox import Job, State
 
 # The API's bounds on timestamps (docs/interface.md, G29).
 YEARS = range(1970, 2101)
 # A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
+
+STATE_COLORS = {
+    State.PENDING.label: "info",
+    State.DONE.label: "success",
+    State.DEAD.label: "danger",
+    State.CANCELED.label: "warning",
+}
 
 # The title and the options of each group of fields.
 Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
@@ -44,13 +55,13 @@ class ConcurrentSave(Conflict):
 class ServiceForm(forms.ModelForm):
     """A form that can show the error of a service, which runs after the form's own validation."""
 
+    page: ClassVar[Any]  # the ServiceAdmin that shows the form
     request: ClassVar[HttpRequest]
-    service_error: ClassVar[DomainError | None] = None
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]
-        if self.service_error:
-            actions.add_form_errors(self, self.service_error)
+        if self.page.service_error:
+            actions.add_form_errors(self, self.page.service_error)
 
 
 class OfferedLookupsChangeList(ChangeList):
@@ -69,9 +80,19 @@ class OfferedLookupsChangeList(ChangeList):
 
 
 class ServiceAdmin(ModelAdmin):
-    """An admin page whose writes go through services: subclasses implement `save_model` and `delete_model`."""
+    """An admin page whose writes go through services."""
 
+    # The services that store a row as the form has filled it in, and delete it. Their arguments are `organization` and
+    # the row, whose argument's name is `service_argument`. Pages that call others implement `save_model`.
+    save_service: Callable[..., object]
+    delete_service: Callable[..., object]
+    service_argument: str
+    can_add = can_change = True
+    can_delete = False
+    is_read_only = False  # nobody edits an existing row, although its buttons change it
     form = ServiceForm
+    add_form: type[ServiceForm] | None = None  # as in Django's UserAdmin: the form for a new row
+    service_error: DomainError | None = None
     compressed_fields = False
     list_filter_submit = True
     list_per_page = 50
@@ -105,13 +126,34 @@ class ServiceAdmin(ModelAdmin):
         """Return the row, or None. No row has a NUL in its id, which the database would refuse to compare."""
         return None if "\0" in object_id else super().get_object(request, object_id, from_field)
 
+    def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the user may write the row; without a row, any."""
+        return False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return whether the page can add rows and the user may."""
+        return self.can_add and self.has_write_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the page can change rows and the user may."""
+        return self.can_change and self.has_write_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the page can delete rows and the user may."""
+        return self.can_delete and self.has_write_permission(request, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return whether the menu shows the page."""
+        return self.has_view_permission(request)
+
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
-        """Call the service that saves the row."""
-        raise NotImplementedError(f"{type(self).__name__} must call the service that saves")
+        """Save the row with the page's service."""
+        if not (change and self.is_read_only):
+            self.save_service(organization=obj.organization, **{self.service_argument: obj})
 
     def delete_model(self, request: HttpRequest, obj: AnyRow) -> None:
-        """Call the service that deletes the row."""
-        raise NotImplementedError(f"{type(self).__name__} must call the service that deletes")
+        """Delete the row with the page's service."""
+        self.delete_service(organization=obj.organization, **{self.service_argument: obj})
 
     def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
         """Do nothing: inlines are read-only, and the service has written all that belongs to the row."""
@@ -126,10 +168,32 @@ class ServiceAdmin(ModelAdmin):
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
-        """Return a subclass of the form that knows the request and, after a failed save, the service's error."""
+        """Return a subclass of the form that knows its page and the request."""
+        if obj is None and self.add_form:
+            kwargs.setdefault("form", self.add_form)
         form = super().get_form(request, obj, change=change, **kwargs)
-        attributes = {"request": request, "service_error": vars(request).get("service_error")}
-        return type(form.__name__, (form,), attributes)
+        return type(form.__name__, (form,), {"page": self, "request": request})
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
+        """Return the fields that show stored values, which a new row doesn't have."""
+        if obj and self.is_read_only:
+            return flatten_fieldsets(self.get_fieldsets(request, obj))
+        return self.readonly_fields if obj else ()
+
+    def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
+        """Return no inlines for a new row, to which no other row refers."""
+        return self.inlines if obj else ()
+
+    @classmethod
+    def register_inline(cls, inline: type["ReadOnlyInline"], *, first: bool = False) -> None:
+        """Show another app's rows on this page. That app may import this one, but not the other way round."""
+        cls.inlines = (inline, *cls.inlines) if first else (*cls.inlines, inline)
+
+    @classmethod
+    def register_action(cls, action: Callable[..., HttpResponse]) -> None:
+        """Show another app's button, which `object_action` has made, on this page."""
+        setattr(cls, action.__name__, action)
+        cls.actions_detail = (*cls.actions_detail, action.__name__)
 
     def changeform_view(
         self,
@@ -139,16 +203,19 @@ class ServiceAdmin(ModelAdmin):
         extra_context: dict[str, object] | None = None,
     ) -> HttpResponse:
         """Show the form or save it. If a service raises an error, show the form again with it."""
+        context = extra_context or {}
+        if self.is_read_only:
+            others = {"show_save_and_continue": False, "show_save_and_add_another": False}
+            context = {**context, **others, "show_save": object_id is None}
         try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+            response: HttpResponse = super().changeform_view(request, object_id, form_url, context)
             return response
-        except DomainError as error:
-            vars(request)["service_error"] = error
-        except IntegrityError:
-            vars(request)["service_error"] = ConcurrentSave()
-        # Django has rolled the failed save back. The same POST again builds the form with the error, so it isn't valid
-        # and nothing is saved.
-        return super().changeform_view(request, object_id, form_url, extra_context)
+        except (DomainError, IntegrityError) as error:
+            # Django has rolled the failed save back. The same POST again builds the form with the error, so it isn't
+            # valid and nothing is saved. The page is copied, because all requests share it.
+            page = copy(self)
+            page.service_error = error if isinstance(error, DomainError) else ConcurrentSave()
+        return super(ServiceAdmin, page).changeform_view(request, object_id, form_url, context)
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
@@ -206,6 +273,18 @@ class ServiceAdmin(ModelAdmin):
             field.help_text = f"{field.help_text} Time zone: {timezone.get_current_timezone_name()}.".strip()
             field.validators = [*field.validators, validate_year]
         return field
+
+
+@display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
+def state_label(job: Job) -> str:
+    """Return the state of an e-mail or a delivery, which a list shows as a colored label."""
+    return job.get_state_display()
+
+
+def format_json(data: object) -> SafeString:
+    """Return the data as indented JSON in HTML."""
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
 
 
 class ReadOnlyInline(TabularInline):

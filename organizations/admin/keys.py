@@ -4,12 +4,10 @@ from datetime import datetime
 
 from django import forms
 from django.contrib import admin
-from django.contrib.admin.utils import flatten
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action, secret_page
-from organizations.admin.base import Fieldsets
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.defaults import both_scopes
 from organizations.models import ApiKey, Scope
@@ -65,13 +63,14 @@ class ApiKeyAdmin(TenantAdmin):
     """API keys of the user's organizations."""
 
     area = Area.CONNECTIONS
+    is_read_only = True
     form = KeyForm
     list_display = ("name", "public_part", "state", "scopes", "last_used_at", "expires_at", "created_by", "created_at")
     select_related = ("created_by",)
     search_fields = ("name", "key_id")
     actions_detail = ("rotate", "revoke")
-    fields = ("name", "scopes", "expires_at")
-    readonly = (
+    add_fieldsets = ((None, {"fields": ("name", "scopes", "expires_at")}),)
+    fields = (
         "name",
         "public_part",
         "state",
@@ -80,26 +79,6 @@ class ApiKeyAdmin(TenantAdmin):
         ("expires_at", "revoked_at"),
         "last_used_at",
     )
-
-    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Fieldsets:
-        """Return the form's fields for a new key, and read-only ones for an existing key."""
-        return [(None, {"fields": self.readonly})] if obj else super().get_fieldsets(request, obj)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> list[str]:
-        """Return all fields of an existing key, and none of a new one."""
-        return flatten(self.readonly) if obj else []
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, object] | None = None,
-    ) -> HttpResponse:
-        """Show the page without save buttons for an existing key."""
-        # "Save and add another" would skip the page that shows the new key.
-        buttons = {"show_save": object_id is None, "show_save_and_continue": False, "show_save_and_add_another": False}
-        return super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **buttons})
 
     @admin.display(description="Key")
     def public_part(self, key: ApiKey) -> str:
@@ -114,25 +93,22 @@ class ApiKeyAdmin(TenantAdmin):
         return "Active" if key.is_live else "Expired"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: KeyForm, change: bool) -> None:
-        """Issue a new key, and keep its full text on the request for `response_add`."""
+        """Issue the key. `obj`, with which Django goes on, gets its ids and its full text."""
         if change:
             return
         data = form.cleaned_data
-        key, vars(request)["secret"] = issue_key(
+        key, obj.text = issue_key(
             organization=form.organization,
             name=data["name"],
             scopes=data["scopes"],
             expires_at=data["expires_at"],
             created_by=current_user(request),
         )
-        # Django continues with `obj`: its log entry and the page's link need the stored key's ids.
         obj.pk, obj.key_id = key.pk, key.key_id
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         """Return the page that shows the full key, once."""
-        return secret_page(
-            self, request, obj, title="New API key", explanation=KEY_EXPLANATION, secret=vars(request)["secret"]
-        )
+        return secret_page(self, request, obj, title="New API key", explanation=KEY_EXPLANATION, secret=obj.text)
 
     @object_action(
         "Rotate",

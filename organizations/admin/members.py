@@ -31,11 +31,13 @@ class MemberForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "role" in self.fields:
-            # Highest role first.
             role: Any = self.fields["role"]
-            role.choices = [
-                (name.value, name.label) for name in reversed(assignable_roles(self.request, self.organization.pk))
-            ]
+            role.choices = role_choices(self)
+
+
+def role_choices(form: TenantForm) -> list[tuple[str, str]]:
+    """Return the roles that the user of the form may assign, the highest first."""
+    return [(role.value, role.label) for role in reversed(assignable_roles(form.request, form.organization.pk))]
 
 
 def is_active(member: Membership) -> bool:
@@ -83,16 +85,16 @@ class MembershipAdmin(TenantAdmin):
 
     def has_manage_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """Return whether the user may change members and this member has no role above theirs."""
-        is_leader = super().has_change_permission(request, obj)
+        is_leader = self.has_write_permission(request, obj)
         return is_leader and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
 
     def has_view_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """Return True for owners and managers, and for a user's own membership."""
-        return super().has_view_permission(request, obj) or obj is None or obj.user_id == current_user(request).pk
+        return super().has_view_permission(request, obj) or obj is None or self.has_own_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
         """Return True for owners and managers, and for a user's own membership, where they choose notifications."""
-        return self.has_manage_permission(request, obj) or (obj is not None and obj.user_id == current_user(request).pk)
+        return self.has_manage_permission(request, obj) or self.has_own_permission(request, obj)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Return whether the menu shows the page: to owners and managers only."""

@@ -16,6 +16,7 @@ from organizations.security_log import visible_security_events
 class SecurityEventAdmin(ServiceAdmin):
     """The list and the page of the log, which nobody can change."""
 
+    can_add = can_change = False
     list_display = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
     list_select_related = ("user", "actor", "organization")
     list_filter = (("kind", ChoicesDropdownFilter), ("created_at", DayRangeFilter))
@@ -28,7 +29,6 @@ class SecurityEventAdmin(ServiceAdmin):
         ("address", "user_agent"),
         "organization",
     )
-    readonly_fields = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SecurityEvent]:
         """Return all events for operators; for others their own, and those of organizations that they own."""
@@ -41,19 +41,3 @@ class SecurityEventAdmin(ServiceAdmin):
     def has_view_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
         """Return True: the query set limits what each user sees."""
         return True
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return True: everyone has a log of their own account."""
-        return True
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: only services write the log."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
-        """Return False: the log is never changed."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
-        """Return False: entries are only deleted by age."""
-        return False

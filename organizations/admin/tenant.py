@@ -18,7 +18,15 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from organizations.admin.actions import AnyRow
 from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm
 from organizations.models import Membership, Organization
-from organizations.permissions import ALL_ROLES, PERMISSIONS, Area, filter_by_role, has_role, organizations_with_role
+from organizations.permissions import (
+    PERMISSIONS,
+    Area,
+    filter_by_role,
+    has_role,
+    is_operator,
+    organizations_with_role,
+    roles_by_organization,
+)
 from pipeline_backend.db.timestamps import isoformat_z
 
 
@@ -35,14 +43,15 @@ class TenantForm(ServiceForm):
             self.instance.organization = self.organization
         for name, field in self.fields.items():
             if isinstance(field, forms.ModelChoiceField) and field.queryset is not None:
-                self.limit_to_active(name, field)
+                field.queryset = self.choices(name, field.queryset.model)
 
-    def limit_to_active(self, name: str, field: Any) -> None:
-        """Limit a choice of members to active ones, and the current one."""
-        if field.queryset.model is not Membership:
-            return
+    def choices(self, name: str, model: type[Model]) -> QuerySet:
+        """Return the organization's rows that a field may refer to: of members the active ones, and the current one."""
+        rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
+        if model is not Membership:
+            return rows
         active = Q(is_active=True, user__is_active=True)
-        field.queryset = field.queryset.filter(active | Q(pk=getattr(self.instance, f"{name}_id", None)))
+        return rows.filter(active | Q(pk=getattr(self.instance, f"{name}_id", None)))
 
     def validate_unique(self) -> None:
         """Also check the constraints that have a message, and show each failed one at its field."""
@@ -112,8 +121,6 @@ class TenantAdmin(ServiceAdmin):
     """An admin page of tenant rows. `area` decides which roles may view and change them."""
 
     area: ClassVar[Area]
-    can_add = can_change = True
-    can_delete = False
     form = TenantForm
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
@@ -134,30 +141,17 @@ class TenantAdmin(ServiceAdmin):
         """Return whether the user's role in the row's organization may view it; without a row, in any."""
         return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return whether the page can add rows and the user's role in any organization may."""
-        return self.can_add and has_role(request, PERMISSIONS[self.area].write)
-
-    def has_change_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the page can change rows and the user's role may."""
-        return self.can_change and has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
-
-    def has_delete_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the page can delete rows and the user's role may."""
-        return self.can_delete and has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows the page."""
-        return self.has_view_permission(request)
+    def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the user's role in the row's organization may write it; without a row, in any."""
+        return has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
 
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
     ) -> type[ServiceForm]:
         """Return a subclass of the form that knows its organization: the row's, or the chosen one for a new row."""
-        # On the request, because `related_choices` needs it while Django builds the form's fields.
-        vars(request)["organization"] = obj.organization if obj else self.chosen_organization(request)
         form = super().get_form(request, obj, change=change, **kwargs)
-        return type(form.__name__, (form,), {"organization": vars(request)["organization"]})
+        organization = obj.organization if obj else self.chosen_organization(request)
+        return type(form.__name__, (form,), {"organization": organization})
 
     def chosen_organization(self, request: HttpRequest) -> Organization | None:
         """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
@@ -205,21 +199,16 @@ class TenantAdmin(ServiceAdmin):
     def formfield_for_foreignkey(
         self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
     ) -> forms.ModelChoiceField | None:
-        """Return a choice among the organization's rows, so that another organization's id is invalid."""
-        kwargs["queryset"] = self.related_choices(db_field, request)
+        """Return a choice without rows: `TenantForm` offers those of its organization, so another's id is invalid."""
+        kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_manytomany(
         self, db_field: ManyToManyField, request: HttpRequest, **kwargs: Any
     ) -> forms.ModelMultipleChoiceField | None:
-        """Return a multiple choice among the organization's rows."""
-        kwargs["queryset"] = self.related_choices(db_field, request)
+        """Return a multiple choice without rows, as above."""
+        kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
         return super().formfield_for_manytomany(db_field, request, **kwargs)
-
-    def related_choices(self, db_field: ForeignKey | ManyToManyField, request: HttpRequest) -> QuerySet:
-        """Return the rows of the form's organization that the field can refer to."""
-        rows = self.visible_rows(request, db_field.remote_field.model)
-        return rows.filter(organization=vars(request)["organization"])
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Return the columns; with the organization's name for users of several organizations."""
@@ -242,9 +231,5 @@ class TenantAdmin(ServiceAdmin):
 
 
 def has_several_organizations(request: HttpRequest) -> bool:
-    """Return whether the user sees rows of more than one organization; cached on the request."""
-    cache = vars(request)
-    if "has_several_organizations" not in cache:
-        cache["has_several_organizations"] = organizations_with_role(request, ALL_ROLES).count() > 1
-    has_several: bool = cache["has_several_organizations"]
-    return has_several
+    """Return whether the user may see rows of more than one organization, as operators always may."""
+    return is_operator(request) or len(roles_by_organization(request)) > 1

@@ -39,6 +39,7 @@ class UserForm(ServiceForm):
 class UserAdmin(ServiceAdmin):
     """Users, whatever organizations they are in."""
 
+    can_add = False  # people make their account by accepting an invitation, operators by `createsuperuser`
     form = UserForm
     list_display = ("email", "first_name", "last_name", "is_superuser", "is_active", "last_login")
     list_filter = ("is_superuser", "is_active")
@@ -58,15 +59,7 @@ class UserAdmin(ServiceAdmin):
         """Return True for a user's own row, and for operators."""
         return is_operator(request) or obj is None or obj == request.user
 
-    has_change_permission = has_view_permission
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return False: people make their account when they accept an invitation, operators by `createsuperuser`."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return False: what users did must stay readable, so they are deactivated instead."""
-        return False
+    has_write_permission = has_view_permission
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Return whether the menu shows the list: to operators only."""

@@ -34,6 +34,9 @@ class ApiKey(TenantModel):
     revoked_at = MillisecondDateTimeField(null=True, editable=False)
     last_used_at = MillisecondDateTimeField(null=True, editable=False)
 
+    # The full key, on the instance that the admin has just issued. It is stored nowhere.
+    text = ""
+
     class Meta(TenantModel.Meta):
         verbose_name = "API key"
         ordering = ["-created_at"]

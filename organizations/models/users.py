@@ -1,6 +1,7 @@
 """Users, and finding them by their e-mail address."""
 
 from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
@@ -8,8 +9,10 @@ from django.db import models
 from django.db.models import UniqueConstraint, Value
 from django.db.models.functions import Lower
 from django.utils.crypto import salted_hmac
+from django.utils.functional import cached_property
 
 from organizations.defaults import new_user_id
+from organizations.isolation import bypass_rls
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 
 
@@ -84,6 +87,17 @@ class User(AbstractBaseUser, PermissionsMixin):
     def get_full_name(self) -> str:
         """Return the first and last name; without either, the e-mail."""
         return f"{self.first_name} {self.last_name}".strip() or self.email
+
+    @cached_property
+    def roles(self) -> dict[UUID, str]:
+        """Return the role in each active organization of which the user is an active member, by the organization's id.
+
+        It is read once for each instance, and so on each request.
+        """
+        members = self.memberships.filter(is_active=True, organization__is_active=True).order_by()
+        # A request's scope is derived from these rows, so they can't be read within it.
+        with bypass_rls():
+            return dict(members.values_list("organization_id", "role"))
 
     def get_session_auth_hash(self) -> str:
         """Return Django's hash, by which a changed password ends sessions; so does switching two-factor on or off."""

@@ -12,6 +12,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.members import role_choices
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.models import Invitation
 from organizations.permissions import Area, assignable_roles, current_user, is_operator
@@ -30,12 +31,9 @@ class InvitationForm(TenantForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Highest role first. The page of an existing invitation has no field.
-        role: Any = self.fields.get("role")
-        if role:
-            role.choices = [
-                (name.value, name.label) for name in reversed(assignable_roles(self.request, self.organization.pk))
-            ]
+        if "role" in self.fields:  # the page of an existing invitation has no field
+            role: Any = self.fields["role"]
+            role.choices = role_choices(self)
 
 
 class ConsentForm(ConfirmationForm):
@@ -72,8 +70,8 @@ class InvitationAdmin(TenantAdmin):
     search_fields = ("email",)
     search_help_text = "E-mail"
     actions_detail = ("send_again", "withdraw", "allow_again")
-    fields = ("email", "role")
-    readonly = (
+    add_fieldsets = ((None, {"fields": ("email", "role")}),)
+    fields = (
         "email",
         "role",
         "status_label",
@@ -82,14 +80,6 @@ class InvitationAdmin(TenantAdmin):
         "expires_at",
         ("accepted_at", "declined_at", "withdrawn_at", "unsubscribed_at"),
     )
-
-    def get_fieldsets(self, request: HttpRequest, obj: Invitation | None = None) -> Any:
-        """Return the form's fields for a new invitation, and all of an existing one."""
-        return [(None, {"fields": self.readonly if obj else self.fields})]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Invitation | None = None) -> tuple[str, ...]:
-        """Return what the page computes; Django makes the rest read-only because nothing can be changed."""
-        return ("status_label", "delivery") if obj else ()
 
     def has_manage_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
         """Return whether the user may assign the invitation's role, and so send it again or withdraw it."""

@@ -1,6 +1,6 @@
 """Organizations in the admin. The page is not in the `organizations` app because creating one composes several apps."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from django import forms
 from django.contrib import admin, messages
@@ -66,13 +66,15 @@ class SlackForm(ConfirmationForm):
 
 @admin.register(Organization)
 class OrganizationAdmin(ServiceAdmin):
-    """Organizations: operators create them, owners manage them."""
+    """Organizations: operators create them, owners manage them. They are deactivated, never deleted."""
 
     form = OrganizationForm
+    add_form = NewOrganizationForm
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
     search_fields = ("name", "=id")
     actions_detail = ("connect_slack",)
-    readonly = ("has_slack", "id", "created_at")
+    readonly_fields = ("has_slack", "id", "created_at")
+    add_fieldsets = ((None, {"fields": ("name", "owner_email")}),)
     fields = (
         "name",
         "default_country",
@@ -92,7 +94,7 @@ class OrganizationAdmin(ServiceAdmin):
         """Return whether the user may see the organization, or any at all."""
         return has_role(request, PERMISSIONS[Area.ORGANIZATION].view, obj.pk if obj else None)
 
-    def has_change_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
+    def has_write_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
         """Return whether the user may change the organization, or any at all."""
         return has_role(request, PERMISSIONS[Area.ORGANIZATION].write, obj.pk if obj else None)
 
@@ -100,29 +102,10 @@ class OrganizationAdmin(ServiceAdmin):
         """Return True for operators only."""
         return is_operator(request)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
-        """Return False: organizations are deactivated instead, because their data must stay."""
-        return False
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows this page."""
-        return self.has_view_permission(request)
-
-    def get_form(
-        self, request: HttpRequest, obj: Organization | None = None, change: bool = False, **kwargs: Any
-    ) -> type[ServiceForm]:
-        """Return the form for a new organization, or the one for its settings."""
-        return super().get_form(request, obj, change=change, **({} if obj else {"form": NewOrganizationForm}), **kwargs)
-
-    def get_fieldsets(
-        self, request: HttpRequest, obj: Organization | None = None
-    ) -> list[tuple[None, dict[str, tuple[str, ...]]]]:
-        """Return all fields, or only name and owner for a new organization."""
-        return [(None, {"fields": self.fields if obj else ("name", "owner_email")})]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> tuple[str, ...]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> Sequence[str]:
         """Return the read-only fields; only operators may change the rate limit or deactivate the organization."""
-        return self.readonly if is_operator(request) else (*self.readonly, "is_active", "rate_limit_per_minute")
+        fields = super().get_readonly_fields(request, obj)
+        return fields if is_operator(request) else (*fields, "is_active", "rate_limit_per_minute")
 
     def save_model(self, request: HttpRequest, obj: Organization, form: ServiceForm, change: bool) -> None:
         """Create or change the organization through its services."""

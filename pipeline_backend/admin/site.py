@@ -30,7 +30,6 @@ from organizations.permissions import (
     ALL_ROLES,
     current_user,
     organizations_with_role,
-    read_roles,
     roles_by_organization,
 )
 from organizations.security_log import record_security_event
@@ -111,7 +110,7 @@ class SignInForm(AuthenticationForm):
         """Refuse users who are neither an operator, nor an active member of an active organization, nor invited."""
         # Past Django's admin, which asks for `is_staff`: that decides nothing here.
         auth_forms.AuthenticationForm.confirm_login_allowed(self, user)
-        if not user.is_superuser and not read_roles(user) and not has_open_invitation(user):
+        if not user.is_superuser and not user.roles and not has_open_invitation(user):
             raise ValidationError("You are not a member of any active organization.")
 
 

@@ -39,7 +39,6 @@ PROTECTED_MODELS = [*TENANT_MODELS, Organization, User, SecurityEvent, LogEntry,
 UNSCOPED_ALLOWED = {
     "pipeline_backend/outbox/queue.py": "workers send the jobs of every organization",
     "organizations/authentication.py": "the organization is known only when the key has been found",
-    "organizations/permissions.py": "a user's memberships say which organizations the user works in",
     "organizations/security_log.py": "an owner sees the sign-ins of members of the organizations that the owner has",
     "pipeline_backend/local/inbox.py": "the local inbox verifies the signatures of any endpoint",
     "pipeline_backend/accounts/invitations.py": "an invitation's link says which organization it belongs to",
@@ -48,7 +47,7 @@ UNSCOPED_ALLOWED = {
 # The files that may bypass row-level security during a request, and why.
 BYPASS_ALLOWED = {
     "organizations/authentication.py": "the list of live keys, which no request sees, is of all organizations",
-    "organizations/permissions.py": "a user's memberships say which organizations the user works in",
+    "organizations/models/users.py": "a user's memberships say which organizations the user works in",
     "organizations/middleware.py": "the scope of a request follows from the user who is signed in",
     "notifications/views.py": "an unsubscribe link says whose rows it may see: those of its organization",
     "organizations/security_log.py": "a failed sign-in looks for the account; notices are closed to requests",

@@ -28,12 +28,7 @@ def owner(both_organizations: BothOrganizations, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(tenant, "filter_by_role", unfiltered)
     monkeypatch.setattr(tenant, "organizations_with_role", lambda request, roles: Organization.objects.all())
     monkeypatch.setattr(tenant, "has_role", lambda *_: True)
-    monkeypatch.setattr(
-        tenant.TenantAdmin,
-        "related_choices",
-        lambda self, field, request: field.remote_field.model._default_manager.all(),
-    )
-    monkeypatch.setattr(TenantForm, "limit_to_active", lambda *_: None)
+    monkeypatch.setattr(TenantForm, "choices", lambda self, name, model: model._default_manager.all())
     for model_admin, model in ((OrganizationAdmin, Organization), (UserAdmin, User)):
         monkeypatch.setattr(model_admin, "get_queryset", lambda self, request, model=model: model.objects.all())
         for permission in ("view", "change"):

@@ -1,36 +1,22 @@
 """The pages of deliveries and their attempts, from which deliveries are replayed (docs/interface.md, W23)."""
 
+import json
+
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.utils.safestring import SafeString
-from unfold.decorators import display
 
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
-from organizations.admin.base import ReadOnlyInline
+from organizations.admin.base import ReadOnlyInline, format_json, state_label
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area, current_user
 from pipeline_backend.outbox import State
-from webhooks.admin.events import format_body
 from webhooks.models import Attempt, Delivery
 from webhooks.replays import replay, replay_all
-
-STATE_COLORS = {
-    State.PENDING.label: "info",
-    State.DONE.label: "success",
-    State.DEAD.label: "danger",
-    State.CANCELED.label: "warning",
-}
-FIELDS = (
-    ("event", "endpoint"),
-    ("state", "attempt_count"),
-    ("last_error", "next_attempt_at"),
-    ("created_at", "finished_at"),
-)
 
 
 class AttemptInline(ReadOnlyInline):
@@ -51,10 +37,11 @@ class DeliveryAdmin(TenantAdmin):
 
     area = Area.CONNECTIONS
     can_add = False
+    is_read_only = True
     list_display = (
         "topic",
         "endpoint",
-        "state_label",
+        state_label,
         "attempt_count",
         "last_error",
         "next_attempt_at",
@@ -68,41 +55,23 @@ class DeliveryAdmin(TenantAdmin):
     actions = ("replay_selected",)
     actions_detail = ("replay",)
     inlines = (AttemptInline,)
-    fields = (*FIELDS, "formatted_body")
-    readonly_fields = ("formatted_body", *(name for group in FIELDS for name in group))
-
-    class Media:
-        css = {"all": ("webhooks/bodies.css",)}
+    fields = (
+        ("event", "endpoint"),
+        ("state", "attempt_count"),
+        ("last_error", "next_attempt_at"),
+        ("created_at", "finished_at"),
+        "formatted_body",
+    )
 
     @admin.display(description="Body")
     def formatted_body(self, delivery: Delivery) -> SafeString:
         """Return the body, indented. The headers of each request are shown with the attempts."""
-        return format_body(delivery.event.body)
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, object] | None = None,
-    ) -> HttpResponse:
-        # The page needs the change permission for its replay button, so Django would show save buttons.
-        hidden = {"show_save": False, "show_save_and_continue": False}
-        page: HttpResponse = super().changeform_view(request, object_id, form_url, {**(extra_context or {}), **hidden})
-        return page
-
-    def save_model(self, request: HttpRequest, obj: Delivery, form: BaseForm, change: bool) -> None:
-        """Do nothing: all fields are read-only."""
+        return format_json(json.loads(delivery.event.body))
 
     @admin.display(description="Event", ordering="event__type")
     def topic(self, delivery: Delivery) -> str:
         """Return the name of the event's topic."""
         return delivery.event.type
-
-    @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
-    def state_label(self, delivery: Delivery) -> str:
-        """Return the state, which the page shows as a colored label."""
-        return delivery.get_state_display()
 
     @object_action(
         "Replay", icon="replay", question="Send this delivery again, with the same webhook-id?", when=is_replayable

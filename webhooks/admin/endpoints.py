@@ -106,20 +106,15 @@ class EndpointAdmin(TenantAdmin):
     actions_detail = ("send_test", "replay_missed", "rotate_secret")
     readonly_fields = ("recent_attempts", "replays", *(name for group in HEALTH_FIELDS for name in group))
 
+    add_fieldsets = ((None, {"fields": ["url", "description", "event_types"]}),)
+    fieldsets = (
+        (None, {"fields": ["url", "description", "is_active", "event_types"]}),
+        ("Health", {"fields": ["recent_attempts", *HEALTH_FIELDS]}),
+        ("Replays", {"fields": ["replays"]}),
+    )
+
     class Media:
         js = ("webhooks/replays.js",)
-
-    def get_fieldsets(
-        self, request: HttpRequest, obj: Endpoint | None = None
-    ) -> list[tuple[str | None, dict[str, object]]]:
-        """Return the groups of fields. A new endpoint is active and has neither health nor replays."""
-        if obj is None:
-            return [(None, {"fields": ["url", "description", "event_types"]})]
-        return [
-            (None, {"fields": ["url", "description", "is_active", "event_types"]}),
-            ("Health", {"fields": ["recent_attempts", *HEALTH_FIELDS]}),
-            ("Replays", {"fields": ["replays"]}),
-        ]
 
     def get_urls(self) -> list[URLPattern]:
         """Add the address from which the page refreshes its replays."""
@@ -154,13 +149,13 @@ class EndpointAdmin(TenantAdmin):
         if change:
             change_endpoint(endpoint=obj, is_active=data["is_active"], **values)
             return
-        # The secret travels on the request to `response_add` and is written nowhere in clear text.
-        endpoint, vars(request)["secret"] = add_endpoint(organization=form.organization, **values)
+        # The secret travels on `obj`, with which Django goes on, to `response_add`.
+        endpoint, obj.secret = add_endpoint(organization=form.organization, **values)
         obj.pk = endpoint.pk
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
         """Show the new endpoint's secret, once."""
-        return self.show_secret(request, obj, "The new endpoint's signing secret", vars(request)["secret"])
+        return self.show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
 
     @admin.display(description="Recent attempts")
     def recent_attempts(self, endpoint: Endpoint) -> str:

@@ -5,22 +5,16 @@ import json
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import DropdownFilter
 
-from organizations.admin.base import ReadOnlyInline
+from organizations.admin.base import ReadOnlyInline, format_json
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area
 from webhooks.models import Delivery, Event
 from webhooks.topics import topics
-
-
-def format_body(text: str) -> SafeString:
-    """Return JSON text indented and escaped, as HTML."""
-    return format_html('<pre class="json-body">{}</pre>', json.dumps(json.loads(text), indent=2, ensure_ascii=False))
 
 
 class TopicFilter(DropdownFilter):
@@ -68,9 +62,6 @@ class EventAdmin(TenantAdmin):
     )
     readonly_fields = ("formatted_body", "id")
 
-    class Media:
-        css = {"all": ("webhooks/bodies.css",)}
-
     def get_inlines(self, request: HttpRequest, obj: Event | None) -> tuple[type[DeliveryInline], ...]:
         """Show the deliveries to people who may view deliveries: more roles may view events."""
         deliveries = self.admin_site.get_model_admin(Delivery)
@@ -78,4 +69,4 @@ class EventAdmin(TenantAdmin):
 
     @admin.display(description="Body")
     def formatted_body(self, event: Event) -> SafeString:
-        return format_body(event.body)
+        return format_json(json.loads(event.body))
