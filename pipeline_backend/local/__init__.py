@@ -13,16 +13,17 @@ Constraints:
 How the design follows:
 
 - `embedded` starts PostgreSQL and Redis from Python packages (1, 4); `as_root` lets PostgreSQL run as `nobody` (5).
-- `processes` starts each child so that the kernel stops it when we die (2), and identifies processes by pid and start
-  time (3). `files` has locks, which end with the process that holds them, and private files.
-- `process_group` runs web, worker and beat with one log, and notes their pids for the next run (2).
+- `processes` starts each child so that the kernel stops it when we die (2); psutil tells whether a process is still
+  the one that it was (3). `files` has locks, which end with the process that holds them, and private files.
+- `process_group` runs web, worker and beat with one log, and marks them by an environment variable (2).
 - `run` is `make run`: it checks, starts, supervises and stops everything; `banner` is the text that it prints.
 - `ephemeral` is `make test`: it runs a command with servers that are removed afterwards. `template` stores a migrated
   PostgreSQL cluster for the next time.
 - `environment` has the environment variables of both. `__main__` has the subcommands.
 - `inbox` is the page at /local/, the only module that is part of the web application.
 
-Tests and benchmarks may use `embedded`, `processes` and `ephemeral`. The application imports only `inbox`.
+Tests and benchmarks may use `embedded`, `processes` and `ephemeral`. The application imports only `inbox`, the command
+`demo` also `files`.
 """
 
 

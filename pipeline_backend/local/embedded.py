@@ -15,6 +15,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from pipeline_backend.local import StartupError, as_root, files, processes
 
 # Data that is deleted afterwards need not survive a crash of the computer.
@@ -90,22 +92,20 @@ class Server(ABC):
     def has_exited(self) -> bool:
         return self.process is None or self.process.poll() is not None
 
-    def leftover_pid(self) -> int | None:
-        """Return the pid of a killed run's server that still uses this data, or None."""
+    def leftovers(self) -> list[psutil.Process]:
+        """Return the main process of a killed run's server that still uses this data, if there is one."""
         try:
-            pid = int(self.pid_file.read_text().split("\n")[0])
-        except (OSError, ValueError):
-            return None
-        # The system may have given the pid to another process since; the command line shows whether it has.
-        return pid if self.is_own_command_line(processes.command_line(pid)) else None
+            process = psutil.Process(int(self.pid_file.read_text().split("\n")[0]))
+            # The system may have given the pid to another process since; the command line shows whether it has.
+            return [process] if self.is_own_command_line(" ".join(process.cmdline()).strip()) else []
+        except (OSError, ValueError, psutil.Error):
+            return []
 
     def stop_leftover(self) -> None:
         """Stop a leftover server. Raises StartupError if that fails."""
-        pid = self.leftover_pid()
-        if pid is not None:
-            processes.stop(pid, *self.stop_steps)
-        if self.leftover_pid() is not None:
-            raise StartupError(f"{self.name} of an earlier run (process {pid}) can't be stopped")
+        processes.stop(self.leftovers(), *self.stop_steps)
+        if leftovers := self.leftovers():
+            raise StartupError(f"{self.name} of an earlier run (process {leftovers[0].pid}) can't be stopped")
         # PostgreSQL refuses to start while any process has the pid in this file, which happens soon after a reboot.
         self.pid_file.unlink(missing_ok=True)
 

@@ -1,17 +1,19 @@
-"""Processes: start them so that they die with this one, recognize them later, and stop them."""
+"""Processes: start them so that they die with this one, find those of an earlier run, and stop them."""
 
 import ctypes
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PROC = Path("/proc")
-HAS_PROC = (PROC / "self" / "stat").exists()  # macOS has none
+import psutil
+
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 
@@ -45,76 +47,32 @@ def _set_death_signal(number: signal.Signals) -> Callable[[], None] | None:
     return set_death_signal
 
 
-def start_time(pid: int) -> str | None:
-    """Return when a process was started, or None if it is gone.
-
-    Together with the pid it identifies a process, because pids are reused.
-    """
-    if not HAS_PROC:
-        return _ps("lstart=", pid)
-    fields = _stat(PROC / str(pid))
-    # The time is counted from the last boot, so the boot belongs to it.
-    boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
-    return f"{fields[19]} {boot}" if fields else None
-
-
-def group_exists(leader: int) -> bool:
-    """Return whether any process of this process group is still running."""
-    # killpg() counts zombies as well, and in some containers nobody reaps them.
-    if HAS_PROC:
-        return any(fields[2] == str(leader) for fields in map(_stat, PROC.glob("[0-9]*")) if fields)
+def is_alive(process: psutil.Process) -> bool:
+    """Return whether the process is still running. Zombies are not, which nobody reaps in some containers."""
     try:
-        os.killpg(leader, 0)
-    except (ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
-def _stat(directory: Path) -> list[str]:
-    """Return the fields of /proc/<pid>/stat, beginning with the state; [] for a zombie or a process that is gone."""
-    try:
-        # The name, in parentheses, can contain spaces and parentheses itself.
-        fields = (directory / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
-    return [] if fields[0] in "ZX" else fields
+def find(condition: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
+    """Return the running processes for which this is true, without those that we may not look at."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if condition(process) and is_alive(process):
+                found.append(process)
+    return found
 
 
-def command_line(pid: int) -> str:
-    """Return the command line of a process, or "" if it can't be read."""
-    if not HAS_PROC:
-        return _ps("command=", pid) or ""
-    try:
-        return (PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-    except OSError:
-        return ""
-
-
-def _ps(column: str, pid: int) -> str | None:
-    result = subprocess.run(["ps", "-ww", "-o", column, "-p", str(pid)], capture_output=True, text=True, check=False)
-    return result.stdout.strip() or None
-
-
-def find_by_environment(assignment: str) -> list[int]:
-    """Return the pids of the processes that have this NAME=value in their environment (Linux only)."""
-    return [int(directory.name) for directory in PROC.glob("[0-9]*") if assignment.encode() in _environment(directory)]
-
-
-def _environment(directory: Path) -> list[bytes]:
-    try:
-        return (directory / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
-
-
-def stop(pid: int, *steps: tuple[signal.Signals, float]) -> None:
-    """Send signals to a process that isn't our child: each with a time to wait, until the process is gone."""
-    started_at = start_time(pid)
+def stop(running: list[psutil.Process], *steps: tuple[signal.Signals, float]) -> None:
+    """Send signals to processes that aren't our children: each with the seconds to wait until all are gone."""
     for number, timeout in steps:
-        if started_at is None or start_time(pid) != started_at:
+        for process in running:
+            with suppress(psutil.Error):
+                process.send_signal(number)
+        if wait_until(lambda: not any(map(is_alive, running)), timeout):
             return
-        send_signal(os.kill, pid, number)
-        wait_until(lambda: start_time(pid) != started_at, timeout)
 
 
 def send_signal(kill: Callable[[int, int], None], target: int, number: int) -> None:
@@ -125,7 +83,7 @@ def send_signal(kill: Callable[[int, int], None], target: int, number: int) -> N
         return
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+def wait_until(condition: Callable[[], bool], seconds: float = math.inf) -> bool:
     """Return whether the condition becomes true within that time."""
     deadline = time.monotonic() + seconds
     while not condition():

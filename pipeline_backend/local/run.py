@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
-from pipeline_backend.local import StartupError, banner, environment, files, template
+from pipeline_backend.local import StartupError, banner, environment, files, processes, template
 from pipeline_backend.local.embedded import Server
 from pipeline_backend.local.process_group import ManagedProcess, ProcessGroup, stop_leftovers
 
@@ -86,7 +86,9 @@ class Terminal:
     def print_line(self, line: str) -> None:
         """Print a line; shut down if the terminal is gone."""
         try:
-            print(line, flush=True)
+            # One write, because several threads print.
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
         except OSError:
             # The output is a closed pipe. Redirect it, because the shutdown prints, too.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -128,14 +130,14 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     port = read_port()
     lock_data(data, stack)
     # Before the port is checked: a leftover web server may still occupy it.
-    stop_leftovers(data / "run.json")
+    stop_leftovers(data)
     require_free_port(port)
     environment.check_external_servers()
     variables = environment.for_run(data, port)
     terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)
     terminal.kill_functions += [server.kill for server in servers]
-    group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data / "run.json")
+    group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data)
     # First in the list: the servers are killed after the processes that use them.
     terminal.kill_functions.insert(0, group.kill_all)
     stack.callback(group.stop_all)
@@ -205,7 +207,7 @@ def run_step(name: str, command: Sequence[str], group: ProcessGroup, terminal: T
     terminal.check_shutdown()
     output: list[str] = []
     child = group.start(name, command, output.append)
-    group.read_output_until(lambda: child.has_exited() or terminal.is_shutdown_requested())
+    processes.wait_until(lambda: child.has_exited() or terminal.is_shutdown_requested())
     group.stop(child)
     terminal.check_shutdown()
     if child.process.returncode:
@@ -220,7 +222,7 @@ def wait_for_web(port: int, group: ProcessGroup, terminal: Terminal) -> None:
     def is_decided() -> bool:
         return bool(terminal.is_shutdown_requested() or group.first_exited() or is_ready(port))
 
-    if not group.read_output_until(is_decided, START_TIMEOUT):
+    if not processes.wait_until(is_decided, START_TIMEOUT):
         raise StartupError(f"The web server did not answer within {START_TIMEOUT} seconds; {EVERYTHING_STOPPED}")
     # Not restarted: what fails at the start would fail again.
     child = group.first_exited()
@@ -253,7 +255,7 @@ def supervise(group: ProcessGroup, servers: list[Server], terminal: Terminal) ->
         child = group.first_exited()
         if child:
             restart(child, group, terminal, exits[child.name])
-        group.read_output(0.2)
+        time.sleep(0.2)
 
 
 def restart(child: ManagedProcess, group: ProcessGroup, terminal: Terminal, exits: deque[float]) -> None:
@@ -283,7 +285,7 @@ def clean(root: Path) -> int:
     data.mkdir(mode=0o700, exist_ok=True)
     with ExitStack() as stack:
         lock_data(data, stack)
-        stop_leftovers(data / "run.json")
+        stop_leftovers(data)
         for name, kind in environment.SERVERS.values():
             kind(data / name).remove()
         template.remove_all(root)

@@ -5,12 +5,12 @@ import signal
 import time
 from pathlib import Path
 
+import psutil
 import psycopg
 from django.db import DatabaseError, connection
 from psycopg import sql
 
 from organizations.models import Organization
-from pipeline_backend.local import processes
 from tests.client import ApiClient
 from tests.factories import events_of
 from tests.faults.backlog import make_backlog, make_endpoint
@@ -59,8 +59,8 @@ def crash() -> None:
     folder = query("SHOW data_directory")[0][0]
     pid = query(f"SELECT pid {OTHER_SESSIONS} LIMIT 1")[0][0]
     assert "pipeline-backend" in folder
-    assert folder in processes.command_line(int((Path(folder) / "postmaster.pid").read_text().split()[0]))
-    assert processes.command_line(pid).startswith("postgres: ")
+    assert folder in psutil.Process(int((Path(folder) / "postmaster.pid").read_text().split()[0])).cmdline()
+    assert psutil.Process(pid).cmdline()[0].startswith("postgres: ")
     before = last_restart()
     os.kill(pid, signal.SIGKILL)
     # It may still answer for a moment before it notices the crash.

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -28,7 +29,7 @@ class Run:
             self.process = subprocess.Popen(
                 command, stdout=log, stderr=log, env={**environment, "PORT": str(port)}, start_new_session=True
             )
-        self.descendants: dict[int, str | None] = {}
+        self.descendants: list[psutil.Process] = []
 
     @property
     def log(self) -> str:
@@ -38,7 +39,7 @@ class Run:
         """Wait for the banner, and remember the processes that run by then."""
         assert eventually(lambda: "Ctrl-C stops everything" in self.log or self.process.poll() is not None), self.log
         assert self.process.poll() is None, self.log
-        self.descendants = {pid: processes.start_time(pid) for pid in descendants(self.process.pid)}
+        self.descendants = descendants(self.process.pid)
         assert len(self.descendants) >= 3
         return self
 
@@ -53,16 +54,21 @@ class Run:
 
     def survivors(self) -> list[str]:
         """Return the command lines of those processes that still run."""
-        return [
-            processes.command_line(pid)
-            for pid, started_at in self.descendants.items()
-            if processes.start_time(pid) == started_at
-        ]
+        return [str(process) for process in self.descendants if processes.is_alive(process)]
+
+    def pids(self) -> dict[str, int]:
+        """Return the pids of the stubs that run now, by name."""
+        pids = {}
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.Error, ValueError):  # it may have just ended
+                _, *options, name = child.cmdline()
+                pids.update({name: child.pid} if options[:1] == ["-c"] and name in STUBS else {})
+        return pids
 
 
-def descendants(pid: int) -> list[int]:
-    """Return the pids of a process's children, grandchildren and so on."""
-    return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+def descendants(pid: int) -> list[psutil.Process]:
+    """Return a process's children, grandchildren and so on."""
+    return psutil.Process(pid).children(recursive=True)
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:

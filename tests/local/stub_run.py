@@ -56,7 +56,8 @@ def plan(port: int, data: Path) -> Plan:
         migrate=[sys.executable, "-c", migrate],
         demo=[sys.executable, "-c", DEMO, str(data / "demo.json")],
         processes={
-            name: [sys.executable, "-c", BASE + BEHAVIORS[behavior], str(port)] for name, behavior in stubs.items()
+            name: [sys.executable, "-c", BASE + BEHAVIORS[behavior], str(port), name]
+            for name, behavior in stubs.items()
         },
     )
 

@@ -41,12 +41,12 @@ def test_a_signal_reaches_the_command_and_everything_is_removed(tmp_path: Path, 
     with with_servers(tmp_path, code % number, **EXISTING_DATABASE) as process:
         assert process.stdout
         process.stdout.readline()
-        pids = descendants(process.pid)
+        children = descendants(process.pid)
 
         process.send_signal(number)
 
         assert process.wait(20) == 9
-    assert [pid for pid in pids if processes.start_time(pid)] == []
+    assert [child for child in children if processes.is_alive(child)] == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -54,7 +54,7 @@ def test_servers_and_files_of_a_killed_run_are_removed_by_the_next_run(tmp_path:
     with with_servers(tmp_path, "import time; print('ready', flush=True); time.sleep(60)") as process:
         assert process.stdout
         process.stdout.readline()
-        pids = descendants(process.pid)
+        children = descendants(process.pid)
         process.kill()
     assert list(tmp_path.iterdir()) != []
 
@@ -62,4 +62,4 @@ def test_servers_and_files_of_a_killed_run_are_removed_by_the_next_run(tmp_path:
         assert process.wait(20) == 0
 
     assert list(tmp_path.iterdir()) == []
-    assert eventually(lambda: not any(processes.start_time(pid) for pid in pids))
+    assert eventually(lambda: not any(map(processes.is_alive, children)))

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pipeline_backend.local import processes
@@ -18,10 +19,9 @@ from tests.local.runner import STUBS, Run, descendants, eventually
 StartRun = Callable[..., Run]
 
 
-def running_pids(root: Path) -> dict[str, int]:
-    """Return the processes of the run and their pids, in the order in which they are stopped."""
-    state = json.loads((root / ".data" / "run.json").read_text())
-    return {name: pid for name, pid, _ in state["processes"]}
+def stop_order(run: Run) -> list[str]:
+    """Return the names of the processes in the order in which they were stopped."""
+    return [line.split()[0] for line in run.log.splitlines() if line.endswith("| stopping")]
 
 
 def test_ctrl_c_stops_web_beat_worker_and_servers_and_leaves_no_process_behind(start_run: StartRun) -> None:
@@ -30,8 +30,7 @@ def test_ctrl_c_stops_web_beat_worker_and_servers_and_leaves_no_process_behind(s
     code = run.send(signal.SIGINT)
 
     assert (code, run.survivors()) == (0, [])
-    order = [line.split()[0] for line in run.log.splitlines() if line.endswith("| stopping")]
-    assert order == ["web", "beat", "worker"]
+    assert stop_order(run) == ["web", "beat", "worker"]
     assert "Traceback" not in run.log
 
 
@@ -45,48 +44,45 @@ def test_other_termination_signals_stop_everything_as_well(start_run: StartRun, 
 
 
 @pytest.mark.parametrize("name", ["web", "beat", "worker"])
-def test_a_killed_process_is_restarted_and_the_others_keep_running(
-    start_run: StartRun, tmp_path: Path, name: str
-) -> None:
+def test_a_killed_process_is_restarted_and_the_others_keep_running(start_run: StartRun, name: str) -> None:
     run = start_run().wait_until_up()
-    before = running_pids(tmp_path)
+    assert eventually(lambda: run.pids().keys() == STUBS.keys())
+    before = run.pids()
 
     os.kill(before[name], signal.SIGKILL)
 
-    assert eventually(lambda: running_pids(tmp_path).get(name, before[name]) != before[name])
-    after = running_pids(tmp_path)
+    assert eventually(lambda: run.pids().get(name, before[name]) != before[name])
+    after = run.pids()
     assert f"{name} was killed by SIGKILL; restarting" in run.log.splitlines()
-    # The order decides which one is stopped first.
-    assert list(after) == ["web", "beat", "worker"]
     assert {other: pid for other, pid in after.items() if other != name} == {
         other: pid for other, pid in before.items() if other != name
     }
-    assert eventually(lambda: is_ready(run.port))
+    assert eventually(lambda: is_ready(run.port) and run.log.count("| works") == 2 + (name != "web"))
+    restarted = psutil.Process(after[name])
     assert run.send(signal.SIGINT) == 0
-    assert processes.start_time(after[name]) is None
+    assert not processes.is_alive(restarted)
+    assert stop_order(run) == ["web", "beat", "worker"]
 
 
-def test_what_a_killed_process_has_started_is_stopped_before_its_restart(start_run: StartRun, tmp_path: Path) -> None:
+def test_what_a_killed_process_has_started_is_stopped_before_its_restart(start_run: StartRun) -> None:
     run = start_run(stubs={**STUBS, "worker": "has a child"}).wait_until_up()
-    worker = running_pids(tmp_path)["worker"]
+    worker = run.pids()["worker"]
     assert eventually(lambda: bool(descendants(worker)))
     [child] = descendants(worker)
 
     os.kill(worker, signal.SIGKILL)
 
     assert eventually(lambda: "worker was killed by SIGKILL; restarting" in run.log)
-    assert eventually(lambda: processes.start_time(child) is None)
+    assert eventually(lambda: not processes.is_alive(child))
     assert run.process.poll() is None
 
 
-def test_a_process_that_exits_three_times_in_30_seconds_ends_the_run_with_the_reason(
-    start_run: StartRun, tmp_path: Path
-) -> None:
+def test_a_process_that_exits_three_times_in_30_seconds_ends_the_run_with_the_reason(start_run: StartRun) -> None:
     run = start_run(stubs={**STUBS, "worker": "fails on SIGUSR1"}).wait_until_up()
 
     for times in (1, 2, 3):
         assert eventually(lambda times=times: run.log.count("| ready") == times)
-        os.kill(running_pids(tmp_path)["worker"], signal.SIGUSR1)
+        os.kill(run.pids()["worker"], signal.SIGUSR1)
 
     assert run.exit_code() == 1
     assert run.log.count("worker stopped with exit code 3; restarting") == 2

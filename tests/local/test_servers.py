@@ -26,10 +26,11 @@ def test_servers_listen_on_localhost_only_and_leave_no_process_behind(postgres: 
     assert listening_addresses(postgres, valkey) == {"127.0.0.1"}
 
     servers = [process for process in (postgres.process, valkey.process) if process]
-    pids = [process.pid for process in servers] + [pid for process in servers for pid in descendants(process.pid)]
+    running = [psutil.Process(process.pid) for process in servers]
+    running += [child for process in servers for child in descendants(process.pid)]
     postgres.stop()
     valkey.stop()
-    assert eventually(lambda: not any(processes.start_time(pid) for pid in pids))
+    assert eventually(lambda: not any(map(processes.is_alive, running)))
 
 
 def test_a_password_is_required_and_appears_on_no_command_line(postgres: Postgres, valkey: Redis) -> None:
@@ -39,7 +40,7 @@ def test_a_password_is_required_and_appears_on_no_command_line(postgres: Postgre
         psycopg.connect(urls[0].replace(postgres.password, "wrong"))
     with pytest.raises(redis.AuthenticationError):
         redis.Redis.from_url(urls[1].replace(valkey.password, "wrong")).ping()
-    command_lines = "".join(processes.command_line(pid) for pid in psutil.pids())
+    command_lines = str([process.info["cmdline"] for process in psutil.process_iter(["cmdline"])])
     assert postgres.password not in command_lines
     assert valkey.password not in command_lines
     password_files = [path for server in (postgres, valkey) for path in server.directory.rglob("password")]
