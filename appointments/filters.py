@@ -5,8 +5,7 @@ from leads.models import Lead
 from organizations.filters import CountedListFilter, MemberEmailFilter
 from pipeline_backend.api.filters import (
     ChoiceFilter,
-    DateTimeFromFilter,
-    DateTimeToFilter,
+    DateTimeFilter,
     OrderingFilter,
     RelatedIdFilter,
 )
@@ -22,12 +21,12 @@ class AppointmentFilter(CountedListFilter):
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
     triager = MemberEmailFilter("triager", help_text="The triager's e-mail.")
     closer = MemberEmailFilter("host", help_text="The host's e-mail.")
-    scheduled_from = DateTimeFromFilter("schedule_time")
-    scheduled_to = DateTimeToFilter("schedule_time")
-    created_from = DateTimeFromFilter("created_at")
-    created_to = DateTimeToFilter("created_at")
-    updated_from = DateTimeFromFilter("updated_at")
-    updated_to = DateTimeToFilter("updated_at")
+    scheduled_from = DateTimeFilter("schedule_time", "gte")
+    scheduled_to = DateTimeFilter("schedule_time", "lte")
+    created_from = DateTimeFilter("created_at", "gte")
+    created_to = DateTimeFilter("created_at", "lte")
+    updated_from = DateTimeFilter("updated_at", "gte")
+    updated_to = DateTimeFilter("updated_at", "lte")
     ordering = OrderingFilter("created_at", "updated_at", "schedule_time")
 
     class Meta:

@@ -4,8 +4,7 @@ from leads.models import Lead, LeadQuerySet
 from organizations.filters import CountedListFilter, MemberEmailFilter
 from pipeline_backend.api.filters import (
     ChoiceFilter,
-    DateTimeFromFilter,
-    DateTimeToFilter,
+    DateTimeFilter,
     OrderingFilter,
     QueryFilter,
     RelatedIdFilter,
@@ -20,10 +19,10 @@ class LeadFilter(CountedListFilter):
     status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")
     status_role = ChoiceFilter("status__role", StatusRole)
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")
-    created_from = DateTimeFromFilter("created_at")
-    created_to = DateTimeToFilter("created_at")
-    updated_from = DateTimeFromFilter("updated_at")
-    updated_to = DateTimeToFilter("updated_at")
+    created_from = DateTimeFilter("created_at", "gte")
+    created_to = DateTimeFilter("created_at", "lte")
+    updated_from = DateTimeFilter("updated_at", "gte")
+    updated_to = DateTimeFilter("updated_at", "lte")
     ordering = OrderingFilter("created_at", "updated_at")
 
     class Meta:

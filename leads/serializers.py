@@ -13,7 +13,6 @@ from leads.models import CustomField, Lead, Source, TouchPointType
 from organizations.serializers import UserSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import InputSerializer, UUIDField
-from pipeline_backend.api.sql_serializers import SqlLiteral
 from statuses.serializers import StatusSerializer
 
 # --- Output, read from the database as finished JSON
@@ -73,7 +72,7 @@ def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
     """Return the field that lists the organization's custom fields for leads or appointments with the row's values."""
 
     def rows(outer: Callable[[str], OuterRef]) -> QuerySet[CustomField]:
-        fields = CustomField.unscoped.filter(organization=outer("organization"), entity=SqlLiteral(entity.value))
+        fields = CustomField.unscoped.filter(organization=outer("organization"), entity=entity.value)
         return fields.annotate(outer_values=outer("custom_values")).order_by("position", "key")
 
     return sql.NestedList(

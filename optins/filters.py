@@ -5,8 +5,7 @@ from optins.models import OptIn, OptInSource
 from organizations.filters import CountedListFilter
 from pipeline_backend.api.filters import (
     ChoiceFilter,
-    DateTimeFromFilter,
-    DateTimeToFilter,
+    DateTimeFilter,
     OrderingFilter,
     RelatedIdFilter,
 )
@@ -17,8 +16,8 @@ class OptInFilter(CountedListFilter):
 
     source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
     lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
-    created_from = DateTimeFromFilter("created_at")
-    created_to = DateTimeToFilter("created_at")
+    created_from = DateTimeFilter("created_at", "gte")
+    created_to = DateTimeFilter("created_at", "lte")
     ordering = OrderingFilter("created_at")
 
     class Meta:

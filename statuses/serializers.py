@@ -1,10 +1,9 @@
 """Serializers of statuses (docs/interface.md, S1 and A4)."""
 
-from django.db.models import F, Func, TextField
+from django.db.models import F, Func, TextField, Value
 from django.db.models.expressions import Expression
 
 from pipeline_backend.api import sql_serializers as sql
-from pipeline_backend.api.sql_serializers import SqlLiteral
 from statuses.models import BoardScope, Status, StatusRole
 
 
@@ -13,7 +12,7 @@ class NullableStringField(sql.Field):
 
     def expression(self, name: str, prefix: str) -> Expression:
         """Return the column with an empty string turned into null."""
-        return Func(F(prefix + name), SqlLiteral(""), function="NULLIF", output_field=TextField())
+        return Func(F(prefix + name), Value(""), function="NULLIF", output_field=TextField())
 
 
 class StatusSerializer(sql.SQLSerializer):

@@ -62,7 +62,7 @@ def parse_uuid(text: str) -> uuid.UUID:
 class InputSerializer(serializers.Serializer):
     """A JSON object. Optional fields that are null or blank count as absent; unknown fields are ignored."""
 
-    default_error_messages = {"invalid": "must be an object"}
+    default_error_messages = {"invalid": "must be an object", "null": "must be an object"}
     # Pairs of fields; the first is required unless the second is given.
     require_one_of: ClassVar[Sequence[tuple[str, str]]] = ()
 
@@ -89,12 +89,6 @@ class InputSerializer(serializers.Serializer):
         if errors:
             raise serializers.ValidationError(errors)
         return values
-
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return the validated values; raises ValidationError also for null, which DRF would accept."""
-        if data is None:
-            raise serializers.ValidationError("must be an object")
-        return super().run_validation(data)
 
 
 @cache
@@ -131,63 +125,60 @@ class StringField(serializers.Field):
         text = data.strip() if self.trim_whitespace else data
         if len(text) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+    def parse(self, text: str) -> object:
+        """Return the value of the text; raises ValueError with a message."""
         return text
 
     def to_representation(self, value: str) -> str:
         return value
 
-    def require_valid(self, validator: Callable[[str], None], text: str) -> str:
-        """Return the text; raises ValidationError if the validator refuses it or it has invisible characters."""
-        try:
-            validator(text)
-        except DjangoValidationError:
-            self.fail("invalid")
-        # Addresses are put into mails and links, where an invisible character could mislead the reader.
-        if not text.isprintable():
-            self.fail("invalid")
-        return text
-
 
 class EmailField(StringField):
-    """An e-mail address; its letter case is kept."""
-
-    default_error_messages = {"invalid": "must be an e-mail address"}
+    """An e-mail address without surrounding whitespace; its letter case is kept."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MAX_EMAIL_LENGTH, trim_whitespace=True, **options)
 
-    def to_internal_value(self, data: object) -> str:
-        """Return the address without surrounding whitespace."""
-        return self.require_valid(validate_email, super().to_internal_value(data))
+    def parse(self, text: str) -> str:
+        if not is_valid(validate_email, text):
+            raise ValueError("must be an e-mail address")
+        return text
 
 
 class URLField(StringField):
-    """An http or https URL."""
-
-    default_error_messages = {"invalid": "must be an http or https URL"}
+    """An http or https URL without surrounding whitespace."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MAX_URL_LENGTH, trim_whitespace=True, **options)
 
-    def to_internal_value(self, data: object) -> str:
-        """Return the URL without surrounding whitespace."""
-        text = super().to_internal_value(data)
-        if FORBIDDEN_IN_URLS.search(text):
-            self.fail("invalid")
-        return self.require_valid(validate_http_url, text)
+    def parse(self, text: str) -> str:
+        if FORBIDDEN_IN_URLS.search(text) or not is_valid(validate_http_url, text):
+            raise ValueError("must be an http or https URL")
+        return text
+
+
+def is_valid(validator: Callable[[str], None], text: str) -> bool:
+    """Return whether the validator accepts the text and it has no invisible characters."""
+    try:
+        validator(text)
+    except DjangoValidationError:
+        return False
+    # Addresses are put into mails and links, where an invisible character could mislead the reader.
+    return text.isprintable()
 
 
 class DateTimeField(StringField):
-    """A timestamp with millisecond precision."""
+    """A timestamp in UTC with millisecond precision."""
 
     default_error_messages = {"type": TIMESTAMP_ERROR}
 
-    def to_internal_value(self, data: object) -> datetime:
-        """Return the timestamp in UTC."""
-        try:
-            return parse_timestamp(super().to_internal_value(data))
-        except ValueError as error:
-            raise serializers.ValidationError(str(error)) from None
+    def parse(self, text: str) -> datetime:
+        return parse_timestamp(text)
 
 
 class UUIDField(StringField):
@@ -195,14 +186,11 @@ class UUIDField(StringField):
 
     default_error_messages = {"type": "must be a UUID"}
 
-    def to_internal_value(self, data: object) -> uuid.UUID:
-        try:
-            return parse_uuid(super().to_internal_value(data))
-        except ValueError as error:
-            raise serializers.ValidationError(str(error)) from None
+    def parse(self, text: str) -> uuid.UUID:
+        return parse_uuid(text)
 
 
-class IntegerField(serializers.Field):
+class IntegerField(serializers.IntegerField):
     """A whole number within bounds. The string "5", 5.0 and true are refused."""
 
     default_error_messages = {
@@ -210,19 +198,14 @@ class IntegerField(serializers.Field):
         "invalid": "must be a whole number from {min_value} to {max_value}",
     }
 
-    def __init__(self, *, min_value: int, max_value: int, **options: Any) -> None:
-        self.min_value = min_value
-        self.max_value = max_value
-        super().__init__(**options)
+    min_value: int
+    max_value: int
 
     def to_internal_value(self, data: object) -> int:
         # Not isinstance: True is an int.
         if type(data) is not int or not self.min_value <= data <= self.max_value:
             self.fail("invalid", min_value=self.min_value, max_value=self.max_value)
         return data
-
-    def to_representation(self, value: int) -> int:
-        return value
 
 
 class ChoiceField(StringField):
@@ -247,7 +230,6 @@ class BoundedListField(serializers.ListField):
     default_error_messages = {
         "not_a_list": "must be an array",
         "max_length": "must have at most {max_length} items",
-        "null": "must be an object",
     }
 
     def to_internal_value(self, data: Any) -> list[Any]:

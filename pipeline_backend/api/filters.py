@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from uuid import UUID
 
 from django import forms
@@ -33,7 +33,7 @@ from pipeline_backend.api.sql_serializers import Schema, Tenant
 from pipeline_backend.db.compiled import Param, bind
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-INVALID_TIME = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100"
+END_OF_DAY = timedelta(days=1) - timedelta(milliseconds=1)
 DEFAULT_ORDERING = "-created_at"
 
 
@@ -60,7 +60,7 @@ class QueryFilter(Filter):
     """One query parameter, one condition; a text, unless a subclass parses it."""
 
     field_class = ParameterField
-    openapi: ClassVar[Schema] = {"type": "string"}
+    schema: Schema = {"type": "string"}  # in the OpenAPI document  # never changed in place
 
     def __init__(self, field_name: str, *, help_text: str = "", **options: Any) -> None:
         super().__init__(field_name, help_text=help_text, parse=self.parse, **options)
@@ -74,66 +74,42 @@ class QueryFilter(Filter):
         """Return whether one index has the rows that match this value in the order of their creation."""
         return True
 
-    def schema(self) -> Schema:
-        """Return the parameter's schema in the OpenAPI document."""
-        return dict(self.openapi)
 
+class DateTimeFilter(QueryFilter):
+    """Rows at or after ("gte") or at or before ("lte") a timestamp. A date stands for its first or last millisecond."""
 
-class TimestampFilter(QueryFilter):
-    """Base class of bounds on a timestamp. A date stands for its start, or in an upper bound for its end."""
-
-    lookup: ClassVar[str]
-    from_midnight = timedelta()
-    text: ClassVar[str]
-
-    def __init__(self, field_name: str) -> None:
-        super().__init__(field_name, lookup_expr=self.lookup, help_text=self.text)
+    def __init__(self, field_name: str, lookup: Literal["gte", "lte"]) -> None:
+        self.is_upper_bound = lookup == "lte"
+        side, part = ("before", "end") if self.is_upper_bound else ("after", "start")
+        help_text = f"At or {side} this time: a date (its {part}, UTC) or an ISO 8601 timestamp."
+        super().__init__(field_name, lookup_expr=lookup, help_text=help_text)
 
     def parse(self, text: str) -> datetime:
         """Return the timestamp in UTC."""
         try:
             if DATE.fullmatch(text):
-                return parse_timestamp(f"{text}T00:00:00Z") + self.from_midnight
+                return parse_timestamp(f"{text}T00:00:00Z") + (END_OF_DAY if self.is_upper_bound else timedelta())
             # The + of an offset arrives as a space from clients that don't encode it.
             return parse_timestamp(text.replace(" ", "+"))
         except ValueError:
-            raise ValueError(INVALID_TIME) from None
+            message = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100"
+            raise ValueError(message) from None
 
     def has_index_order(self, value: datetime) -> bool:
         return False
 
 
-class DateTimeFromFilter(TimestampFilter):
-    """Rows at or after a timestamp."""
-
-    lookup = "gte"
-    text = "At or after this time: a date (its start, UTC) or an ISO 8601 timestamp."
-
-
-class DateTimeToFilter(TimestampFilter):
-    """Rows at or before a timestamp."""
-
-    lookup = "lte"
-    from_midnight = timedelta(days=1) - timedelta(milliseconds=1)
-    text = "At or before this time: a date (its end, UTC) or an ISO 8601 timestamp."
-
-
 class RelatedIdFilter(QueryFilter):
     """Rows that refer to a row of the organization by its id. An id that the organization doesn't have is a 400."""
 
-    openapi: ClassVar[Schema] = {"type": "string", "format": "uuid"}
+    schema = {"type": "string", "format": "uuid"}
 
     def __init__(self, field_name: str, model: type[models.Model], *, help_text: str = "") -> None:
         super().__init__(field_name, help_text=help_text)
-        self.related_model = model
+        self.related_model: Any = model  # a tenant model
 
     def parse(self, text: str) -> UUID:
         return parse_uuid(text)
-
-    def id_exists(self, organization: Tenant, id: UUID) -> bool:
-        """Return whether the organization has a row with this id."""
-        rows = self.related_model.objects.of(organization)  # type: ignore[attr-defined]  # a tenant model's manager
-        return bool(rows.filter(pk=id).exists())
 
 
 class ChoiceFilter(QueryFilter):
@@ -147,6 +123,8 @@ class ChoiceFilter(QueryFilter):
     ) -> None:
         self.choices = list(choices.values)
         self.single = single
+        if single:
+            self.schema = {"type": "string", "enum": self.choices}
         default_help_text = f"Comma-separated: any of {', '.join(self.choices)}."
         super().__init__(field_name, lookup_expr="in", help_text=help_text or default_help_text)
 
@@ -160,25 +138,19 @@ class ChoiceFilter(QueryFilter):
     def has_index_order(self, value: set[str]) -> bool:
         return len(value) == 1 and "__" not in self.field_name
 
-    def schema(self) -> Schema:
-        """Return the schema; with the enumeration if only one value is accepted."""
-        return {"type": "string", **({"enum": self.choices} if self.single else {})}
-
 
 class OrderingFilter(QueryFilter):
     """The order of a list: one of these columns, with a leading "-" for descending."""
 
     def __init__(self, *columns: str) -> None:
         self.choices = [sign + column for column in columns for sign in ("", "-")]
+        self.schema = {"type": "string", "enum": self.choices}
         super().__init__("", help_text=f"Newest first ({DEFAULT_ORDERING}) by default.")
 
     def parse(self, text: str) -> str:
         if text not in self.choices:
             raise ValueError(f"must be one of: {', '.join(self.choices)}")
         return text
-
-    def schema(self) -> Schema:
-        return {"type": "string", "enum": self.choices}
 
 
 class ListFilter(FilterSet):
@@ -245,26 +217,26 @@ class ListFilter(FilterSet):
 
     def require_known_ids(self) -> None:
         """Raise ValidationFailed if a parameter is an id that the organization doesn't have."""
-        unknown = [
-            name
+        unknown = {
+            name: ["is not known in the organization"]
             for name, filter in self.filters.items()
             if isinstance(filter, RelatedIdFilter)
-            and not filter.id_exists(self.organization, self.form.cleaned_data[name])
-        ]
+            and not filter.related_model.objects.of(self.organization).filter(pk=self.form.cleaned_data[name]).exists()
+        }
         if unknown:
-            raise ValidationFailed({name: ["is not known in the organization"] for name in unknown})
+            raise ValidationFailed(unknown)
 
     @classmethod
     def parameters(cls) -> Iterator[tuple[str, Schema, str]]:
         """Yield name, schema and description of each parameter, for the OpenAPI document."""
         for name, filter in cls.declared_filters.items():
-            yield name, filter.schema(), filter.help_text
+            yield name, filter.schema, filter.help_text
 
 
 @cache
-def all_rows(model: type[models.Model], column: str) -> SqlPart:
+def all_rows(model: Any, column: str) -> SqlPart:
     """Return the query of all rows of the parameter `organization`, compiled for the benchmarks "list of 10"."""
-    return matching_rows(model.objects.of(Param("organization")), column)  # type: ignore[attr-defined]  # as above
+    return matching_rows(model.objects.of(Param("organization")), column)
 
 
 def narrow(rows: QuerySet, filters: Iterable[tuple[QueryFilter, object]]) -> QuerySet:

@@ -15,13 +15,11 @@ from typing import Any, ClassVar, Protocol
 import orjson
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
-from django.db.models.sql.compiler import SQLCompiler
 
-from pipeline_backend.db.compiled import CompiledQuery, Param, SQLWithParams
+from pipeline_backend.db.compiled import CompiledQuery, Param
 
 Json = orjson.Fragment  # JSON text that the renderer copies into the response as it is
 Schema = dict[str, Any]
@@ -37,16 +35,10 @@ class Tenant(Protocol):
 
 def or_null(schema: Schema) -> Schema:
     """Return a schema that also allows null."""
-    return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"anyOf": [schema, {"type": "null"}]}
-
-
-class SqlLiteral(Value):
-    """A constant of ours that is written into the SQL, so that it doesn't become a parameter. Never for user input."""
-
-    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
-        """Return the quoted text without parameters."""
-        escaped = str(self.value).replace("'", "''").replace("%", "%%")
-        return f"'{escaped}'", ()
+    if "type" not in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **choices}
 
 
 class Field:
@@ -68,12 +60,13 @@ class Field:
 
     def schema(self, resolve: SchemaResolver) -> Schema:
         """Return the field's schema in the OpenAPI document."""
-        schema = dict(self.openapi)
-        return self.with_help_text(or_null(schema) if self.null else schema)
+        schema = self.value_schema(resolve)
+        description = {"description": self.help_text} if self.help_text else {}
+        return (or_null(schema) if self.null else schema) | description
 
-    def with_help_text(self, schema: Schema) -> Schema:
-        """Return the schema with the help text as its description."""
-        return schema | ({"description": self.help_text} if self.help_text else {})
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        """Return the schema of a value that is not null."""
+        return dict(self.openapi)
 
 
 class StringField(Field):
@@ -119,9 +112,8 @@ class ChoiceField(Field):
         super().__init__(path, null=null, help_text=help_text)
         self.choices = choices
 
-    def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the schema with the possible values."""
-        return super().schema(resolve) | {"enum": [*self.choices.values, *([None] if self.null else [])]}
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        return {"type": "string", "enum": list(self.choices.values)}
 
 
 class DateTimeField(Field):
@@ -156,10 +148,8 @@ class NestedObject(Field):
         rows = self.serializer.model._base_manager.filter(pk=OuterRef(path)).order_by()
         return Subquery(rows.values_list(self.serializer.expression()), output_field=models.JSONField())
 
-    def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return a reference to the inner serializer's component."""
-        schema = resolve(self.serializer)
-        return self.with_help_text(or_null(schema) if self.null else schema)
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        return resolve(self.serializer)
 
 
 class SameRowObject(NestedObject):
@@ -190,36 +180,33 @@ class NestedList(Field):
         self.related_rows = related_rows
         self.limit = limit
 
-    def expression(self, name: str, prefix: str) -> Expression:
+    def expression(self, name: str, prefix: str) -> Combinable:
         """Return the subquery that builds the array."""
-        rows = self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
-        array = ArraySubquery(rows[: self.limit] if self.limit else rows)
+        array = ArraySubquery(self.inner_objects(prefix)[: self.limit])
         return Func(array, function="to_json", output_field=models.JSONField())
 
-    def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the schema of an array of the inner component."""
-        schema: Schema = {"type": "array", "items": resolve(self.serializer)}
-        if self.limit:
-            schema["maxItems"] = self.limit
-        return self.with_help_text(schema)
+    def inner_objects(self, prefix: str) -> QuerySet:
+        """Return the query of the inner objects as JSON."""
+        return self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
+
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        max_items = {"maxItems": self.limit} if self.limit else {}
+        return {"type": "array", "items": resolve(self.serializer), **max_items}
 
 
-class FirstRelatedObject(Field):
+class FirstRelatedObject(NestedList):
     """The first of the rows that point to this one, in the order of the queryset, or null if there is none."""
 
     def __init__(self, serializer: type["SQLSerializer"], related_rows: RelatedRows, *, help_text: str = "") -> None:
-        super().__init__(null=True, help_text=help_text)
-        self.serializer = serializer
-        self.related_rows = related_rows
+        super().__init__(serializer, related_rows, help_text=help_text)
+        self.null = True
 
     def expression(self, name: str, prefix: str) -> Combinable:
         """Return the subquery that builds the object."""
-        rows = self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
-        return Subquery(rows[:1], output_field=models.JSONField())
+        return Subquery(self.inner_objects(prefix)[:1], output_field=models.JSONField())
 
-    def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return a nullable reference to the inner component."""
-        return self.with_help_text(or_null(resolve(self.serializer)))
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        return resolve(self.serializer)
 
 
 class SQLSerializer:
@@ -244,7 +231,8 @@ class SQLSerializer:
         """Return the expression that builds the JSON object."""
         arguments: list[Combinable] = []
         for name, field in cls.fields.items():
-            arguments += [SqlLiteral(name), field.expression(name, prefix)]
+            # The name as a literal: a parameter for each would take psycopg longer on every call.
+            arguments += [Func(template=f"'{name}'"), field.expression(name, prefix)]
         return Func(*arguments, function="json_build_object", output_field=models.JSONField())
 
     @classmethod
