@@ -118,7 +118,7 @@ INSTALLED_APPS = [
 # The first two also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
 MIDDLEWARE = [
     "pipeline_backend.api.request_id.RequestIdMiddleware",
-    "pipeline_backend.web.security_headers.SecurityHeadersMiddleware",
+    "pipeline_backend.web.middleware.SecurityHeadersMiddleware",
     "organizations.isolation.middleware.TenantScopeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "pipeline_backend.web.middleware.StaticFilesMiddleware",
@@ -129,7 +129,7 @@ MIDDLEWARE = [
     "organizations.security_log.SecurityLogMiddleware",
     "organizations.sessions.SessionUsageMiddleware",
     "organizations.middleware.StaffScopeMiddleware",
-    "pipeline_backend.web.timezones.AdminTimezoneMiddleware",
+    "pipeline_backend.web.middleware.AdminTimezoneMiddleware",
     "pipeline_backend.web.middleware.MessageMiddleware",
     "pipeline_backend.admin.middleware.PageRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -269,6 +269,8 @@ SPECTACULAR_SETTINGS = {
     "VERSION": latest_version(),
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
     "SORT_OPERATION_PARAMETERS": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "COMPONENT_SPLIT_PATCH": False,  # a PATCH has required fields, too

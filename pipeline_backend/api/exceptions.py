@@ -9,9 +9,8 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
-from django.http import Http404
 from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction
 from rest_framework import exceptions, status
 from rest_framework.response import Response
@@ -19,7 +18,7 @@ from rest_framework.response import Response
 logger = logging.getLogger(__name__)
 
 NOT_FOUND = "Resource not found"
-TOO_MANY_REQUESTS = "Too many requests"
+MESSAGES = {404: NOT_FOUND, 429: "Too many requests"}  # in place of DRF's
 RETRY_AFTER_SECONDS = 5
 UNAVAILABLE = "The service is briefly unavailable; send the request again"
 
@@ -72,20 +71,21 @@ def field_message(path: str, predicate: str) -> str:
 
 def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     """Return the response to any exception: always JSON, and without internal details."""
+    from rest_framework import views  # noqa: PLC0415  # loads our authentication, which needs this module
+
     if isinstance(error, DomainError):
         return domain_error_response(error)
     if isinstance(error, exceptions.ValidationError):
         return domain_error_response(ValidationFailed(dict(flatten_errors(error.detail))))
-    if isinstance(error, Http404 | exceptions.NotFound):
-        return error_response(404, NOT_FOUND)
-    if isinstance(error, exceptions.APIException):
-        return api_exception_response(error)
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):
         return error_response(400, "The request is malformed")
-    if isinstance(error, PermissionDenied):
-        return error_response(403, "Not allowed")
+    response = views.exception_handler(error, context)
+    if response is not None:
+        message = MESSAGES.get(response.status_code, str(response.data["detail"]))
+        response.data = {"status": "error", "message": message}
+        return response
     if is_unavailable(error):
         # A warning without a traceback: an outage would otherwise fill the log with them.
         logger.warning("the database is unavailable: %s", type(error.__cause__ or error).__name__)
@@ -104,19 +104,6 @@ def domain_error_response(error: DomainError) -> Response:
     codes = {ResourceNotFound: 404, Conflict: 409}
     code = next((code for error_class, code in codes.items() if isinstance(error, error_class)), 400)
     return error_response(code, str(error))
-
-
-def api_exception_response(error: exceptions.APIException) -> Response:
-    """Return the response to an exception of DRF, with the headers that its own handler would set."""
-    message = TOO_MANY_REQUESTS if isinstance(error, exceptions.Throttled) else str(error.detail)
-    response = error_response(error.status_code, message)
-    wait = getattr(error, "wait", None)
-    if wait is not None:
-        response["Retry-After"] = str(wait)
-    challenge = getattr(error, "auth_header", None)
-    if challenge:
-        response["WWW-Authenticate"] = challenge
-    return response
 
 
 def is_unavailable(error: BaseException | None) -> bool:

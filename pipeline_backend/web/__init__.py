@@ -2,7 +2,7 @@
 
 Constraints:
 
-1. A client that announces a body and stalls must not occupy a thread.
+1. A client that sends its body or reads its response slowly must occupy neither a thread nor memory.
 2. API requests are the hot path. What only pages need (static files, sessions, sign-in, messages) must not slow them.
 3. Every error has the form its reader expects: JSON below `/api/`, a page elsewhere. If the database is the cause, the
    status is 503 with `Retry-After`, and the error page itself makes no query.
@@ -12,10 +12,11 @@ Constraints:
 
 How the design follows:
 
-- `rsgi` reads bodies in the event loop, with a size limit and a deadline, then hands the request to a thread (1).
-- `middleware` holds subclasses of four middlewares that skip `/api/` (2); `timezones` sets the admin's time zone.
+- `rsgi` reads bodies in the event loop, with a size limit and a deadline, then hands the request to a thread. A
+  streamed response is written to a temporary file first (1).
+- `middleware` holds subclasses of four middlewares that skip `/api/` (2), sets the admin's time zone, and sets
+  Content-Security-Policy and Permissions-Policy on every response (4).
 - `error_handlers` holds Django's handlers for 400, 403, 404 and 500, and the filter for error reports (3, 6).
-- `security_headers` sets Content-Security-Policy and Permissions-Policy on every response (4).
 - `health` separates `/healthz`, which includes the backlog, from `/readyz`, which checks this server only (5).
 - `openapi_views` serves the OpenAPI document, which is rendered once per process, and Swagger UI.
 

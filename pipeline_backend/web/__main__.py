@@ -18,7 +18,7 @@ OTHER_FILES = 512  # that a worker process needs besides: for code, the database
 MIN_CONNECTIONS = 128
 
 
-def command(arguments: Sequence[str]) -> list[str]:
+def command(arguments: Sequence[str], connections: int) -> list[str]:
     """Return granian's arguments: ours, then the given ones, which win. `--application` names another application."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--application", default=APPLICATION)
@@ -29,7 +29,7 @@ def command(arguments: Sequence[str]) -> list[str]:
         "workers": "2",
         "workers-kill-timeout": "30",
         "backlog": str(BACKLOG),
-        "backpressure": str(max_connections()),
+        "backpressure": str(connections),
         # Milliseconds. They also run while a connection is idle: before its first request and between two of them.
         "http1-header-read-timeout": "5000",
         # Bytes, for the head of a request and for each part of its body.
@@ -39,33 +39,25 @@ def command(arguments: Sequence[str]) -> list[str]:
     return [*pairs, "--no-ws", "--respawn-failed-workers", *granians, ours.application]
 
 
-def max_connections() -> int:
-    """Return how many connections a worker may hold: fewer than usual if the system allows it too few open files."""
-    soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft_limit == resource.RLIM_INFINITY:
-        return MAX_CONNECTIONS
-    return max(MIN_CONNECTIONS, min(MAX_CONNECTIONS, soft_limit - OTHER_FILES))
-
-
-def raise_file_limit() -> None:
-    """Allow this process and its workers as many open files as the system lets us have."""
+def allow_open_files() -> int:
+    """Allow this process and its workers as many open files as they need; return the number that the system allows."""
     soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_CONNECTIONS + OTHER_FILES
-    if hard_limit != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard_limit)
-    if soft_limit != resource.RLIM_INFINITY and soft_limit < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard_limit))
+    needed = MAX_CONNECTIONS + OTHER_FILES
+    allowed = needed if hard_limit == resource.RLIM_INFINITY else min(needed, hard_limit)
+    if soft_limit != resource.RLIM_INFINITY and soft_limit < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard_limit))
+    return allowed
 
 
 def main() -> None:
     """Start the server; say so if it can hold fewer connections than it should."""
-    raise_file_limit()
-    if max_connections() < MAX_CONNECTIONS:
+    connections = max(MIN_CONNECTIONS, allow_open_files() - OTHER_FILES)
+    if connections < MAX_CONNECTIONS:
         sys.stderr.write(
-            f"WARNING: this system allows only {max_connections()} connections for each web process instead of "
+            f"WARNING: this system allows only {connections} connections for each web process instead of "
             f"{MAX_CONNECTIONS}. Raise the limit of open files (ulimit -n) to {MAX_CONNECTIONS + OTHER_FILES}.\n"
         )
-    cli(command(sys.argv[1:]))
+    cli(command(sys.argv[1:], connections))
 
 
 # Granian's worker processes import this module, too.

@@ -1,19 +1,39 @@
-"""Django's middlewares for pages, which API requests skip.
+"""Middlewares: Django's for pages, which API requests skip; the admin's time zone; security headers.
 
 The API has no session, no signed-in user, no messages and no static files. Skipping these four saves about 10 % of a
 small response's time. CSRF protection is not skipped: an API view has to opt out of it explicitly.
+
+Scripts are loaded from this host only and are never inline. Some pages need a Content-Security-Policy of their own;
+every other response, above all JSON, allows nothing.
 """
 
+from collections.abc import Callable
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages import middleware as messages
 from django.contrib.sessions import middleware as sessions
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 API_PREFIX = "/api/"
+
+CSP_NONE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+CSP_SELF = (
+    "default-src 'none'; connect-src 'self'; font-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+# Alpine.js, which the admin uses, evaluates expressions in attributes; the theme and status colors are inline styles.
+CSP_ADMIN = f"{CSP_SELF}; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'"
+# Swagger UI's page has an inline style.
+CSP_DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
+CSP_PAGE = f"{CSP_SELF}; style-src 'self'"
+
+POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_PAGE, "/unsubscribe/": CSP_PAGE}
+PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class SkipApi:
@@ -42,3 +62,41 @@ class AuthMiddleware(SkipApi, AuthenticationMiddleware):
 
 class MessageMiddleware(SkipApi, messages.MessageMiddleware):
     """Stores messages that the next page shows."""
+
+
+class SecurityHeadersMiddleware:
+    """Sets the headers on every response, also on errors."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        path = request.path_info
+        policy = next((policy for prefix, policy in POLICIES.items() if path.startswith(prefix)), CSP_NONE)
+        response["Content-Security-Policy"] = policy
+        response["Permissions-Policy"] = PERMISSIONS_POLICY
+        response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages
+        return response
+
+
+class AdminTimezoneMiddleware:
+    """Activates the user's time zone for the duration of an admin request."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not request.path_info.startswith("/admin/") or not request.user.is_authenticated:
+            return self.get_response(request)
+        with timezone.override(get_zone(request.user.time_zone)):
+            return self.get_response(request)
+
+
+def get_zone(name: str) -> ZoneInfo:
+    """Return the time zone with this name, or UTC if there is none."""
+    try:
+        return ZoneInfo(name)
+    # A stored name can be unknown to this server's time zone database; OSError and ValueError come from odd file names.
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")

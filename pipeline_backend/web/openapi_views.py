@@ -1,4 +1,4 @@
-"""The OpenAPI document and Swagger UI. Neither needs a key."""
+"""The OpenAPI document and Swagger UI. Neither needs a key (SPECTACULAR_SETTINGS)."""
 
 from functools import cache
 from threading import Lock
@@ -6,12 +6,9 @@ from threading import Lock
 from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
-from drf_spectacular.views import SpectacularSwaggerSplitView
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.permissions import BasePermission
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from pipeline_backend.api.responses import JsonRenderer
 
@@ -29,12 +26,11 @@ def rendered_schema() -> bytes:
     return rendered
 
 
-class SchemaView(APIView):
+class SchemaView(SpectacularJSONAPIView):
     """The OpenAPI document."""
 
-    authentication_classes: list[type[BaseAuthentication]] = []
-    permission_classes: list[type[BasePermission]] = []
     http_method_names = ["get", "head"]
+    renderer_classes = [JsonRenderer]  # of errors
     schema = None  # the document doesn't describe itself
 
     def get(self, request: Request) -> HttpResponse:
@@ -47,8 +43,6 @@ class SchemaView(APIView):
 class SwaggerView(SpectacularSwaggerSplitView):
     """Swagger UI for the OpenAPI document."""
 
-    authentication_classes: list[type[BaseAuthentication]] = []
-    permission_classes: list[type[BasePermission]] = []
     http_method_names = ["get", "head"]
 
     def handle_exception(self, exc: Exception) -> Response:

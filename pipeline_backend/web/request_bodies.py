@@ -1,16 +1,10 @@
-"""Reading request bodies in the event loop: which ones, how long, and how many bytes of all of them together.
+"""Which request bodies are read, and how many bytes of all of them together (docs/decisions/0005)."""
 
-The reasons are in docs/decisions/0005.
-"""
-
-import asyncio
-import io
 from collections import Counter
 from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
 from django.urls import Resolver404, resolve
-from granian.rsgi import HTTPProtocol
 
 from organizations.keys import parse_key
 
@@ -28,14 +22,6 @@ ROUTES_WITHOUT_BODY = {
 }
 
 
-class ClientDisconnectedError(Exception):
-    """The client has disconnected before it has sent the whole body."""
-
-
-class BodyMemoryExceededError(Exception):
-    """The bodies of all requests, or of one client's, would take more memory than they may."""
-
-
 class BodyMemory:
     """Counts the bytes of the request bodies in this process, in all and for each client.
 
@@ -46,16 +32,15 @@ class BodyMemory:
         self.total = 0
         self.by_client: Counter[str] = Counter()
 
-    def reserve(self, client: str, size: int) -> None:
-        """Count more bytes. Raises BodyMemoryExceededError, and then counts nothing."""
+    def reserve(self, client: str, size: int) -> bool:
+        """Count more bytes; return False, and count nothing, if they are too many."""
         # The share of one client is smaller, so that no single one can make us refuse all the others.
-        if (
-            self.total + size > settings.BODIES_LIMIT
-            or self.by_client[client] + size > settings.BODIES_LIMIT_PER_CLIENT
-        ):
-            raise BodyMemoryExceededError
+        own = self.by_client[client] + size
+        if self.total + size > settings.BODIES_LIMIT or own > settings.BODIES_LIMIT_PER_CLIENT:
+            return False
         self.total += size
-        self.by_client[client] += size
+        self.by_client[client] = own
+        return True
 
     def release(self, client: str, size: int) -> None:
         """Count these bytes no longer."""
@@ -63,50 +48,6 @@ class BodyMemory:
         self.by_client[client] -= size
         if not self.by_client[client]:
             del self.by_client[client]
-
-
-class Body:
-    """The part of a request's body that has been read."""
-
-    def __init__(self, memory: BodyMemory, client: str) -> None:
-        self.memory, self.client = memory, client
-        self.data = bytearray()
-        self.size = 0
-
-    def append(self, chunk: bytes) -> None:
-        """Add a chunk. Raises BodyMemoryExceededError."""
-        self.memory.reserve(self.client, len(chunk))
-        self.size += len(chunk)
-        self.data += chunk
-
-    def to_stream(self) -> io.BytesIO:
-        """Return the data as a file, and keep no copy. It counts until `release`."""
-        data, self.data = self.data, bytearray()
-        return io.BytesIO(data)
-
-    def release(self) -> None:
-        """Give the reserved memory back to the process and the address."""
-        self.memory.release(self.client, self.size)
-        self.size = 0
-
-
-async def read_body(environ: WSGIEnvironment, protocol: HTTPProtocol, body: Body) -> None:
-    """Read the body, and set CONTENT_LENGTH to the size that was read.
-
-    Of a chunked body, whose size isn't announced, read just past the limit: the parser then refuses it. Raises
-    TimeoutError if the body doesn't arrive within BODY_SECONDS, BodyMemoryExceededError, and ClientDisconnectedError if
-    less arrives than was announced.
-    """
-    announced = environ.get("CONTENT_LENGTH", "")
-    async with asyncio.timeout(settings.BODY_SECONDS):
-        async for chunk in protocol:
-            body.append(chunk)
-            if body.size > settings.BODY_LIMIT:
-                break
-    # Granian ends the loop without an error if the client disconnects.
-    if announced.isdecimal() and body.size < int(announced):
-        raise ClientDisconnectedError
-    environ["CONTENT_LENGTH"] = str(body.size)
 
 
 def announces_body(environ: WSGIEnvironment) -> bool:

@@ -2,18 +2,20 @@
 
 A request's body is read here, in the event loop, with a size limit and a deadline; only a complete request occupies a
 thread. With plain WSGI the thread itself waits for the body, so four clients that announce a body and stall would stop
-a worker process (docs/decisions/0005). Only routes that take a body get one, and the bodies of all requests together
-have a limit, so that stalled clients can't fill the memory either.
+a worker process. A streamed response is written to a temporary file before it is sent, so that a slow client occupies
+neither a thread nor memory. The reasons are in docs/decisions/0005.
 """
 
 import asyncio
+import io
 import json
 import logging
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from threading import Thread
+from queue import SimpleQueue
+from tempfile import SpooledTemporaryFile
+from threading import Lock, Thread
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
@@ -26,62 +28,82 @@ from pipeline_backend.wsgi import application
 # Importable only after django.setup(), which `wsgi` has called.
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
-from pipeline_backend.web.fair_queue import FairQueue
-from pipeline_backend.web.request_bodies import (
-    Body,
-    BodyMemory,
-    BodyMemoryExceededError,
-    ClientDisconnectedError,
-    announces_body,
-    read_body,
-    should_read_body,
-    takes_body,
-)
+from pipeline_backend.web.request_bodies import BodyMemory, announces_body, should_read_body, takes_body
 
 logger = logging.getLogger(__name__)
 
 # The second argument is WSGI's start_response; none of our responses uses the `write` function that it should return.
 Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
-RawResponse = tuple[int, list[tuple[str, str]], bytes]
+Headers = list[tuple[str, str]]
+Refusal = tuple[int, Headers, bytes]
 
-REQUEST_TIMEOUT: RawResponse = (
+JSON_AND_CLOSE: Headers = [("content-type", "application/json"), ("connection", "close")]
+RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
+REQUEST_TIMEOUT: Refusal = (
     408,
-    [("content-type", "application/json"), ("connection", "close")],
+    JSON_AND_CLOSE,
     b'{"status":"error","message":"The request body did not arrive in time"}',
 )
-TOO_MANY_PAGES: RawResponse = (
+TOO_MANY_BODIES: Refusal = (
     503,
-    [("content-type", "text/plain; charset=utf-8"), ("retry-after", "5")],
+    JSON_AND_CLOSE + RETRY,
+    json.dumps({"status": "error", "message": UNAVAILABLE}).encode(),
+)
+TOO_MANY_PAGES: Refusal = (
+    503,
+    [("content-type", "text/plain; charset=utf-8"), *RETRY],
     b"Too many pages are waiting. Reload this one in a few seconds.",
 )
 MAX_WAITING_PAGES = 100  # per process
-TOO_MANY_BODIES: RawResponse = (
-    503,
-    [
-        ("content-type", "application/json"),
-        ("connection", "close"),
-        ("retry-after", str(RETRY_AFTER_SECONDS)),
-    ],
-    json.dumps({"status": "error", "message": UNAVAILABLE}).encode(),
-)
+RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file
+FILE_SECONDS = 60  # for which such a file is kept for Granian to open it, which takes milliseconds
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
 HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
 
-@dataclass(frozen=True)
-class QueuedRequest:
-    """A complete request that waits for a thread.
+class Request:
+    """A request that is read in the event loop, waits for a thread and is answered there."""
 
-    `client` is the address that its turn is taken by. `is_last` says that the connection can't be used again.
+    def __init__(self, scope: Scope, protocol: HTTPProtocol) -> None:
+        self.path, self.protocol = scope.path, protocol
+        self.environ = build_environ(scope)
+        self.client = client_address(self.environ)  # its turn is taken by this address
+        self.is_page = self.path.startswith("/admin/")  # can take seconds
+        self.body_size = 0
+        # The server closes a connection with an unread body. A proxy that is not told so would send the next request on
+        # it, perhaps of another client, which would then fail.
+        self.has_unread_body = announces_body(self.environ)
+        self.loop = asyncio.get_running_loop()
+        self.responded = self.loop.create_future()
+
+
+class FairQueue:
+    """A queue from which each waiting client's oldest request is taken in turn.
+
+    A client that sends thousands of requests at once delays every other client by one request, not by thousands.
     """
 
-    environ: WSGIEnvironment
-    protocol: HTTPProtocol
-    loop: asyncio.AbstractEventLoop
-    responded: asyncio.Future[None]
-    client: str
-    body: Body
-    is_last: bool
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.waiting: dict[str, deque[Request]] = {}  # in the order in which the clients' turns come
+        self.count: SimpleQueue[None] = SimpleQueue()  # holds one element for each request, for `get` to wait for
+
+    def put(self, request: Request) -> None:
+        """Add a request."""
+        with self.lock:
+            self.waiting.setdefault(request.client, deque()).append(request)
+        self.count.put(None)
+
+    def get(self) -> Request:
+        """Remove and return the next request; wait until there is one."""
+        self.count.get()
+        with self.lock:
+            client = next(iter(self.waiting))
+            requests = self.waiting.pop(client)
+            request = requests.popleft()
+            if requests:
+                self.waiting[client] = requests  # at the end
+        return request
 
 
 class RsgiApplication:
@@ -93,10 +115,10 @@ class RsgiApplication:
 
     def __init__(self, wsgi_application: Application) -> None:
         self.wsgi_application = wsgi_application
-        self.requests: FairQueue[QueuedRequest] = FairQueue()
-        self.body_memory = BodyMemory()
+        self.requests = FairQueue()
         # Used in the event loop only, so they need no lock.
-        self.waiting_pages: deque[QueuedRequest] = deque()
+        self.body_memory = BodyMemory()
+        self.waiting_pages: deque[Request] = deque()
         self.free_page_threads = max(1, settings.WEB_THREADS // 2)
 
     def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
@@ -108,101 +130,114 @@ class RsgiApplication:
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Read a request, queue it for a thread and wait until the thread has responded."""
-        environ = build_environ(scope)
-        client = client_address(environ)
-        body = Body(self.body_memory, client)
-        has_unread_body = announces_body(environ)
-        if should_read_body(environ, scope.path):
-            if not await self.read_body(environ, protocol, body):
-                return
-            has_unread_body = body.size > settings.BODY_LIMIT
-        environ["wsgi.input"] = body.to_stream()
-        loop = asyncio.get_running_loop()
-        responded = loop.create_future()
-        request = QueuedRequest(environ, protocol, loop, responded, client, body, is_last=has_unread_body)
-        if not is_page(environ):
-            self.requests.put(client, request)
-        elif not self.queue_page(request):
-            body.release()
-            protocol.response_bytes(*TOO_MANY_PAGES)
-            return
-        await responded
-
-    async def read_body(self, environ: WSGIEnvironment, protocol: HTTPProtocol, body: Body) -> bool:
-        """Read the body; return False if the request can't be served, and has been answered if its client is there."""
-        is_read = False
+        request = Request(scope, protocol)
+        refusal: Refusal | None = TOO_MANY_BODIES
         try:
-            await read_body(environ, protocol, body)
-            is_read = True
-        except TimeoutError:
-            protocol.response_bytes(*REQUEST_TIMEOUT)
-        except BodyMemoryExceededError:
-            protocol.response_bytes(*TOO_MANY_BODIES)
-        except (ProtocolClosed, ProtocolError, ClientDisconnectedError):
-            pass
+            refusal = await self.read_body(request) or self.queue(request)
         finally:
-            if not is_read:
-                body.release()
-        return is_read
+            if refusal:
+                self.body_memory.release(request.client, request.body_size)
+        if refusal:
+            protocol.response_bytes(*refusal)
+        else:
+            await request.responded
 
-    def queue_page(self, request: QueuedRequest) -> bool:
-        """Queue a page for a thread, or let it wait; return False if too many wait already."""
-        if self.free_page_threads:
-            self.free_page_threads -= 1
-            self.requests.put(request.client, request)
-            return True
-        if len(self.waiting_pages) >= MAX_WAITING_PAGES:
-            return False
-        self.waiting_pages.append(request)
-        return True
+    async def read_body(self, request: Request) -> Refusal | None:
+        """Read the body if the request's route takes one; return a refusal if it does not arrive, or is one too many.
 
-    def finish(self, request: QueuedRequest) -> None:
+        Of a chunked body, whose size isn't announced, this reads just past the limit: the parser then refuses it.
+        """
+        body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
+        if should_read_body(request.environ, request.path):
+            try:
+                async with asyncio.timeout(settings.BODY_SECONDS):
+                    async for chunk in request.protocol:
+                        if not self.body_memory.reserve(request.client, len(chunk)):
+                            return TOO_MANY_BODIES
+                        request.body_size += len(chunk)
+                        body += chunk
+                        if request.body_size > settings.BODY_LIMIT:
+                            break
+            except (TimeoutError, ProtocolClosed, ProtocolError):
+                return REQUEST_TIMEOUT
+            # Granian ends the loop without an error if the client disconnects.
+            if announced.isdecimal() and request.body_size < int(announced):
+                return REQUEST_TIMEOUT
+            request.environ["CONTENT_LENGTH"] = str(request.body_size)
+            request.has_unread_body = request.body_size > settings.BODY_LIMIT
+        request.environ["wsgi.input"] = io.BytesIO(body)
+        return None
+
+    def queue(self, request: Request) -> Refusal | None:
+        """Queue a request for a thread, or let a page wait; return a refusal if too many pages wait already."""
+        if request.is_page and not self.free_page_threads:
+            if len(self.waiting_pages) >= MAX_WAITING_PAGES:
+                return TOO_MANY_PAGES
+            self.waiting_pages.append(request)
+            return None
+        self.free_page_threads -= request.is_page
+        self.requests.put(request)
+        return None
+
+    def finish(self, request: Request) -> None:
         """End a request to which a thread has responded; if it was a page, its thread may take the next one."""
         # Not before: a client may disconnect while its request, with its body, is still in the queue.
-        request.body.release()
-        # The server cancels the future if the client disconnects first.
-        if not request.responded.done():
+        self.body_memory.release(request.client, request.body_size)
+        if not request.responded.done():  # a server that stops cancels it
             request.responded.set_result(None)
-        if not is_page(request.environ):
-            return
-        while self.waiting_pages:
-            page = self.waiting_pages.popleft()
-            if not page.responded.cancelled():
-                self.requests.put(page.client, page)
-                return
-            page.body.release()
-        self.free_page_threads += 1
+        self.free_page_threads += request.is_page
+        if self.free_page_threads and self.waiting_pages:
+            self.queue(self.waiting_pages.popleft())
 
     def _worker(self) -> None:
         while True:
             request = self.requests.get()
             try:
-                status, headers, content = self.get_response(request.environ)
-                if request.is_last:
-                    # The server closes a connection with an unread body. A proxy that is not told so would send the
-                    # next request on it, perhaps of another client, which would then fail.
-                    headers.append(("connection", "close"))
-                request.protocol.response_bytes(status, headers, content)
+                self.respond(request)
             # No error may end this thread, because nothing starts another one in its place.
             except Exception:
                 logger.exception("could not respond to a request")
             request.loop.call_soon_threadsafe(self.finish, request)
 
-    def get_response(self, environ: WSGIEnvironment) -> RawResponse:
-        """Call the WSGI application and return its whole response."""
+    def respond(self, request: Request) -> None:
+        """Call the WSGI application and send its whole response."""
         start: list[Any] = []
-        chunks = self.wsgi_application(environ, lambda status, headers, _=None: start.extend((status, headers)))
+        chunks = self.wsgi_application(request.environ, lambda *arguments: start.extend(arguments))
         try:
-            return int(start[0][:3]), start[1], b"".join(chunks)
+            status, headers = int(start[0][:3]), start[1]
+            if request.has_unread_body:
+                headers.append(("connection", "close"))
+            if getattr(chunks, "streaming", False):  # one of Django's streamed responses
+                self.send_streamed(request, status, headers, chunks)
+            else:
+                request.protocol.response_bytes(status, headers, b"".join(chunks))
         finally:
             # WSGI requires this; Django ends the request (signals, database connections) in it.
             getattr(chunks, "close", tuple)()
 
+    def send_streamed(self, request: Request, status: int, headers: Headers, chunks: Iterable[bytes]) -> None:
+        """Send a streamed response as soon as its last chunk is there; stop if the client goes away before."""
+        file = SpooledTemporaryFile(max_size=RESPONSE_MEMORY)  # noqa: SIM115  # closed by the event loop
+        gone = asyncio.run_coroutine_threadsafe(wait_for_disconnect(request.protocol), request.loop)
+        for chunk in chunks:
+            if gone.done():
+                return
+            file.write(chunk)
+        gone.cancel()
+        size = file.tell()
+        file.seek(0)
+        if not any(name.lower() == "content-length" for name, _ in headers):
+            headers.append(("Content-Length", str(size)))
+        if size <= RESPONSE_MEMORY:
+            request.protocol.response_bytes(status, headers, file.read())
+            return
+        request.protocol.response_file(status, headers, f"/dev/fd/{file.fileno()}")
+        request.loop.call_soon_threadsafe(request.loop.call_later, FILE_SECONDS, file.close)
 
-def is_page(environ: WSGIEnvironment) -> bool:
-    """Return whether this is a request for a page of the admin, which can take seconds."""
-    path: str = environ["PATH_INFO"]
-    return path.startswith("/admin/")
+
+async def wait_for_disconnect(protocol: HTTPProtocol) -> None:
+    """Return when the client goes away; it does not return after the response."""
+    await protocol.client_disconnect()
 
 
 def build_environ(scope: Scope) -> WSGIEnvironment:

@@ -31,6 +31,7 @@ COMMANDS = {
     "beat": "celery -A pipeline_backend.celery beat --loglevel warning --schedule {folder}/{name}.schedule --pidfile=",
     # These kill themselves; their modules say when.
     "crashing_web": f"{WEB} --application tests.faults.crashing_web:server",
+    "streaming_web": f"{WEB} --application tests.hostile.streaming_web:server",
     "crashing_worker": "tests.faults.crashing_worker {arguments} -- -q " + WORKER,
 }
 
@@ -92,7 +93,7 @@ class Stack:
                     stdout=log,
                     stderr=log,
                 )
-        if {"web", "crashing_web"} & set(names):
+        if {"web", "crashing_web", "streaming_web"} & set(names):
             wait_for(self.is_ready, seconds=30)
 
     def is_ready(self) -> bool:

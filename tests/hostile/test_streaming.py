@@ -1,0 +1,103 @@
+"""Streamed responses: neither their size nor a slow client costs memory or a thread (docs/guarantees.md, *Floods*)."""
+
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+
+import psutil
+import pytest
+
+from tests.faults.stack import Stack, wait_for
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MIB = 1024 * 1024
+CHUNK_SIZE = 10_000
+
+
+@pytest.fixture(scope="module")
+def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The web server with a single thread and a page that streams."""
+    with Stack(tmp_path_factory.mktemp("streaming")) as stack:
+        stack.settings |= {"WEB_THREADS": "1"}
+        stack.start("streaming_web")
+        yield stack
+
+
+def request_stream(stack: Stack, query: str) -> socket.socket:
+    """Send a request for a streamed response, and return the connection without reading it."""
+    connection = socket.create_connection(("127.0.0.1", stack.port), timeout=60)
+    connection.sendall(f"GET /stream?{query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+    return connection
+
+
+def read_all(connection: socket.socket) -> tuple[bytes, int]:
+    """Read until the server closes; return the head and the number of bytes after it."""
+    head, size = b"", 0
+    while received := connection.recv(65_536):
+        if b"\r\n\r\n" in head:
+            size += len(received)
+        else:
+            head += received
+    head, _, rest = head.partition(b"\r\n\r\n")
+    return head, size + len(rest)
+
+
+def worker_memory(stack: Stack) -> int:
+    """Return the resident memory of the web server's worker, in bytes."""
+    main = psutil.Process(stack.processes["streaming_web"].pid)
+    return sum(process.memory_info().rss for process in main.children(recursive=True))
+
+
+def log(stack: Stack) -> str:
+    return (stack.folder / "streaming_web.log").read_text()
+
+
+@pytest.mark.parametrize("chunks", [0, 1, 100, 105, 106, 1000])
+def test_a_streamed_response_arrives_whole(stack: Stack, chunks: int):
+    with urllib.request.urlopen(stack.url(f"/stream?chunks={chunks}")) as response:
+        body = response.read()
+
+    assert (response.status, response.headers["Content-Type"]) == (200, "text/csv")
+    assert response.headers["Content-Length"] == str(chunks * CHUNK_SIZE)
+    assert body == b"x" * chunks * CHUNK_SIZE
+
+
+def test_a_large_response_stands_neither_in_memory_nor_in_the_way_of_others(stack: Stack):
+    """100 MB, to a client that doesn't read it until another one was answered by the only thread."""
+    with closing(request_stream(stack, "chunks=100")) as connection:
+        read_all(connection)
+    memory = worker_memory(stack)
+
+    with closing(request_stream(stack, "chunks=10000")) as connection:
+        assert connection.recv(1, socket.MSG_PEEK) == b"H"  # the response has begun
+        assert stack.get("/readyz")[0] == 200
+        growth = worker_memory(stack) - memory
+        head, size = read_all(connection)
+
+    assert head.startswith(b"HTTP/1.1 200")
+    assert size == 100_000_000
+    assert max(growth, worker_memory(stack) - memory) < 20 * MIB
+
+
+def test_a_client_that_goes_away_ends_the_response(stack: Stack):
+    before = log(stack)
+
+    with closing(request_stream(stack, "chunks=1000000&seconds=0.01")):
+        wait_for(lambda: log(stack).count("begun") > before.count("begun"), seconds=30)
+
+    wait_for(lambda: log(stack).count("closed after") > before.count("closed after"), seconds=30)
+    assert stack.get("/readyz")[0] == 200
+    assert "closed after 1000000" not in log(stack)
+
+
+def test_a_response_that_fails_in_the_middle_is_an_error_and_not_half_a_file(stack: Stack):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        urllib.request.urlopen(stack.url("/stream?chunks=1000&fail=1"))
+
+    with error.value as response:
+        assert response.code == 500
+    assert "failing after the last chunk" in log(stack)
+    assert stack.get("/readyz")[0] == 200
