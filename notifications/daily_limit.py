@@ -19,28 +19,25 @@ from pipeline_backend.outbox import Limit
 Email: TypeAlias = Notification | Invitation
 
 
-def take(emails: Sequence[Email]) -> int:
-    """Count the e-mails, all of one organization, as far as the limit allows, and return how many these are.
+class DailyLimit(Limit):
+    """Counts e-mails, all of one organization, in its row, which the caller has locked."""
 
-    Pauses the organization's e-mails until the next day if it is not all of them. The caller has locked the
-    organization.
-    """
-    rows = Organization.objects.filter(pk=emails[0].organization_id)
-    organization: Any = rows.annotate(today=TruncDate(Now(), tzinfo=UTC)).get()
-    count = organization.mail_count if organization.mail_count_date == organization.today else 0
-    taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - count, len(emails)))
-    changes: dict[str, Any] = {"mail_count": count + taken, "mail_count_date": organization.today}
-    if taken < len(emails):
-        tomorrow = organization.today + timedelta(days=1)
-        changes["mail_paused_until"] = datetime.combine(tomorrow, time(), UTC)
-    rows.update(**changes)
-    return taken
+    pause_field = "mail_paused_until"
 
+    def take(self, emails: Sequence[Email]) -> int:
+        """Count the e-mails as far as the limit allows, and return how many these are. Else pause until tomorrow."""
+        rows = Organization.objects.filter(pk=emails[0].organization_id)
+        organization: Any = rows.annotate(today=TruncDate(Now(), tzinfo=UTC)).get()
+        count = organization.mail_count if organization.mail_count_date == organization.today else 0
+        taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - count, len(emails)))
+        changes: dict[str, Any] = {"mail_count": count + taken, "mail_count_date": organization.today}
+        if taken < len(emails):
+            tomorrow = organization.today + timedelta(days=1)
+            changes["mail_paused_until"] = datetime.combine(tomorrow, time(), UTC)
+        rows.update(**changes)
+        return taken
 
-def give_back(emails: Sequence[Email]) -> None:
-    """Count the e-mails, all of one organization, no longer."""
-    rows = Organization.objects.filter(pk=emails[0].organization_id, mail_count__gte=len(emails))
-    rows.update(mail_count=F("mail_count") - len(emails))
-
-
-DAILY_LIMIT = Limit(take=take, give_back=give_back, pause_field="mail_paused_until")
+    def give_back(self, emails: Sequence[Email]) -> None:
+        """Count the e-mails no longer."""
+        rows = Organization.objects.filter(pk=emails[0].organization_id, mail_count__gte=len(emails))
+        rows.update(mail_count=F("mail_count") - len(emails))

@@ -17,12 +17,10 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.template.loader import render_to_string
 
-from notifications.channels import Channel, Send
-from notifications.daily_limit import DAILY_LIMIT
 from notifications.invitations import build_invitation
-from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Notification
+from notifications.models import APPOINTMENT_KINDS, Context, Notification
 from notifications.unsubscribing import unsubscribe_url
-from organizations.models import Organization, User
+from organizations.models import User
 from pipeline_backend.outbox import Result
 
 MAX_NAME_LENGTH = 200
@@ -33,19 +31,6 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 # smtplib blocks, so e-mails are sent in threads of their own and not on the dispatcher's event loop.
 _senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")
-
-
-class EmailChannel(Channel):
-    """Sends an organization's e-mails over one connection to the mail server."""
-
-    channel_kind = ChannelKind.EMAIL
-    limit = DAILY_LIMIT
-
-    @asynccontextmanager
-    async def session(self, organization: Organization) -> AsyncIterator[Send]:
-        """Return a function that sends over one connection, which is opened again after a failure."""
-        async with mail_session(send) as send_one:
-            yield send_one
 
 
 @asynccontextmanager

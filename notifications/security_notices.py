@@ -1,16 +1,12 @@
 """E-mails that tell a person about an event of their account, so that they notice what they did not do themselves."""
 
-from contextlib import AbstractAsyncContextManager
-from typing import Any
-
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
-from django.db.models import Q
 
-from notifications.mail import build_email, format_local_time, mail_session, send_email, single_line
-from organizations.models import SecurityEventKind, SecurityNotice, User
+from notifications.mail import build_email, format_local_time, send_email, single_line
+from organizations.models import SecurityEventKind, SecurityNotice
 from organizations.sessions import describe_browser
-from pipeline_backend.outbox import Queue, Result
+from pipeline_backend.outbox import Result
 
 # What happened, as the person reads it; other kinds by their label.
 SENTENCES = {
@@ -19,11 +15,6 @@ SENTENCES = {
     SecurityEventKind.TWO_FACTOR_FAILED: "Somebody entered your password and then several wrong codes",
     SecurityEventKind.RECOVERY_CODE_USED: "A recovery code was used to sign in",
 }
-
-
-def open_session(user: User) -> AbstractAsyncContextManager[Any]:
-    """Open the connection over which a person's notices are sent."""
-    return mail_session(send)
 
 
 def send(notice: SecurityNotice, connection: BaseEmailBackend) -> Result:
@@ -44,14 +35,3 @@ def render(notice: SecurityNotice) -> EmailMultiAlternatives:
     }
     subject = single_line(f"Security notice: {sentence}")
     return build_email(user.email, subject, "notifications/security_notice", context)
-
-
-SECURITY_NOTICES = Queue(
-    model=SecurityNotice,
-    group_field="user",
-    group_model=User,
-    open_session=open_session,
-    enabled=Q(),
-    select_for_claim=lambda due: due.select_related("event", "user"),
-    build_job=lambda notice: notice,
-)

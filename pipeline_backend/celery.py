@@ -4,11 +4,11 @@ Messages carry ids and results are not kept: the state of every job is in its ro
 """
 
 import os
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from celery import Celery
+from celery import Celery, bootsteps
 from celery.app.utils import Settings
-from celery.signals import celeryd_after_setup, celeryd_init, setup_logging, worker_shutdown, worker_shutting_down
+from celery.signals import celeryd_init, setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
@@ -16,8 +16,10 @@ from django.conf import settings  # needs the variable above
 
 from pipeline_backend.kombu_patches import apply
 
+if TYPE_CHECKING:
+    from pipeline_backend.outbox import Dispatcher
+
 WORKER_SOCKET_SECONDS = 5
-SWEEP_SECONDS = 2
 DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
 
@@ -66,8 +68,6 @@ app.conf.update(
     beat_schedule={
         task: beat_entry(seconds, task)
         for task, seconds in {
-            "webhooks.sweep": SWEEP_SECONDS,
-            "notifications.sweep": SWEEP_SECONDS,
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
             "organizations.prune": PRUNE_SECONDS,
@@ -92,30 +92,24 @@ def set_worker_timeouts(conf: Settings, **_: object) -> None:
     conf.broker_transport_options["socket_timeout"] = WORKER_SOCKET_SECONDS
 
 
-@celeryd_after_setup.connect
-def start_dispatcher(**_: object) -> None:
-    """Start the dispatcher before the worker has reached Redis, because it works without."""
-    from notifications.security_notices import SECURITY_NOTICES  # noqa: PLC0415  # as below
-    from notifications.tasks import QUEUES  # noqa: PLC0415  # only in workers, and needs the apps to be loaded
-    from pipeline_backend.accounts.tasks import QUEUES as ACCOUNT_QUEUES  # noqa: PLC0415
-    from pipeline_backend.outbox import Dispatcher  # noqa: PLC0415
-    from webhooks.queue import DELIVERIES  # noqa: PLC0415
+class DispatcherStep(bootsteps.StartStopStep):
+    """Runs the outbox's dispatcher in each worker. It doesn't need Redis, and starts before the worker connects to it.
 
-    Dispatcher([DELIVERIES, *QUEUES, SECURITY_NOTICES, *ACCOUNT_QUEUES]).start()
+    Celery calls `start` of what `create` returns; on SIGTERM `close`, then `stop`; on SIGQUIT `terminate`.
+    """
+
+    # A pool of processes forks when it starts, and must not copy the dispatcher's thread.
+    requires = ("celery.worker.components:Pool",)
+
+    def create(self, worker: object) -> "Dispatcher":  # type: ignore[override]  # the stubs know of steps without one
+        """Return the dispatcher of all queues."""
+        from pipeline_backend.outbox import Dispatcher, load_queues  # noqa: PLC0415  # needs the apps to be loaded
+
+        return Dispatcher(load_queues())
+
+    def close(self, worker: object) -> None:
+        """Let jobs that are being sent finish, and claim no more."""
+        self.obj.close()
 
 
-@worker_shutting_down.connect
-def request_shutdown(**_: object) -> None:
-    """Let jobs that are being sent finish, and claim no more."""
-    from pipeline_backend.outbox import shutdown_requested  # noqa: PLC0415
-
-    shutdown_requested.set()
-
-
-@worker_shutdown.connect
-def stop_dispatcher(**_: object) -> None:
-    """Wait for the jobs that are being sent."""
-    from pipeline_backend.outbox import running_dispatchers  # noqa: PLC0415
-
-    for dispatcher in list(running_dispatchers):
-        dispatcher.stop()
+app.steps["worker"].add(DispatcherStep)

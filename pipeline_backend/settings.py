@@ -300,6 +300,16 @@ WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
 WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
 WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", default="")
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90)
+WEBHOOK_REQUESTS_PER_ENDPOINT = read_int("WEBHOOK_REQUESTS_PER_ENDPOINT", default=8)
+# What the workers send, in the order in which they look for it.
+OUTBOX_QUEUES = [
+    "webhooks.queue.DELIVERIES",
+    "notifications.queues.EMAILS",
+    "notifications.queues.SLACK_MESSAGES",
+    "notifications.queues.SECURITY_NOTICES",
+    "pipeline_backend.accounts.mail.INVITATIONS",
+    "pipeline_backend.accounts.mail.PASSWORD_RESETS",
+]
 DELIVERY_DEADLINE_SECONDS = read_int("DELIVERY_DEADLINE_SECONDS", default=15)
 DELIVERY_LEASE_SECONDS = read_int("DELIVERY_LEASE_SECONDS", default=60)
 if DELIVERY_LEASE_SECONDS < 2 * DELIVERY_DEADLINE_SECONDS:

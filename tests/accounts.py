@@ -32,7 +32,7 @@ def deliver_mail(*organizations: Organization) -> None:
     """Do what a worker does: mail due invitations of these organizations, and all due links for new passwords."""
     for organization in organizations:
         deliver_invitations(str(organization.pk))
-    for id in PASSWORD_RESETS.groups_with_due_jobs():
+    for id in PASSWORD_RESETS.due_groups():
         deliver_password_reset(str(id))
 
 

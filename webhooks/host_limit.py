@@ -18,6 +18,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from pipeline_backend.egress import receiving_host
+from pipeline_backend.outbox import Limit
 from webhooks.models import Endpoint
 
 WINDOW_SECONDS = 60
@@ -66,32 +67,33 @@ def lock_window(delivery: ClaimedDelivery) -> Window:
     return Window(id, {at: count for at, count in orjson.loads(recent) if oldest <= at <= second}, second)
 
 
-def take(deliveries: Sequence[ClaimedDelivery]) -> int:
-    """Count as many of the deliveries as the limit allows, and return this number. All are of one endpoint.
+class HostLimit(Limit):
+    """Counts an endpoint's deliveries at its host. Locks the host's row; the caller has locked the endpoint."""
 
-    Pauses the endpoint if the limit doesn't allow all. Locks the host's row; the caller has locked the endpoint.
-    """
-    window = lock_window(deliveries[0])
-    left = settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values())
-    taken = max(0, min(left, len(deliveries)))
-    if taken:
-        window.counts[window.second] = window.counts.get(window.second, 0) + taken
-    if taken < len(deliveries):
-        wait = min(window.counts) + WINDOW_SECONDS + 1 - window.second
-        endpoint = Endpoint.objects.of(deliveries[0].organization_id).filter(pk=deliveries[0].endpoint_id)
-        endpoint.update(paused_until=Now() + timedelta(seconds=wait))
-    window.save()
-    return taken
+    pause_field = "paused_until"
 
+    def take(self, deliveries: Sequence[ClaimedDelivery]) -> int:
+        """Count as many of the deliveries as the limit allows, and return this number. Else pause the endpoint."""
+        window = lock_window(deliveries[0])
+        left = settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values())
+        taken = max(0, min(left, len(deliveries)))
+        if taken:
+            window.counts[window.second] = window.counts.get(window.second, 0) + taken
+        if taken < len(deliveries):
+            wait = min(window.counts) + WINDOW_SECONDS + 1 - window.second
+            endpoint = Endpoint.objects.of(deliveries[0].organization_id).filter(pk=deliveries[0].endpoint_id)
+            endpoint.update(paused_until=Now() + timedelta(seconds=wait))
+        window.save()
+        return taken
 
-def give_back(deliveries: Sequence[ClaimedDelivery]) -> None:
-    """Subtract deliveries that were counted but not sent, all of one endpoint. Locks the host's row."""
-    window = lock_window(deliveries[0])
-    surplus = len(deliveries)
-    # The claim is one of the latest. Which of them it was makes little difference.
-    for second in sorted(window.counts, reverse=True):
-        removed = min(surplus, window.counts[second])
-        window.counts[second] -= removed
-        surplus -= removed
-    window.counts = {second: count for second, count in window.counts.items() if count}
-    window.save()
+    def give_back(self, deliveries: Sequence[ClaimedDelivery]) -> None:
+        """Subtract deliveries that were counted but not sent."""
+        window = lock_window(deliveries[0])
+        surplus = len(deliveries)
+        # The claim is one of the latest. Which of them it was makes little difference.
+        for second in sorted(window.counts, reverse=True):
+            removed = min(surplus, window.counts[second])
+            window.counts[second] -= removed
+            surplus -= removed
+        window.counts = {second: count for second, count in window.counts.items() if count}
+        window.save()

@@ -1,20 +1,20 @@
-"""The queue of webhook deliveries: sends an endpoint's events over one connection and stores every attempt."""
+"""The queue of webhook deliveries: sends an endpoint's events, several at once, and stores every attempt."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from uuid_utils.compat import uuid7
 
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.egress import GONE, EndpointClient, SendResult
-from pipeline_backend.outbox import Limit, Queue
-from webhooks import host_limit
+from pipeline_backend.outbox import Queue, Send
+from webhooks.host_limit import HostLimit
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import disable
 from webhooks.signing import signed_headers
@@ -24,8 +24,7 @@ FAILING_TIMES = 10
 SLOW_AFTER_TIMEOUTS = 3
 
 
-@dataclass
-class PendingDelivery:
+class PendingDelivery(NamedTuple):
     """A due delivery with the columns that sending needs. Building model instances would cost as much as sending."""
 
     pk: UUID
@@ -35,31 +34,13 @@ class PendingDelivery:
     event__body: str
     attempt_count: int
     claim_count: int
-    lease_token: UUID | None
-
-    @classmethod
-    def select(cls, due: QuerySet) -> QuerySet:
-        """Add the columns of this class to the query."""
-        return due.values_list(*(column.name for column in fields(cls)))
-
-
-@asynccontextmanager
-async def open_session(endpoint: Endpoint) -> AsyncIterator[Callable[[PendingDelivery], Awaitable[SendResult]]]:
-    """Yield a coroutine function that sends a delivery; all of a session's deliveries share one connection."""
-    async with EndpointClient(endpoint.url) as client:
-
-        async def send(delivery: PendingDelivery) -> SendResult:
-            headers = signed_headers(str(delivery.event_id), delivery.event__body, endpoint.signing_secrets())
-            return await client.post(delivery.event__body.encode(), headers)
-
-        yield send
 
 
 RESULT_COLUMNS = """,
         attempt_id uuid, organization_id uuid, endpoint_id uuid,
         duration_ms int, status_code int, request_head text, response text"""
 
-# Additional CTEs of the statement that stores results (outbox/results.py): insert attempts, update endpoint health.
+# Additional CTEs of the statement that stores results (outbox/models.py): insert attempts, update endpoint health.
 # On success an endpoint's row is touched at most every 10 s, so that its deliveries don't wait for each other.
 # Raw SQL uses the columns' names: `told_at` is the model's `owners_notified_at`.
 RESULT_CTES = """, new_attempts AS (
@@ -95,43 +76,59 @@ RESULT_CTES = """, new_attempts AS (
 )"""
 
 
-def attempt_values(delivery: PendingDelivery, result: SendResult) -> dict[str, Any]:
-    """Return the values of `RESULT_COLUMNS` for one attempt."""
-    return {
-        "attempt_id": uuid7(),
-        "organization_id": delivery.organization_id,
-        "endpoint_id": delivery.endpoint_id,
-        "duration_ms": result.duration_ms,
-        "status_code": result.status_code,
-        "request_head": result.request_head,
-        "response": result.response,
-    }
+class WebhookQueue(Queue[Endpoint, PendingDelivery, SendResult]):
+    """Deliveries, grouped by endpoint."""
+
+    label = "webhook deliveries"
+    model = Delivery
+    group_field, group_model = "endpoint", Endpoint
+    enabled = Q(is_active=True, organization__is_active=True)
+    slow = Q(timeouts__gte=SLOW_AFTER_TIMEOUTS)
+    limit = HostLimit()
+    result_ctes, result_columns = RESULT_CTES, RESULT_COLUMNS
+
+    @asynccontextmanager
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+        """Yield a coroutine function that sends a delivery. Concurrent calls use connections of their own."""
+        async with EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT) as client:
+
+            async def send(delivery: PendingDelivery) -> SendResult:
+                headers = signed_headers(str(delivery.event_id), delivery.event__body, endpoint.signing_secrets())
+                return await client.post(delivery.event__body.encode(), headers)
+
+            yield send
+
+    def requests_at_once(self, endpoint: Endpoint) -> int:
+        """Return 1 after a failure, so that a receiver in trouble gets no more than one request at a time."""
+        return 1 if endpoint.failures else settings.WEBHOOK_REQUESTS_PER_ENDPOINT
+
+    def read_jobs(self, due: QuerySet) -> list[PendingDelivery]:
+        """Read only the columns of a `PendingDelivery`."""
+        return [PendingDelivery(*row) for row in due.values_list(*PendingDelivery._fields)]
+
+    def result_values(self, delivery: PendingDelivery, result: SendResult) -> dict[str, Any]:
+        """Return the values of `RESULT_COLUMNS` for one attempt."""
+        return {
+            "attempt_id": uuid7(),
+            "organization_id": delivery.organization_id,
+            "endpoint_id": delivery.endpoint_id,
+            "duration_ms": result.duration_ms,
+            "status_code": result.status_code,
+            "request_head": result.request_head,
+            "response": result.response,
+        }
+
+    @transaction.atomic
+    def after_failure(self, delivery: PendingDelivery, result: SendResult) -> None:
+        """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint."""
+        endpoints = Endpoint.objects.of(delivery.organization_id)
+        endpoint = endpoints.select_for_update(no_key=True).get(pk=delivery.endpoint_id)
+        if result.status_code == GONE:
+            disable(endpoint, "The receiver answered 410 Gone")
+            return
+        has_failed_often = endpoint.failures >= FAILING_TIMES
+        if has_failed_often and endpoint.failing_since and endpoint.failing_since <= now() - FAILING_FOR:
+            disable(endpoint, "No delivery succeeded for 5 days")
 
 
-@transaction.atomic
-def disable_if_failing(delivery: PendingDelivery, result: SendResult) -> None:
-    """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint."""
-    endpoint = Endpoint.objects.of(delivery.organization_id).select_for_update(no_key=True).get(pk=delivery.endpoint_id)
-    if result.status_code == GONE:
-        disable(endpoint, "The receiver answered 410 Gone")
-        return
-    has_failed_often = endpoint.failures >= FAILING_TIMES
-    if has_failed_often and endpoint.failing_since and endpoint.failing_since <= now() - FAILING_FOR:
-        disable(endpoint, "No delivery succeeded for 5 days")
-
-
-DELIVERIES = Queue(
-    model=Delivery,
-    group_field="endpoint",
-    group_model=Endpoint,
-    open_session=open_session,
-    enabled=Q(is_active=True, organization__is_active=True),
-    select_for_claim=PendingDelivery.select,
-    build_job=lambda row: PendingDelivery(*row),
-    slow_lane=Q(timeouts__gte=SLOW_AFTER_TIMEOUTS),
-    result_ctes=RESULT_CTES,
-    result_columns=RESULT_COLUMNS,
-    result_values=attempt_values,
-    after_failure=disable_if_failing,
-    limit=Limit(take=host_limit.take, give_back=host_limit.give_back, pause_field="paused_until"),
-)
+DELIVERIES = WebhookQueue()

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from organizations.models import Organization
-from pipeline_backend.outbox import dispatch, notify_on_commit
+from pipeline_backend.outbox import dispatch
 from webhooks.pruning import prune
 from webhooks.queue import DELIVERIES
 from webhooks.services import WAKE_UP_TASK
@@ -11,9 +11,8 @@ from webhooks.services import WAKE_UP_TASK
 
 @shared_task(name=WAKE_UP_TASK)
 def deliver_due(endpoint_id: str) -> None:
-    """Deliver what is due to one endpoint; if there may be more, send another message."""
-    if dispatch(DELIVERIES, endpoint_id):
-        notify_on_commit(WAKE_UP_TASK, endpoint_id)
+    """Deliver what is due to one endpoint."""
+    dispatch(DELIVERIES, endpoint_id)
 
 
 # Remove after 0.3: messages that version 0.2 has published carry this name.
@@ -23,11 +22,10 @@ def deliver_due_old_name(endpoint_id: str) -> None:
     deliver_due(endpoint_id)
 
 
+# Remove after 0.3: the beat of version 0.2 sends it every two seconds.
 @shared_task(name="webhooks.sweep")
 def sweep() -> None:
-    """Send a message for every endpoint with due deliveries: retries, lost messages, leases of dead workers."""
-    for endpoint_id in DELIVERIES.groups_with_due_jobs():
-        notify_on_commit(WAKE_UP_TASK, endpoint_id)
+    """Do nothing: dispatchers look for due deliveries themselves."""
 
 
 @shared_task(name="webhooks.prune")

@@ -1,24 +1,18 @@
 """The two queues of account e-mails: invitations, and links for choosing a new password."""
 
 from contextlib import AbstractAsyncContextManager
-from typing import Any
 
 from django.conf import settings
 from django.core.mail.backends.base import BaseEmailBackend
-from django.db.models import Model, Q
+from django.db.models import Q, QuerySet
 
-from notifications.daily_limit import DAILY_LIMIT
+from notifications.daily_limit import DailyLimit
 from notifications.mail import build_email, mail_session, send_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
 from pipeline_backend.accounts.invitations import invitation_link, role_label, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import Queue, Result
-
-
-def open_invitation_session(organization: Organization) -> AbstractAsyncContextManager[Any]:
-    """Open the connection over which an organization's invitations are sent."""
-    return mail_session(send_invitation)
+from pipeline_backend.outbox import Queue, Result, Send
 
 
 def send_invitation(invitation: Invitation, connection: BaseEmailBackend) -> Result:
@@ -43,21 +37,11 @@ class ResetJob:
     """A claimed password reset with what its e-mail needs, read while it was claimed."""
 
     def __init__(self, reset: PasswordReset) -> None:
-        self.pk, self.group_id = reset.pk, reset.group_id
-        self.attempt_count, self.claim_count, self.lease_token = (
-            reset.attempt_count,
-            reset.claim_count,
-            reset.lease_token,
-        )
+        self.pk, self.attempt_count, self.claim_count = reset.pk, reset.attempt_count, reset.claim_count
         is_expired = reset.created_at < now() - VALID_FOR
         self.recipient: User | None = None if is_expired else choose_recipient(reset)
         # Only here, and never stored: the link is a secret.
         self.link = reset_link(self.recipient) if self.recipient else ""
-
-
-def open_reset_session(group: Model) -> AbstractAsyncContextManager[Any]:
-    """Open the connection over which a password reset is sent."""
-    return mail_session(send_reset)
 
 
 def send_reset(job: ResetJob, connection: BaseEmailBackend) -> Result:
@@ -69,22 +53,38 @@ def send_reset(job: ResetJob, connection: BaseEmailBackend) -> Result:
     return send_email(email, connection)
 
 
-INVITATIONS = Queue(
-    model=Invitation,
-    group_field="organization",
-    group_model=Organization,
-    open_session=open_invitation_session,
-    enabled=Q(is_active=True),
-    select_for_claim=lambda due: due.select_related("organization", "invited_by"),
-    build_job=lambda invitation: invitation,
-    limit=DAILY_LIMIT,
-)
-PASSWORD_RESETS = Queue(
-    model=PasswordReset,
-    group_field="group",
-    group_model=PasswordReset,
-    open_session=open_reset_session,
-    enabled=Q(),
-    select_for_claim=lambda due: due,
-    build_job=ResetJob,
-)
+class InvitationQueue(Queue[Organization, Invitation, Result]):
+    """Invitations, grouped by organization. They count towards the organization's limit on e-mails."""
+
+    label = "account e-mails"
+    model = Invitation
+    group_field, group_model = "organization", Organization
+    enabled = Q(is_active=True)
+    limit = DailyLimit()
+
+    def open_session(self, organization: Organization) -> AbstractAsyncContextManager[Send[Invitation, Result]]:
+        """Yield a coroutine function that mails an invitation."""
+        return mail_session(send_invitation)
+
+    def read_jobs(self, due: QuerySet) -> list[Invitation]:
+        """Return the invitations with organization and inviter."""
+        return list(due.select_related("organization", "invited_by"))
+
+
+class PasswordResetQueue(Queue[PasswordReset, ResetJob, Result]):
+    """Links for choosing a new password. Each is a group of its own."""
+
+    label = "account e-mails"
+    model = group_model = PasswordReset
+    group_field = "group"
+
+    def open_session(self, group: PasswordReset) -> AbstractAsyncContextManager[Send[ResetJob, Result]]:
+        """Yield a coroutine function that mails a link."""
+        return mail_session(send_reset)
+
+    def read_jobs(self, due: QuerySet) -> list[ResetJob]:
+        """Read what the e-mails need."""
+        return [ResetJob(reset) for reset in due]
+
+
+INVITATIONS, PASSWORD_RESETS = InvitationQueue(), PasswordResetQueue()

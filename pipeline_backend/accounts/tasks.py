@@ -1,19 +1,16 @@
-"""Celery tasks of account e-mails, and the queues they serve."""
+"""Celery tasks of account e-mails."""
 
 from celery import shared_task
 
 from pipeline_backend.accounts import invitations, password_reset
 from pipeline_backend.accounts.mail import INVITATIONS, PASSWORD_RESETS
-from pipeline_backend.outbox import dispatch, notify_on_commit
-
-QUEUES = [INVITATIONS, PASSWORD_RESETS]
+from pipeline_backend.outbox import dispatch
 
 
 @shared_task(name=invitations.WAKE_UP_TASK)
 def deliver_invitations(organization_id: str) -> None:
-    """Mail an organization's due invitations; if there may be more, send another message."""
-    if dispatch(INVITATIONS, organization_id):
-        notify_on_commit(invitations.WAKE_UP_TASK, organization_id)
+    """Mail an organization's due invitations."""
+    dispatch(INVITATIONS, organization_id)
 
 
 @shared_task(name=password_reset.WAKE_UP_TASK)

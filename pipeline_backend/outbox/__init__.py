@@ -2,7 +2,7 @@
 
 A booking must not wait for a webhook receiver, a mail server or Redis, and its webhooks and e-mails must be sent even
 if every process dies right after the commit. So each of them is a job: a row of the app's own table (a webhook
-delivery, a notification) that is inserted with the change and processed by the workers.
+delivery, a notification) that is inserted with the change and sent by the workers.
 
 Constraints
   1. Nothing is lost if any process dies at any moment. Delivery is at least once; repeats are rare.
@@ -13,55 +13,63 @@ Constraints
 
 The life of a job
   1. Written: the app inserts the row in its transaction and calls `notify_on_commit`, which sends a Celery message.
-  2. Claimed: a worker's dispatcher, notified or polling once a second, leases the due jobs of one group (a receiver):
-     it stores a random token and a due time in the future, and commits. At most two workers lease a group's jobs. A
-     queue may have a limit on jobs per period; a group that reaches it is paused, and its jobs stay due.
-  3. Sent: one after another over one connection, each within a total deadline (15 s).
-  4. Result stored, on the condition that the row still has our token. Results of many groups share one statement.
+  2. Claimed: each worker process has a dispatcher, one event loop in a thread. Notified by the message or by its own
+     polling, it takes the due jobs of one group (a receiver) in a short transaction: it stores a random token and, as
+     the time at which they are due again, the end of a lease (60 s). At most two workers hold leases of a group. A
+     group that reaches its limit of jobs per period is paused, and its jobs stay due.
+  3. Sent: several at once if the group may have that (an endpoint gets 8; 1 while its last attempt failed), each over a
+     connection of its own and within a total deadline (15 s).
+  4. Result stored, on the condition that the row still has our token. Results of many groups share one statement, and a
+     connection sends its next job when its last result is stored.
   5. Done, due again by the retry schedule, or dead after ten attempts.
 
-When the process dies
+When the process dies (SIGKILL)
   1. before the commit: there is neither change nor job. After it, before the message: polling finds the job.
-  2. while claiming: the transaction rolls back. After that, before sending: the job is due again when the lease ends
-     (60 s), and is then claimed by itself, because it may be what kills workers. After five such claims it is dead.
+  2. while claiming: the transaction rolls back. After that, before sending: the job is due again when the lease ends,
+     and is then claimed by itself, because it may be what kills workers. After five such claims it is dead.
   3. while sending: the same, and the receiver may get the job twice, under the same id.
-  4. before the result is committed: the same. Each connection waits for its result before it sends the next job, so a
-     crash repeats at most one job per connection.
+  4. before the result is committed: the same. So a crash repeats at most one job per connection.
   5. after that: nothing is left to do. A worker that was only paused, and stores its result after the lease has ended,
      changes nothing: its token no longer matches.
+On SIGTERM the dispatcher claims nothing more, finishes what it is sending and releases the rest.
 
-Modules: `models` (the columns of a job), `queue` (claim, lease, release), `results` (store results in batches),
-`retries` (the schedule), `group_runner` (run one group), `dispatcher` (the event loop of a worker), `executor`
-(database calls in threads), `wakeup` (the messages).
+Polling: every second while jobs are found or messages arrive, then less and less often, down to every five seconds; in
+any case when the next job is due. So without Redis a job that is written while nothing else happens waits for at most
+five seconds.
+
+Lanes: the fast lane serves 64 groups at once and the slow lane 16, one attempt at a time. A group that keeps timing out
+belongs to the slow lane until an attempt succeeds.
+
+Modules: `models` (the columns, the retry schedule, the statement that stores results), `queue` (claim, lease, release),
+`runner` (send one group's jobs), `dispatcher` (the event loop of a worker), `wakeup` (the messages).
 
 Other packages import from here only:
-  - `Job`, `State`: the base class of a table that is a queue, and the states of its rows.
-  - `Queue`, `Result`: describe how such a table's jobs are grouped and sent, and how an attempt went.
-  - `Limit`: describe how many of them may be sent in a period.
-  - `notify_on_commit`: announce new jobs of a group, in the transaction that writes them.
+  - `Job`, `State`, `Result`: the base class of a table that is a queue, the states of its rows, how an attempt went.
+  - `Queue`, `Limit`, `Send`: the base classes that describe how such a table's jobs are grouped, limited and sent.
+  - `notify_on_commit`: announces new jobs of a group, in the transaction that writes them.
   - `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for tests.
-  - `Dispatcher`, `running_dispatchers`, `shutdown_requested`: for the worker process.
+  - `Dispatcher`, `load_queues`: for the worker process.
 """
 
-from pipeline_backend.outbox.dispatcher import Dispatcher, dispatch, running_dispatchers
-from pipeline_backend.outbox.group_runner import run_group
-from pipeline_backend.outbox.models import Job, State
-from pipeline_backend.outbox.queue import BATCH_SIZE, MAX_CLAIMS, Limit, Queue, shutdown_requested
-from pipeline_backend.outbox.retries import Result
+from pipeline_backend.outbox.dispatcher import Dispatcher, dispatch, run_group
+from pipeline_backend.outbox.models import Job, Result, State
+from pipeline_backend.outbox.queue import FAST, MAX_CLAIMS, SLOW, Lane, Limit, Queue, Send, load_queues
 from pipeline_backend.outbox.wakeup import notify_on_commit
 
 __all__ = [
-    "BATCH_SIZE",
+    "FAST",
     "MAX_CLAIMS",
+    "SLOW",
     "Dispatcher",
     "Job",
+    "Lane",
     "Limit",
     "Queue",
     "Result",
+    "Send",
     "State",
     "dispatch",
+    "load_queues",
     "notify_on_commit",
     "run_group",
-    "running_dispatchers",
-    "shutdown_requested",
 ]

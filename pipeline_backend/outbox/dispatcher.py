@@ -1,136 +1,153 @@
 """The dispatcher: one event loop per worker process that sends all due jobs.
 
-It is notified of due jobs by messages, and looks for them itself once a second, so neither Redis nor beat can lose any.
-One loop serves many receivers, because a delivery is mostly waiting, and threads would spend more time on the
-interpreter's lock than on sending (docs/decisions/0007). The slow lane has its own concurrency limit, so that receivers
-that hang never delay the others.
+It is notified of due jobs by messages, and polls for them, so neither Redis nor beat can lose any. One loop serves many
+groups, because a delivery is mostly waiting, and threads would spend more time on the interpreter's lock than on
+sending (docs/decisions/0007).
 """
 
 import asyncio
+import contextlib
 import logging
-import os
 import threading
-from uuid import UUID
+from collections.abc import Iterator
+from typing import ClassVar
 
+from asgiref.sync import async_to_sync
 from django.db import Error
 
-from pipeline_backend.outbox.executor import ThreadPool
-from pipeline_backend.outbox.group_runner import GroupRunner, run_group
-from pipeline_backend.outbox.queue import Queue, shutdown_requested
+from pipeline_backend.outbox.queue import FAST, SLOW, GroupId, Lane, Queue
+from pipeline_backend.outbox.runner import Database, Runner
 
 logger = logging.getLogger(__name__)
 
-POLL_INTERVAL = 1.0
-FAST_CONCURRENCY = 64
-SLOW_CONCURRENCY = 16
 THREADS = 16
 SHUTDOWN_TIMEOUT = 20
+# While jobs are found or arrive, polling takes place every POLL_SECONDS; otherwise less and less often.
+POLL_SECONDS, IDLE_POLL_SECONDS, POLL_BACKOFF = 1.0, 5.0, 1.5
+
+GroupKey = tuple[Runner, GroupId]
 
 
 class Dispatcher:
-    """Sends the due jobs of some queues until the process is asked to stop."""
+    """Sends the due jobs of some queues until it is stopped."""
+
+    current: ClassVar["Dispatcher | None"] = None  # the one that runs in this process
 
     def __init__(self, queues: list[Queue]) -> None:
-        # One writer thread per queue keeps its database session warm for the statement that stores results.
-        self.executor, *writers = self.thread_pools = [ThreadPool(THREADS), *(ThreadPool(1) for _ in queues)]
-        self.runners = [
-            GroupRunner(queue, self.executor, writer) for queue, writer in zip(queues, writers, strict=True)
-        ]
-        self.lanes = {False: asyncio.Semaphore(FAST_CONCURRENCY), True: asyncio.Semaphore(SLOW_CONCURRENCY)}
-        # The groups being run or waiting for their lane, and whether to run them once more afterwards.
-        self.active_groups: dict[tuple[GroupRunner, UUID], bool] = {}
-        self.tasks: set[asyncio.Task[None]] = set()  # the event loop itself keeps only weak references
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(
-            target=self.loop.run_until_complete, args=(self.run(),), name="outbox-dispatcher", daemon=True
-        )
+        self.database = Database(THREADS)
+        self.stopping = asyncio.Event()
+        self.runners = {queue: Runner(queue, self.database, self.stopping) for queue in queues}
+        self.lanes = {lane: asyncio.Semaphore(lane.concurrency) for lane in (FAST, SLOW)}
+        self.poll_seconds = POLL_SECONDS
+        # The groups being run or waiting for their lane, and those to run once more afterwards.
+        self.tasks: dict[GroupKey, asyncio.Task[None]] = {}
+        self.notified: set[GroupKey] = set()
 
     def start(self) -> None:
         """Start the loop. From now on `dispatch` in this process hands groups to it."""
+        self.loop = asyncio.new_event_loop()
+        run = self.loop.run_until_complete
+        self.thread = threading.Thread(target=run, args=(self.run(),), name="outbox-dispatcher", daemon=True)
         self.thread.start()
-        running_dispatchers.append(self)
+        Dispatcher.current = self
+
+    def close(self) -> None:
+        """Claim nothing more, and let what is being sent finish."""
+        self.loop.call_soon_threadsafe(self.stopping.set)
 
     def stop(self) -> None:
-        """Wait for the jobs that were being sent when `shutdown_requested` was set."""
-        running_dispatchers.remove(self)
+        """Close, and wait for what is being sent. What takes longer is due again when its lease ends."""
+        self.terminate()
         self.thread.join(SHUTDOWN_TIMEOUT)
-        if self.thread.is_alive():
-            return  # its remaining jobs are due again when the lease ends
-        self.loop.close()
-        for thread_pool in self.thread_pools:
-            thread_pool.shutdown()
+        if not self.thread.is_alive():
+            self.loop.close()
+            self.database.close()
 
-    def notify(self, queue: Queue, group_id: UUID | str) -> None:
+    def terminate(self) -> None:
+        """Close without waiting."""
+        Dispatcher.current = None
+        self.close()
+
+    def notify(self, queue: Queue, group_id: GroupId) -> None:
         """Say that the group may have due jobs. Any thread may call this."""
-        [runner] = [runner for runner in self.runners if runner.queue is queue]
-        group = queue.group_model._meta.pk.to_python(group_id)
-        self.loop.call_soon_threadsafe(self.on_notify, runner, group)
+        if queue in self.runners:
+            self.loop.call_soon_threadsafe(self._on_notify, self.runners[queue], group_id)
 
     async def run(self) -> None:
-        """Poll until the process is asked to stop, then wait for what is running."""
-        while not shutdown_requested.is_set():
-            # No error may end this loop: nothing else in the process would send the jobs.
-            try:
-                await self.poll()
-            except Error as error:
-                logger.warning("Database unreachable (%s); polling again in a moment", type(error).__name__)
-            except Exception:
-                logger.exception("Polling for due jobs failed")
-            await asyncio.sleep(POLL_INTERVAL)
+        """Poll until stopped, then wait for what is running."""
+        while not self.stopping.is_set():
+            wait = POLL_SECONDS
+            with log_errors("Polling for due jobs"):
+                wait = await self.poll()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self.stopping.wait()
         while self.tasks:
-            await asyncio.wait(self.tasks)
+            await asyncio.wait(self.tasks.values())
 
-    async def poll(self) -> None:
-        """Schedule every group that has due jobs."""
-        for runner in self.runners:
-            for is_slow in self.lanes:
-                for group_id in await self.executor.run(runner.queue.groups_with_due_jobs, is_slow):
-                    self.schedule(runner, group_id, is_slow=is_slow)
+    async def poll(self) -> float:
+        """Schedule every group that has due jobs. Return the seconds until the next poll."""
+        soonest = IDLE_POLL_SECONDS
+        for runner in self.runners.values():
+            for lane in self.lanes:
+                waits = await self.database.run(runner.queue.due_groups, lane, within=IDLE_POLL_SECONDS)
+                for group_id, wait in waits.items():
+                    soonest = min(soonest, wait)
+                    if wait <= 0:
+                        self.schedule(runner, group_id, lane)
+        if soonest <= 0:
+            self.poll_seconds = POLL_SECONDS
+            return POLL_SECONDS
+        self.poll_seconds = min(self.poll_seconds * POLL_BACKOFF, IDLE_POLL_SECONDS)
+        return min(self.poll_seconds, max(soonest, 0.1))
 
-    def on_notify(self, runner: GroupRunner, group_id: UUID) -> None:
-        """Start the group, or mark it to run again: the current run may already have read its last batch."""
-        if (runner, group_id) in self.active_groups:
-            self.active_groups[runner, group_id] = True
-        else:
-            self.schedule(runner, group_id)
+    def _on_notify(self, runner: Runner, group_id: GroupId) -> None:
+        self.poll_seconds = POLL_SECONDS
+        # The current run of the group may already have read its last batch.
+        self.notified.add((runner, group_id))
+        self.schedule(runner, group_id)
 
-    def schedule(self, runner: GroupRunner, group_id: UUID, *, is_slow: bool = False) -> None:
+    def schedule(self, runner: Runner, group_id: GroupId, lane: Lane = FAST) -> None:
         """Start a task for the group unless it has one."""
-        if (runner, group_id) in self.active_groups or shutdown_requested.is_set():
-            return
-        self.active_groups[runner, group_id] = False
-        task = self.loop.create_task(self.run_group(runner, group_id, is_slow))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        key = runner, group_id
+        if key not in self.tasks and not self.stopping.is_set():
+            self.notified.discard(key)
+            self.tasks[key] = asyncio.create_task(self.run_group(runner, group_id, lane))
 
-    async def run_group(self, runner: GroupRunner, group_id: UUID, is_slow: bool) -> None:
+    async def run_group(self, runner: Runner, group_id: GroupId, lane: Lane) -> None:
         """Run the group when its lane has room, and schedule it again, behind the others that wait, if it has more."""
         has_more = False
-        try:
-            async with self.lanes[is_slow]:
-                has_more = await runner.run_group(group_id, is_slow=is_slow)
-        except Error as error:
-            logger.warning(
-                "Database unreachable (%s); the jobs are due again when the lease ends", type(error).__name__
-            )
-        except Exception:
-            logger.exception("Running a group failed")
-        was_notified = self.active_groups.pop((runner, group_id))
+        with log_errors("Running a group"):
+            async with self.lanes[lane]:
+                has_more = await runner.run_group(group_id, lane)
+        del self.tasks[runner, group_id]
         # A slow group waits for the next poll, so that it can't take its lane from the others.
-        if was_notified or (has_more and not is_slow):
+        if (runner, group_id) in self.notified or (has_more and lane is FAST):
             self.schedule(runner, group_id)
 
 
-running_dispatchers: list[Dispatcher] = []  # of this process: none or one
-os.register_at_fork(after_in_child=running_dispatchers.clear)  # a forked child doesn't have the thread
+@contextlib.contextmanager
+def log_errors(action: str) -> Iterator[None]:
+    """Log any error. None may end the loop: nothing else in the process would send the jobs."""
+    try:
+        yield
+    except Error as error:
+        logger.warning("%s failed: database unreachable (%s)", action, type(error).__name__)
+    except Exception:
+        logger.exception("%s failed", action)
 
 
-def dispatch(queue: Queue, group_id: UUID | str) -> bool:
-    """Hand the group to this process's dispatcher, or run it here and now if there is none.
-
-    Return True if there may be more to run.
-    """
-    for dispatcher in running_dispatchers:
+def dispatch(queue: Queue, group_id: GroupId) -> None:
+    """Hand the group to this process's dispatcher, or run it here and now if there is none."""
+    group_id = queue.group_model._meta.pk.to_python(group_id)
+    dispatcher = Dispatcher.current
+    # A forked child inherits the variable but not the thread.
+    if dispatcher and dispatcher.thread.is_alive():
         dispatcher.notify(queue, group_id)
-        return False
-    return run_group(queue, queue.group_model._meta.pk.to_python(group_id))
+    else:
+        run_group(queue, group_id)
+
+
+def run_group(queue: Queue, group_id: GroupId, lane: Lane = FAST) -> bool:
+    """Run the group in this thread and wait until it is done. Return True if there may be more."""
+    return async_to_sync(Runner(queue, Database(), asyncio.Event()).run_group)(group_id, lane)

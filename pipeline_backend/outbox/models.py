@@ -1,9 +1,23 @@
-"""The columns that every queued job has."""
+"""Jobs: the columns that each has, the retry schedule (docs/interface.md, W15 and W16), and how a result is stored."""
 
-from django.db import models
+import random
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import connection, models
 from django.db.models.functions import Now
 
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
+
+MINUTE, HOUR = 60, 3600
+
+# Seconds between one attempt and the next; the list's length is the number of attempts.
+RETRY_SCHEDULE = [0, 5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
+JITTER = 0.2
+
+ResultRow = dict[str, Any]
 
 
 class State(models.TextChoices):
@@ -23,7 +37,7 @@ class Job(models.Model):
     """
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING, editable=False)
-    # Raw SQL (queue.py, results.py, webhooks) names these two columns "attempts" and "claims".
+    # Raw SQL (below, and in webhooks) names these two columns "attempts" and "claims".
     attempt_count = models.PositiveIntegerField("attempts", default=0, editable=False, db_column="attempts")
     claim_count = models.PositiveIntegerField("claims", default=0, editable=False, db_column="claims")
     next_attempt_at = MillisecondDateTimeField(null=True, db_default=Now(), editable=False)
@@ -34,3 +48,77 @@ class Job(models.Model):
 
     class Meta:
         abstract = True
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one attempt.
+
+    `error` is an error class, empty for success. `retry_after` is the delay in seconds that the receiver asked for.
+    `is_final` says that no retry can help.
+    """
+
+    error: str = ""
+    retry_after: float | None = None
+    is_final: bool = False
+
+    def next_state(self, attempts: int) -> ResultRow:
+        """Return the state of a job that had `attempts` attempts before this one, and the seconds until the next."""
+        if not self.error:
+            return {"state": State.DONE.value, "delay": None}
+        if self.is_final or attempts + 1 >= len(RETRY_SCHEDULE):
+            return {"state": State.DEAD.value, "delay": None}
+        planned = RETRY_SCHEDULE[attempts + 1]
+        # Jitter spreads the retries of receivers that failed together; it need not be unpredictable.
+        spread = planned * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311
+        return {"state": State.PENDING.value, "delay": min(max(spread, self.retry_after or 0), 2 * planned)}
+
+
+# Results are passed as one JSON parameter. `owned` are the jobs whose lease is still ours. A queue may add columns to
+# `input` and CTEs after `updated`. LATERAL and ANY (ARRAY ...) are there because PostgreSQL can't estimate the size of
+# `input` and would otherwise scan the whole table for it.
+SAVE_RESULTS = """
+WITH input AS (
+    SELECT *
+    FROM json_to_recordset(%s::json)
+        AS input (id uuid, token uuid, state text, error text, delay float{columns})
+), owned AS (
+    SELECT job.id
+    FROM input
+    CROSS JOIN LATERAL (
+        SELECT id
+        FROM {table}
+        WHERE id = input.id AND lease_token = input.token AND state = 'PENDING'
+        FOR NO KEY UPDATE {lock_clause}
+    ) AS job
+), updated AS (
+    UPDATE {table} AS job
+    SET state = input.state,
+        attempts = job.attempts + 1,
+        claims = 0,
+        lease_token = NULL,
+        last_error = input.error,
+        next_attempt_at = statement_timestamp() + input.delay * interval '1 second',
+        finished_at = CASE WHEN input.delay IS NULL THEN statement_timestamp() END
+    FROM input
+    WHERE job.id = input.id AND job.id = ANY (ARRAY(SELECT id FROM owned))
+    RETURNING job.id
+){ctes}
+SELECT id FROM updated
+"""
+
+
+def save_results(table: str, columns: str, ctes: str, rows: list[ResultRow], *, wait: bool) -> set[UUID]:
+    """Store results and return the ids of the jobs that were updated: those whose lease is still ours.
+
+    With `wait`, for a single result, the statement waits for a locked row and also records an attempt whose lease is
+    lost. Without, for many, it skips both: a long transaction of somebody else then delays no other receiver.
+    """
+    lock_clause, join = ("", "LEFT JOIN") if wait else ("SKIP LOCKED", "JOIN")
+    ctes = ctes.format(lock_clause=lock_clause, join=join)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            SAVE_RESULTS.format(table=table, columns=columns, lock_clause=lock_clause, ctes=ctes),
+            [orjson.dumps(rows).decode()],
+        )
+        return {id for (id,) in cursor.fetchall()}

@@ -28,10 +28,10 @@ _thread: threading.Thread | None = None
 
 def notify_on_commit(task: str, group_id: UUID | str) -> None:
     """Send the Celery task `task` with the group's id once the transaction has committed (at once if there is none)."""
-    transaction.on_commit(partial(_enqueue, task, str(group_id)))
+    transaction.on_commit(partial(enqueue, task, str(group_id)))
 
 
-def _enqueue(task: str, group_id: str) -> None:
+def enqueue(task: str, group_id: str) -> None:
     """Hand a message to the publisher thread, so that no request waits for the broker."""
     global _thread
     with _changed:
@@ -56,11 +56,11 @@ def _publisher_loop() -> None:
                 _changed.wait()
             batch, _pending = _pending, {}
         for task, group_id in batch:
-            _publish(task, group_id)
+            publish(task, group_id)
         time.sleep(DEBOUNCE)
 
 
-def _publish(task: str, group_id: str) -> None:
+def publish(task: str, group_id: str) -> None:
     """Send one message, or drop it while the broker is known to be unreachable."""
     global circuit_open_until
     if time.monotonic() < circuit_open_until:

@@ -8,21 +8,12 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 
-from notifications.security_notices import SECURITY_NOTICES
-from notifications.tasks import QUEUES as NOTIFICATION_QUEUES
 from organizations.isolation import bypass_rls
-from pipeline_backend.accounts.tasks import QUEUES as ACCOUNT_QUEUES
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
-from pipeline_backend.outbox import Queue, State
-from webhooks.queue import DELIVERIES
+from pipeline_backend.outbox import Queue, State, load_queues
 
 DATABASE_UNAVAILABLE = "The database does not answer"
 STALE_BACKLOG = "{names} have been due for more than {seconds} seconds, and no worker is processing them"
-QUEUES: dict[str, list[Queue]] = {
-    "Webhook deliveries": [DELIVERIES],
-    "Notifications": [*NOTIFICATION_QUEUES, SECURITY_NOTICES],
-    "Account e-mails": ACCOUNT_QUEUES,
-}
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -52,7 +43,7 @@ def health_error() -> str:
         return error
     # The backlog spans all organizations; the sentence names none of them.
     with bypass_rls():
-        stale = [name for name, queues in QUEUES.items() if any(has_stale_backlog(queue) for queue in queues)]
+        stale = dict.fromkeys(queue.label for queue in load_queues() if has_stale_backlog(queue))
     if not stale:
         return ""
     return STALE_BACKLOG.format(names=" and ".join(stale).capitalize(), seconds=settings.HEALTH_BACKLOG_SECONDS)
@@ -79,6 +70,6 @@ def has_stale_backlog(queue: Queue) -> bool:
     overdue = jobs.filter(next_attempt_at__lt=Now() - backlog_age)
     leased = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
     # Jobs that a limit has postponed could not be claimed before the pause of their group ended.
-    groups = queue.lane_groups(is_slow=False).exclude(queue.paused_since(backlog_age))
+    groups = queue.groups().exclude(queue.paused_since(backlog_age))
     is_stale: bool = groups.filter(Exists(overdue), ~Exists(leased)).exists()
     return is_stale

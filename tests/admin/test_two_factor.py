@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.oath import TOTP
 
-from notifications.security_notices import SECURITY_NOTICES
+from notifications.queues import SECURITY_NOTICES
 from organizations.models import Membership, Organization, RecoveryCode, SecurityEvent, SecurityNotice, TotpDevice, User
 from organizations.two_factor import verify_second_factor
 from pipeline_backend.outbox import dispatch

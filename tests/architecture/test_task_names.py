@@ -36,6 +36,13 @@ def test_every_periodic_task_is_one_that_workers_know() -> None:
     assert {entry["task"] for entry in app.conf.beat_schedule.values()} - app.tasks.keys() == set()
 
 
+@pytest.mark.parametrize("name", ["webhooks.sweep", "notifications.sweep"])
+def test_a_message_of_the_previous_releases_beat_is_accepted(name: str) -> None:
+    receive_message(name)
+
+    assert name not in {entry["task"] for entry in app.conf.beat_schedule.values()}
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", [name for name in NAMES if "webhooks.d" in name])
 def test_a_message_for_an_endpoint_delivers_its_events(organization: Organization, settings: Any, name: str) -> None:

@@ -19,15 +19,15 @@ def test_notifications_during_a_publication_are_merged_into_one_message_per_rece
         is_publishing.set()
         may_continue.wait(10)
 
-    monkeypatch.setattr(wakeup, "_publish", publish)
+    monkeypatch.setattr(wakeup, "publish", publish)
 
-    wakeup._enqueue("webhooks.deliver_due", "first")
+    wakeup.enqueue("webhooks.deliver_due", "first")
     assert is_publishing.wait(10)
     for receiver in ("first", "second", "second", "first"):
-        wakeup._enqueue("webhooks.deliver_due", receiver)
+        wakeup.enqueue("webhooks.deliver_due", receiver)
     may_continue.set()
     wait_for(lambda: len(published) >= 3, seconds=10)
-    wakeup._enqueue("webhooks.deliver_due", "last")
+    wakeup.enqueue("webhooks.deliver_due", "last")
     wait_for(lambda: "last" in published, seconds=10)
 
     assert published == ["first", "first", "second", "last"]

@@ -25,4 +25,4 @@ if os.environ["CRASH"] == "before commit":
     # Services notify within their transaction; the message itself is sent after the commit.
     notifications.services.notify_on_commit = webhooks.services.notify_on_commit = crash
 else:
-    wakeup._enqueue = crash
+    wakeup.enqueue = crash

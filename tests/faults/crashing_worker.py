@@ -1,7 +1,7 @@
 """A worker that kills itself: python -m tests.faults.crashing_worker <kill point> [<path>] -- <Celery's options>
 
 The kill point is one of `kill_points.KILL_POINTS`. With a path, the worker serves only endpoints whose URL ends with
-it, so several workers can crash side by side. With `on_poison` the worker is started again after each crash, as by a
+it, so several workers can crash side by side. With `OnPoison` the worker is started again after each crash, as by a
 supervisor.
 """
 

@@ -1,22 +1,27 @@
-"""The points at which a worker can be made to kill itself."""
+"""The points at which a worker can be made to kill itself: queues of deliveries that differ in one step."""
 
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from http.client import HTTPConnection
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
 from pipeline_backend.celery import app
-from pipeline_backend.egress import client
-from pipeline_backend.outbox import group_runner, queue, results
-from webhooks.queue import DELIVERIES
+from pipeline_backend.egress import SendResult
+from pipeline_backend.outbox import FAST, Lane, Send
+from webhooks.models import Endpoint
+from webhooks.queue import PendingDelivery, WebhookQueue
 
-POISON = b"poison"
+POISON = "poison"
 
 
 def crash() -> None:
@@ -24,143 +29,118 @@ def crash() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def before_claim_commits() -> None:
-    """Crash when the rows are leased and the transaction is still open."""
-    queue.lease = then(queue.lease, crash)
+class BeforeClaimCommits(WebhookQueue):
+    """Crashes when the rows are leased and the transaction is still open."""
 
-
-def after_claim() -> None:
-    """Crash when the lease is committed and nothing is sent."""
-    queue.Queue.claim = then(queue.Queue.claim, crash)
-
-
-def during_request() -> None:
-    """Crash when half of the third request is sent."""
-    crash_at_third_request(share=0.5)
-
-
-def before_response() -> None:
-    """Crash when the third request is sent and its response is not read."""
-    crash_at_third_request(share=1)
-
-
-def crash_at_third_request(share: float) -> None:
-    """Replace the third request by its head, a share of its body, and a crash."""
-    post, is_third = client.EndpointClient.post, nth_call(3)
-
-    async def post_or_crash(
-        endpoint_client: client.EndpointClient, body: bytes, headers: dict[str, str]
-    ) -> client.SendResult:
-        if is_third():
-            url = urlsplit(endpoint_client.url)
-            connection = HTTPConnection(url.netloc)
-            connection.request(
-                "POST", url.path, body[: int(len(body) * share)], headers | {"Content-Length": len(body)}
-            )
+    @transaction.atomic
+    def claim(self, group_id: UUID | str, lane: Lane = FAST) -> Any:
+        if super().claim(group_id, lane):
             crash()
-        return await post(endpoint_client, body, headers)
-
-    client.EndpointClient.post = post_or_crash
 
 
-def after_response() -> None:
-    """Crash when the third response is read and its result is not stored."""
-    save_result, is_third = group_runner.GroupRunner.save_result, nth_call(3)
+class AfterClaim(WebhookQueue):
+    """Crashes when the lease is committed and nothing is sent."""
 
-    async def save_or_crash(*arguments: Any) -> bool:
-        if is_third():
+    def claim(self, group_id: UUID | str, lane: Lane = FAST) -> Any:
+        if super().claim(group_id, lane):
             crash()
-        return await save_result(*arguments)
-
-    group_runner.GroupRunner.save_result = save_or_crash
 
 
-def before_result_commits() -> None:
-    """Crash when the third result is stored and the transaction is still open."""
-    save_results, is_third = results.save_results, nth_call(3)
+class DuringRequest(WebhookQueue):
+    """Crashes when half of the third request's body is sent."""
 
-    def save_and_crash(*arguments: Any) -> set[Any]:
-        with transaction.atomic():
-            saved = save_results(*arguments)
-            if is_third():
+    share = 0.5
+
+    @asynccontextmanager
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+        numbers = count(1)
+        async with super().open_session(endpoint) as send:
+
+            async def send_or_crash(delivery: PendingDelivery) -> SendResult:
+                if next(numbers) < 3:
+                    return await send(delivery)
+                url, body = urlsplit(endpoint.url), delivery.event__body
+                headers = {"webhook-id": str(delivery.event_id), "content-length": str(len(body))}
+                HTTPConnection(url.netloc).request("POST", url.path, body[: int(len(body) * self.share)], headers)
                 crash()
+                raise AssertionError
+
+            yield send_or_crash
+
+
+class BeforeResponse(DuringRequest):
+    """Crashes when the third request is sent and its response is not read."""
+
+    share = 1
+
+
+class AfterResponse(WebhookQueue):
+    """Crashes when the third response is read and its result is not stored."""
+
+    @asynccontextmanager
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+        numbers = count(1)
+        async with super().open_session(endpoint) as send:
+
+            async def send_and_crash(delivery: PendingDelivery) -> SendResult:
+                result = await send(delivery)
+                if next(numbers) == 3:
+                    crash()
+                return result
+
+            yield send_and_crash
+
+
+class BeforeResultCommits(WebhookQueue):
+    """Crashes when the third result is stored and the transaction is still open."""
+
+    numbers = count(1)
+
+    @transaction.atomic
+    def save_results(self, rows: list[dict[str, Any]], *, wait: bool) -> set[UUID]:
+        saved = super().save_results(rows, wait=wait)
+        if next(self.numbers) == 3:
+            crash()
         return saved
 
-    results.save_results = save_and_crash
+
+class OnPoison(WebhookQueue):
+    """Crashes whenever the event with the poisonous body is sent. The worker is started again after each crash."""
+
+    @asynccontextmanager
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+        async with super().open_session(endpoint) as send:
+
+            async def send_or_crash(delivery: PendingDelivery) -> SendResult:
+                if POISON in delivery.event__body:
+                    crash()
+                return await send(delivery)
+
+            yield send_or_crash
 
 
-def on_poison() -> None:
-    """Crash whenever the event with the poisonous body is sent."""
-    post = client.EndpointClient.post
+class WithStuckPool(WebhookQueue):
+    """Lets every task that a message starts hang forever. The worker lives, but all of its threads are busy."""
 
-    async def post_or_crash(
-        endpoint_client: client.EndpointClient, body: bytes, headers: dict[str, str]
-    ) -> client.SendResult:
-        if POISON in body:
-            crash()
-        return await post(endpoint_client, body, headers)
-
-    client.EndpointClient.post = post_or_crash
+    def __init__(self) -> None:
+        app.loader.import_default_modules()
+        for name in ("webhooks.deliver_due", "notifications.deliver_due"):
+            app.tasks[name].run = lambda *_: threading.Event().wait()
 
 
-def with_stuck_pool() -> None:
-    """Let every task that a message starts hang forever. The worker lives, but all of its threads are busy."""
-    hang = threading.Event().wait
-    app.loader.import_default_modules()
-    for name in ("webhooks.deliver_due", "notifications.deliver_due"):
-        app.tasks[name].run = lambda *_: hang()
+SINGLE_CRASHES = [BeforeClaimCommits, AfterClaim, DuringRequest, BeforeResponse, AfterResponse, BeforeResultCommits]
+KILL_POINTS = {queue.__name__: queue for queue in (*SINGLE_CRASHES, OnPoison, WithStuckPool)}
+QUEUE: WebhookQueue  # the one that is installed
 
 
-SINGLE_CRASHES = [
-    before_claim_commits,
-    after_claim,
-    during_request,
-    before_response,
-    after_response,
-    before_result_commits,
-]
-KILL_POINTS = {install.__name__: install for install in (*SINGLE_CRASHES, on_poison, with_stuck_pool)}
-
-
-def nth_call(number: int) -> Callable[[], bool]:
-    """Return a function that is True at its nth call only."""
-    calls = 0
-
-    def is_reached() -> bool:
-        nonlocal calls
-        calls += 1
-        return calls == number
-
-    return is_reached
-
-
-def then(function: Callable[..., Any], action: Callable[[], object]) -> Callable[..., Any]:
-    """Return the function with an action after it, unless it returned something empty."""
-
-    def wrapper(*arguments: Any, **keywords: Any) -> Any:
-        result = function(*arguments, **keywords)
-        if result or result is None:
-            action()
-        return result
-
-    return wrapper
-
-
-def serve_only(path: str) -> None:
-    """Hide all endpoints from this worker but those whose URL ends with the path."""
-    object.__setattr__(DELIVERIES, "enabled", DELIVERIES.enabled & Q(url__endswith=path))
-
-
-def restart_after_each_crash() -> None:
-    """Go on in a child process; the parent starts another one whenever it dies."""
-    while child := os.fork():
-        os.waitpid(child, 0)
-
-
-def install(kill_point: str, *path: str) -> None:
-    """Install the kill point in this process."""
-    KILL_POINTS[kill_point]()
+def install(kill_point: str, path: str = "") -> None:
+    """Let this process's dispatcher use the queue; with a path, only for endpoints whose URL ends with it."""
+    global QUEUE
+    QUEUE = KILL_POINTS[kill_point]()
     if path:
-        serve_only(*path)
-    if kill_point == "on_poison":
-        restart_after_each_crash()
+        QUEUE.enabled &= Q(url__endswith=path)  # type: ignore[misc]  # for this queue only
+    settings.OUTBOX_QUEUES = ["tests.faults.kill_points.QUEUE", *settings.OUTBOX_QUEUES[1:]]
+    if isinstance(QUEUE, OnPoison):
+        # Go on in a child process, and start another one whenever it dies.
+        while child := os.fork():
+            os.waitpid(child, 0)

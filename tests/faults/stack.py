@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ from django.db import connection
 from redis import Redis as Client
 
 from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import Redis, free_port
+from pipeline_backend.local.embedded import Redis
 from tests.client import booking_payload
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +36,15 @@ COMMANDS = {
     "streaming_web": f"{WEB} --application tests.hostile.streaming_web:server",
     "crashing_worker": "tests.faults.crashing_worker {arguments} -- -q " + WORKER,
 }
+
+
+def reserved_port() -> int:
+    """Return a free port that the kernel gives to no client, so that it is still free when the server starts."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Response(NamedTuple):
@@ -52,7 +63,7 @@ class Stack:
     """
 
     folder: Path
-    port: int = field(default_factory=free_port)
+    port: int = field(default_factory=reserved_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     web_workers: int = 1

@@ -1,6 +1,8 @@
-"""kill -9 at any moment: nothing is lost, and at most one event per worker is sent twice."""
+"""kill -9 at any moment: nothing is lost, and at most one event per connection is sent twice."""
 
 import signal
+import threading
+from collections import Counter
 
 from organizations.models import Organization
 from pipeline_backend.outbox import MAX_CLAIMS, State
@@ -10,17 +12,19 @@ from tests.faults.backlog import all_delivered, count_by_state, make_backlog, ma
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.kill_points import POISON, SINGLE_CRASHES
 from tests.faults.stack import Stack, wait_for
+from tests.receiver import Receiver
 from tests.soak.fault_injection import web_processes
 from webhooks.models import Delivery
 
-EVENTS = 6
+EVENTS, EIGHT = 6, 8  # the latter is the default of WEBHOOK_REQUESTS_PER_ENDPOINT
 
 
 def test_workers_killed_at_each_step_lose_nothing_and_repeat_at_most_one_event_each(
     short_lease_stack: Stack, organization: Organization, inbox: FastReceiver, measurements: dict[str, str]
 ) -> None:
     stack = short_lease_stack
-    kill_points = [install.__name__ for install in SINGLE_CRASHES]
+    kill_points = [queue.__name__ for queue in SINGLE_CRASHES]
+    stack.settings["WEBHOOK_REQUESTS_PER_ENDPOINT"] = "1"
     endpoints = [make_endpoint(organization, inbox.url(f"ok/{kill_point}")) for kill_point in kill_points]
     for endpoint in endpoints:
         make_backlog(endpoint, EVENTS)
@@ -43,16 +47,41 @@ def test_workers_killed_at_each_step_lose_nothing_and_repeat_at_most_one_event_e
     )
 
 
+def test_a_worker_killed_while_it_sends_eight_requests_to_an_endpoint_repeats_at_most_these_eight(
+    short_lease_stack: Stack, organization: Organization, receiver: Receiver
+) -> None:
+    stack, killed = short_lease_stack, threading.Event()
+    endpoint = make_endpoint(organization, receiver.url)
+    make_backlog(endpoint, EIGHT + EVENTS)
+
+    def kill_at_the_eighth(number: int) -> None:
+        if number == EIGHT:
+            stack.kill("worker")
+            killed.set()
+        killed.wait(10)
+
+    receiver.on_request = kill_at_the_eighth
+    stack.start("worker")
+    assert killed.wait(30)
+    interrupted = len(receiver.requests)
+    stack.start("worker-2")
+    wait_for(lambda: all_delivered(endpoint), seconds=30)
+
+    ids = Counter(request.headers["webhook-id"] for request in receiver.requests)
+    assert interrupted == EIGHT
+    assert (len(ids), ids.total()) == (EIGHT + EVENTS, 2 * EIGHT + EVENTS)
+
+
 def test_an_event_that_kills_each_worker_ends_dead_and_the_endpoints_other_events_arrive(
     short_lease_stack: Stack, organization: Organization, inbox: FastReceiver
 ) -> None:
     stack = short_lease_stack
     endpoint = make_endpoint(organization, inbox.url("ok"))
-    [poison] = make_backlog(endpoint, 1, note=POISON.decode())
+    [poison] = make_backlog(endpoint, 1, note=POISON)
     make_backlog(endpoint, EVENTS)
 
     stack.settings["DELIVERY_LEASE_SECONDS"] = "2"
-    stack.start("crashing_worker", arguments="on_poison")
+    stack.start("crashing_worker", arguments="OnPoison")
     wait_for(lambda: State.PENDING.value not in count_by_state(endpoint), seconds=60)
 
     poison.refresh_from_db()
@@ -85,15 +114,15 @@ def test_a_killed_web_process_is_replaced_and_the_log_says_so(
 ) -> None:
     stack.web_workers = 2
     stack.start("web")
-    wait_for(lambda: len(web_processes(stack)) == 2, seconds=10)
+    wait_for(lambda: len(web_processes(stack)) == 2, seconds=30)
     killed, other = web_processes(stack)
 
     killed.kill()
 
-    wait_for(lambda: len(web_processes(stack)) == 2 and killed not in web_processes(stack), seconds=20)
+    wait_for(lambda: len(web_processes(stack)) == 2 and killed not in web_processes(stack), seconds=30)
     assert other in web_processes(stack)
-    # A connection that the killed process had accepted is reset, and the other may only be starting.
-    wait_for(lambda: stack.book(str(api.key), external_reference="after the kill")[0] in {200, 201}, seconds=20)
-    log = (stack.folder / "web.log").read_text()
-    assert "Unexpected exit from worker-" in log
-    assert "Respawning worker-" in log
+    # A connection that the killed process had accepted ends without a response.
+    wait_for(lambda: stack.book(str(api.key), external_reference="after the kill")[0] in {200, 201}, seconds=30)
+    log = stack.folder / "web.log"
+    for message in ("Unexpected exit from worker-", "Respawning worker-"):
+        wait_for(lambda message=message: message in log.read_text(), seconds=30)

@@ -49,7 +49,7 @@ def test_the_dispatcher_delivers_while_all_task_threads_are_stuck(
 ) -> None:
     make_endpoint(organization, inbox.url("ok"))
     stack.start("web")
-    stack.start("crashing_worker", arguments="with_stuck_pool")
+    stack.start("crashing_worker", arguments="WithStuckPool")
 
     for number in range(BOOKINGS):
         assert stack.book(str(api.key), external_reference=f"ref-{number}")[0] == 201

@@ -277,7 +277,7 @@ def test_outside_of_requests_all_organizations_are_visible(api: ApiClient, both_
     # A request first, so that the connection had a scope.
     assert api.get("/api/external/leads").status_code == 200
 
-    due_endpoints = Endpoint.unscoped.filter(pk__in=list(DELIVERIES.groups_with_due_jobs()))
+    due_endpoints = Endpoint.unscoped.filter(pk__in=list(DELIVERIES.due_groups()))
 
     assert sorted(organizations_in("leads_lead")) == both
     assert sorted({str(id) for id in due_endpoints.values_list("organization_id", flat=True)}) == both

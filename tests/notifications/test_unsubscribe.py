@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 
 from notifications.models import MailPreference, Notification
+from notifications.queues import EMAILS, SLACK_MESSAGES
 from notifications.services import set_muted_kinds
-from notifications.tasks import QUEUES, deliver_due
+from notifications.tasks import deliver_due
 from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind, User
 from pipeline_backend.accounts.invitations import unsubscribe_path
 from pipeline_backend.db.timestamps import now
@@ -403,7 +404,7 @@ def test_while_emails_wait_nothing_counts_as_failed_or_overdue(
     rows = Notification.objects.of(organization).filter(state=State.PENDING)
 
     assert list(rows.values_list("attempt_count", "last_error")) == [(0, ""), (0, "")]
-    assert [queue.groups_with_due_jobs() for queue in QUEUES] == [[], []]
+    assert (EMAILS.due_groups(), SLACK_MESSAGES.due_groups()) == ({}, {})
 
 
 def test_the_limit_of_one_organization_does_not_concern_another(

@@ -1,13 +1,13 @@
 """Receivers, endpoints, and a dispatcher in the test's process."""
 
-import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from organizations.models import Organization
-from pipeline_backend.outbox import Dispatcher, shutdown_requested
+from pipeline_backend.outbox import Dispatcher
 from tests.receiver import Receiver
 from webhooks.models import Endpoint
 from webhooks.queue import DELIVERIES
@@ -16,25 +16,37 @@ from webhooks.services import add_endpoint
 
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[Receiver]:
-    """Start a receiver that responds with 204, on loopback, which the settings allow."""
-    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    """Start a receiver that responds with 204, on loopback, which the settings allow.
+
+    It gets one request at a time, so that requests arrive in the order in which they are due.
+    """
+    settings.WEBHOOKS_ALLOW_PRIVATE, settings.WEBHOOK_REQUESTS_PER_ENDPOINT = True, 1
     with Receiver() as receiver:
         yield receiver
 
 
-@pytest.fixture
-def dispatcher(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dispatcher]:
-    """Start a worker's dispatcher in this process. It finds no jobs by polling, so it runs what it is notified of."""
-    monkeypatch.setattr("pipeline_backend.outbox.dispatcher.POLL_INTERVAL", 0.1)
-    monkeypatch.setattr(Dispatcher, "poll", lambda dispatcher: asyncio.sleep(0))
-    dispatcher = Dispatcher([DELIVERIES])
+class NotifiedDispatcher(Dispatcher):
+    """A dispatcher that finds no jobs by polling, so it runs what it is notified of."""
+
+    async def poll(self) -> float:
+        return 0.1
+
+
+@contextmanager
+def run_dispatcher(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
+    """Run the dispatcher in this process, as a worker does."""
     dispatcher.start()
     try:
         yield dispatcher
     finally:
-        shutdown_requested.set()
         dispatcher.stop()
-        shutdown_requested.clear()
+
+
+@pytest.fixture
+def dispatcher(transactional_db: None) -> Iterator[Dispatcher]:
+    """Start a dispatcher of webhooks in this process."""
+    with run_dispatcher(NotifiedDispatcher([DELIVERIES])) as dispatcher:
+        yield dispatcher
 
 
 @pytest.fixture

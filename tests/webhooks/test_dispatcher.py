@@ -1,18 +1,25 @@
 """The dispatcher runs every group it is notified of, at most two workers per endpoint, and survives errors."""
 
 import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import InterfaceError, connection
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.outbox import BATCH_SIZE, Dispatcher, State, run_group
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.outbox import FAST, Dispatcher, Lane, State, dispatch, run_group
 from tests.faults.backlog import all_delivered, count_by_state, make_backlog
 from tests.faults.stack import wait_for
 from tests.receiver import Receiver
+from tests.webhooks.conftest import run_dispatcher
 from webhooks.models import Delivery, Endpoint
-from webhooks.queue import DELIVERIES
+from webhooks.queue import DELIVERIES, WebhookQueue
 from webhooks.services import add_endpoint, send_test
 from webhooks.tasks import deliver_due
 
@@ -74,16 +81,18 @@ def test_a_hanging_receiver_does_not_delay_others_of_the_same_dispatcher(
 
 
 def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: Endpoint, receiver: Receiver) -> None:
-    make_backlog(endpoint, 2 * BATCH_SIZE + 10)
+    make_backlog(endpoint, 2 * FAST.batch + 10)
     first = DELIVERIES.claim(endpoint.pk)
 
     second = DELIVERIES.claim(endpoint.pk)
 
-    assert (len(first), len(second)) == (BATCH_SIZE, BATCH_SIZE)
-    assert {job.pk for job in first}.isdisjoint(job.pk for job in second)
+    assert first
+    assert second
+    assert (len(first.jobs), len(second.jobs)) == (FAST.batch, FAST.batch)
+    assert {job.pk for job in first.jobs}.isdisjoint(job.pk for job in second.jobs)
     assert run_group(DELIVERIES, endpoint.pk) is False
     assert receiver.requests == []
-    Delivery.unscoped.filter(lease_token=second[0].lease_token).update(lease_token=None, state=State.CANCELED)
+    Delivery.unscoped.filter(lease_token=second.token).update(lease_token=None, state=State.CANCELED)
     run_group(DELIVERIES, endpoint.pk)
     assert len(receiver.requests) == 10
 
@@ -93,18 +102,91 @@ ERRORS = [InterfaceError("the connection is closed"), RuntimeError("an error nob
 
 @pytest.mark.parametrize("error", ERRORS, ids=["of the database", "of any kind"])
 def test_an_error_while_polling_does_not_stop_deliveries(
-    endpoint: Endpoint, receiver: Receiver, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch, error: Exception
+    endpoint: Endpoint, receiver: Receiver, error: Exception
 ) -> None:
     has_failed = threading.Event()
 
-    async def fail(_: Dispatcher) -> None:
-        has_failed.set()
-        raise error
+    class FailingQueue(WebhookQueue):
+        def due_groups(self, lane: Lane = FAST, within: float = 0) -> dict[UUID, float]:
+            has_failed.set()
+            raise error
 
-    monkeypatch.setattr(Dispatcher, "poll", fail)
-    assert has_failed.wait(10)
-    make_backlog(endpoint, 1)
+    queue = FailingQueue()
+    with run_dispatcher(Dispatcher([queue])):
+        assert has_failed.wait(10)
+        make_backlog(endpoint, 1)
 
-    deliver_due(str(endpoint.pk))
+        dispatch(queue, str(endpoint.pk))
 
-    wait_for(lambda: all_delivered(endpoint), seconds=10)
+        wait_for(lambda: all_delivered(endpoint), seconds=10)
+
+
+@pytest.fixture
+def poll() -> Iterator[Callable[[], float]]:
+    """Return a function that lets a dispatcher poll once, and returns the seconds until it would poll again."""
+    dispatcher = Dispatcher([DELIVERIES])
+    yield async_to_sync(dispatcher.poll)
+    dispatcher.database.close()
+
+
+def test_an_idle_dispatcher_polls_less_often_and_in_time_for_the_next_due_job(
+    endpoint: Endpoint, poll: Callable[[], float]
+) -> None:
+    assert [poll() for _ in range(6)] == [1.5, 2.25, 3.375, 5.0, 5.0, 5.0]
+
+    deliveries = Delivery.unscoped.filter(pk=make_backlog(endpoint, 1)[0].pk)
+    deliveries.update(next_attempt_at=now() + timedelta(seconds=4))
+    assert 0 < poll() <= 4
+    deliveries.update(next_attempt_at=now() + timedelta(hours=1))
+    assert poll() == 5.0
+
+
+def test_a_healthy_endpoint_gets_eight_requests_at_once_and_never_more(
+    endpoint: Endpoint, receiver: Receiver, settings: Any
+) -> None:
+    settings.WEBHOOK_REQUESTS_PER_ENDPOINT = 8
+    requests = ConcurrentRequests(8)
+    receiver.on_request = requests.wait
+    make_backlog(endpoint, 3 * 8)
+
+    run_group(DELIVERIES, endpoint.pk)
+
+    assert all_delivered(endpoint)
+    assert requests.maximum == 8
+    assert receiver.connections <= 8
+
+
+def test_an_endpoint_that_fails_gets_one_request_at_once_until_one_succeeds(
+    endpoint: Endpoint, receiver: Receiver, settings: Any
+) -> None:
+    settings.WEBHOOK_REQUESTS_PER_ENDPOINT = 8
+    before, failing, after = ConcurrentRequests(8), ConcurrentRequests(1), ConcurrentRequests(8)
+    rounds = [before] * 8 + [failing] * 6 + [after] * 8
+    # The first eight are under way when one of them fails; the ninth is the first to succeed.
+    receiver.status_codes, receiver.on_request = [500] * 8 + [204], lambda number: rounds[number - 1].wait(number)
+    make_backlog(endpoint, 8 + 6)
+
+    run_group(DELIVERIES, endpoint.pk)
+    make_backlog(endpoint, 8)
+    run_group(DELIVERIES, endpoint.pk)
+
+    assert (before.maximum, failing.maximum, after.maximum) == (8, 1, 8)
+    assert count_by_state(endpoint) == {State.PENDING.value: 8, State.DONE.value: 6 + 8}
+
+
+class ConcurrentRequests:
+    """Lets requests to a receiver wait until `expected` have arrived, and counts how many there were at once."""
+
+    def __init__(self, expected: int) -> None:
+        self.expected = expected
+        self.current = self.maximum = 0
+        self.changed = threading.Condition()
+
+    def wait(self, number: int) -> None:
+        """Return when the expected number has been reached once; fail the request after ten seconds."""
+        with self.changed:
+            self.current += 1
+            self.maximum = max(self.maximum, self.current)
+            self.changed.notify_all()
+            assert self.changed.wait_for(lambda: self.maximum >= self.expected, 10)
+            self.current -= 1

@@ -153,10 +153,10 @@ def test_a_paused_endpoint_is_looked_at_by_nobody_and_is_no_stale_backlog(endpoi
     run_all(endpoints)
     Delivery.unscoped.filter(state=State.PENDING).update(next_attempt_at=now() - timedelta(hours=1))
 
-    assert DELIVERIES.groups_with_due_jobs() == []
+    assert DELIVERIES.due_groups() == {}
     assert Client().get("/healthz").status_code == 200
     let_time_pass(61)
-    assert DELIVERIES.groups_with_due_jobs() == [endpoints[0].pk]
+    assert list(DELIVERIES.due_groups()) == [endpoints[0].pk]
     assert Client().get("/healthz").status_code == 200
     # Workers have had five minutes since.
     let_time_pass(301)
@@ -166,12 +166,13 @@ def test_a_paused_endpoint_is_looked_at_by_nobody_and_is_no_stale_backlog(endpoi
 def test_what_is_released_without_being_sent_does_not_count(endpoints: list[Endpoint], receiver: Receiver) -> None:
     make_backlog(endpoints[0], 6)
     make_backlog(endpoints[1], 10)
-    claimed = DELIVERIES.claim(endpoints[0].pk)
+    batch = DELIVERIES.claim(endpoints[0].pk)
+    assert batch
+    assert len(batch.jobs) == 6
 
-    DELIVERIES.release(claimed[2:])
+    DELIVERIES.release(batch, batch.jobs[2:])
     run_group(DELIVERIES, endpoints[1].pk)
 
-    assert len(claimed) == 6
     assert len(receiver.requests) == LIMIT - 2
 
 
@@ -238,7 +239,8 @@ def test_workers_that_claim_at_the_same_time_claim_no_more_than_the_limit_togeth
     def claim(endpoint: Endpoint) -> int:
         start.wait(timeout=30)
         try:
-            return len(DELIVERIES.claim(endpoint.pk))
+            batch = DELIVERIES.claim(endpoint.pk)
+            return len(batch.jobs) if batch else 0
         finally:
             connections.close_all()
 

@@ -2,6 +2,7 @@
 
 import threading
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -9,11 +10,12 @@ from django.db import connection
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.outbox import Dispatcher, State, results
+from pipeline_backend.outbox import Dispatcher, State
 from tests.faults.stack import wait_for
 from tests.receiver import Receiver
+from tests.webhooks.conftest import run_dispatcher
 from webhooks.models import Attempt, Delivery, Endpoint
-from webhooks.queue import DELIVERIES
+from webhooks.queue import DELIVERIES, WebhookQueue
 from webhooks.services import add_endpoint, send_test
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,25 +39,29 @@ def state_by_endpoint(organization: Organization) -> dict[Any, str]:
     return dict(Delivery.objects.of(organization).values_list("endpoint", "state"))
 
 
+class CountingQueue(WebhookQueue):
+    """Deliveries, with the number of results that each statement stores."""
+
+    def __init__(self) -> None:
+        self.batch_sizes: list[int] = []
+
+    def save_results(self, rows: list[dict[str, Any]], *, wait: bool) -> set[UUID]:
+        self.batch_sizes.append(len(rows))
+        return super().save_results(rows, wait=wait)
+
+
 def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_is_stored(
-    organization: Organization, receiver: Receiver, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+    organization: Organization, receiver: Receiver
 ) -> None:
-    save_results, batch_sizes = results.save_results, []
-
-    def save_and_count(statement: str, rows: list[Any]) -> set[Any]:
-        batch_sizes.append(len(rows))
-        return save_results(statement, rows)
-
-    monkeypatch.setattr(results, "save_results", save_and_count)
+    queue = CountingQueue()
     endpoints = [add_endpoint(organization=organization, url=receiver.url)[0] for _ in range(ENDPOINTS)]
     for endpoint in endpoints:
         for _ in range(EVENTS):
             send_test(endpoint=endpoint, actor=SYSTEM)
 
-    for endpoint in endpoints:
-        dispatcher.notify(DELIVERIES, endpoint.pk)
     deliveries = Delivery.objects.of(organization)
-    wait_for(lambda: not deliveries.filter(state=State.PENDING).exists(), seconds=30)
+    with run_dispatcher(Dispatcher([queue])):
+        wait_for(lambda: not deliveries.filter(state=State.PENDING).exists(), seconds=30)
 
     total = EVENTS * ENDPOINTS
     columns = list(deliveries.values_list("state", "attempt_count", "lease_token", "next_attempt_at"))
@@ -66,7 +72,7 @@ def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_
     assert attempts.count() == total
     assert set(attempts.values_list("delivery", flat=True)) == set(deliveries.values_list("pk", flat=True))
     assert all(endpoint.last_success_at for endpoint in Endpoint.objects.of(organization))
-    assert sum(batch_sizes) == total > len(batch_sizes)
+    assert sum(queue.batch_sizes) == total > len(queue.batch_sizes)
 
 
 def test_a_result_whose_row_another_session_has_locked_does_not_delay_other_results(

@@ -1,0 +1,162 @@
+"""Sends the jobs of one group: claims them in batches, sends several at once, and stores their results.
+
+Results of many groups are stored in one statement (group commit): while one statement runs, the results for the next
+one collect. A connection sends its next job only when its last result is stored, so a killed worker repeats at most one
+job per connection. Eight results cost little more than one (docs/decisions/0006).
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from pipeline_backend.outbox.models import Job, Result, ResultRow
+from pipeline_backend.outbox.queue import FAST, SLOW, Batch, GroupId, JobData, Lane, Queue, Send
+
+P = ParamSpec("P")
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+TIME_SLICE = 20
+
+
+class Database:
+    """Runs functions that query the database, and thus block, without blocking the event loop.
+
+    They run in `thread_count` threads with a connection each. If it is 0, they run in the thread that waits in
+    `async_to_sync`, on its connection.
+    """
+
+    def __init__(self, thread_count: int = 0) -> None:
+        self.connections: list[BaseDatabaseWrapper] = []
+        self.executor = None
+        if thread_count:
+            self.executor = ThreadPoolExecutor(thread_count, "outbox-database", initializer=self._init_thread)
+        self._run = sync_to_async(with_fresh_connection, thread_sensitive=not thread_count, executor=self.executor)
+
+    def _init_thread(self) -> None:
+        # Remembered here, because a thread's connection can't be reached from another thread.
+        self.connections.append(connections[DEFAULT_DB_ALIAS])
+
+    async def run(self, func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the function's result, or raise its exception."""
+        return await self._run(func, *args, **kwargs)
+
+    def close(self) -> None:
+        """Wait for the calls that are running, then close the connections of the threads."""
+        if self.executor:
+            self.executor.shutdown()
+        for thread_connection in self.connections:
+            thread_connection.inc_thread_sharing()  # its own thread has ended, so this one may close it
+            thread_connection.close()
+
+
+def with_fresh_connection(func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call `func` after dropping stale connections; drop the connection if it fails. Not within a transaction."""
+    if connection.in_atomic_block:
+        return func(*args, **kwargs)
+    close_old_connections()
+    try:
+        return func(*args, **kwargs)
+    except Error:
+        # After a failover the old connection may lead to a server that is read-only now; a new one would not.
+        connection.close()
+        raise
+
+
+class Runner:
+    """Runs the groups of one queue in one event loop, until `stopping` is set."""
+
+    def __init__(self, queue: Queue, database: Database, stopping: asyncio.Event) -> None:
+        self.queue = queue
+        self.database = database
+        self.stopping = stopping
+        self.unsaved: list[tuple[ResultRow, asyncio.Future[bool]]] = []
+        self.save_task: asyncio.Task[None] | None = None
+
+    async def run_group(self, group_id: GroupId, lane: Lane = FAST) -> bool:
+        """Send the group's due jobs for at most `TIME_SLICE` seconds. Return True if there may be more."""
+        stop_at = time.monotonic() + TIME_SLICE
+        batch = await self.database.run(self.queue.claim, group_id, lane)
+        if batch is None:
+            return False
+        async with self.queue.open_session(batch.group) as send:
+            while batch:
+                is_complete = await self.send_batch(batch, lane, send)
+                if not is_complete or lane is SLOW or self.stopping.is_set() or time.monotonic() > stop_at:
+                    return True
+                if batch.is_last:
+                    return False  # new jobs send their own notification
+                batch = await self.database.run(self.queue.claim, group_id, lane)
+        return False
+
+    async def send_batch(self, batch: Batch, lane: Lane, send: Send) -> bool:
+        """Send the batch's jobs, several at once, as long as the lease is safe. Release the rest, and return False.
+
+        After a failure, no more are sent at once than the group may have now; none if it belongs to the other lane
+        or is disabled.
+        """
+        waiting = deque(batch.jobs)
+        width = min(self.queue.requests_at_once(batch.group), len(waiting))
+
+        async def send_in_turn(number: int) -> None:
+            nonlocal width
+            while waiting and number < width and not self.stopping.is_set():
+                # The first is sent in any case, so that each claim leads to an attempt.
+                if time.monotonic() > batch.start_before and len(waiting) < len(batch.jobs):
+                    return
+                job = waiting.popleft()
+                result = await send(job)
+                is_ours = await self.save(batch, job, result)
+                if result.error or not is_ours:
+                    group = await self.database.run(self.queue.get_group, batch.group.pk, lane) if is_ours else None
+                    width = self.queue.requests_at_once(group) if group else 0
+
+        senders = [send_in_turn(number) for number in range(width)]
+        errors = [error for error in await asyncio.gather(*senders, return_exceptions=True) if error]
+        if waiting:
+            await self.database.run(self.queue.release, batch, list(waiting))
+        if errors:
+            raise errors[0]
+        return not waiting
+
+    async def save(self, batch: Batch, job: Job | JobData, result: Result) -> bool:
+        """Store the result of an attempt and wait until it is stored. Return False if the lease was lost."""
+        row = {"id": job.pk, "token": batch.token, "error": result.error}
+        row |= result.next_state(job.attempt_count) | self.queue.result_values(job, result)
+        # Failures are stored one by one, so that a group's consecutive failures are counted in order. So is a result
+        # whose row was locked, and one whose lease was lost.
+        if not result.error and await self.save_with_others(row):
+            return True
+        if not await self.database.run(self.queue.save_results, [row], wait=True):
+            logger.warning("The lease of %s was lost before its result was stored", job.pk)
+            return False
+        if result.error:
+            await self.database.run(self.queue.after_failure, job, result)
+        return True
+
+    async def save_with_others(self, row: ResultRow) -> bool:
+        """Store a result in the next statement. Return False if that didn't store it."""
+        is_saved: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.unsaved.append((row, is_saved))
+        if self.save_task is None:
+            self.save_task = asyncio.create_task(self._save_all())
+        return await is_saved
+
+    async def _save_all(self) -> None:
+        while self.unsaved:
+            rows, self.unsaved = self.unsaved, []
+            try:
+                saved = await self.database.run(self.queue.save_results, [row for row, _ in rows], wait=False)
+            except Exception:
+                saved = set()  # each is stored by itself next, and raises there if it fails again
+            for row, is_saved in rows:
+                is_saved.set_result(row["id"] in saved)
+        self.save_task = None
