@@ -12,6 +12,7 @@ import socket
 import subprocess
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,11 @@ class Server(ABC):
     name: str
     # Signals, each with the seconds to wait for the end. Tried in order.
     stop_steps: list[tuple[signal.Signals, float]]
-    kill_signals: list[signal.Signals]
+    pid_file: Path  # in which the server stores its pid
 
     def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
         self.directory = directory.absolute()
+        self.log = self.directory / "server.log"
         self.ephemeral = ephemeral
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -52,6 +54,7 @@ class Server(ABC):
     def _launch(self) -> str:
         for _attempt in range(5):
             port = free_port()
+            self.log.write_bytes(b"")
             self.process = self.spawn(port)
             if self._becomes_ready(port):
                 return self.url(port)
@@ -78,7 +81,7 @@ class Server(ABC):
 
     def kill(self) -> None:
         """Stop the server within two seconds. Its data stays intact, but the next start takes longer."""
-        for number in self.kill_signals:
+        for number, _ in self.stop_steps[1:]:
             if self.process is not None:
                 self.process.send_signal(number)
                 processes.wait_until(self.has_exited, 1)
@@ -109,14 +112,10 @@ class Server(ABC):
         # PostgreSQL refuses to start while any process has the pid in this file, which happens soon after a reboot.
         self.pid_file.unlink(missing_ok=True)
 
-    @property
-    def log(self) -> Path:
-        return self.directory / "server.log"
-
-    @property
-    @abstractmethod
-    def pid_file(self) -> Path:
-        """The file in which the server stores its pid."""
+    def launch(self, command: Sequence[str | Path], **options: Any) -> "subprocess.Popen[bytes]":
+        """Start one of the server's programs, whose output goes to the log. `options` are those of Popen."""
+        with self.log.open("ab") as log:
+            return processes.start(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **options)
 
     @abstractmethod
     def prepare(self) -> None:
@@ -145,7 +144,6 @@ class Postgres(Server):
     name = "PostgreSQL"
     # Its "fast" shutdown, then its "immediate" one.
     stop_steps = [(signal.SIGINT, 20), (signal.SIGQUIT, 5), (signal.SIGKILL, 5)]
-    kill_signals = [signal.SIGQUIT, signal.SIGKILL]
 
     def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
         super().__init__(directory, ephemeral=ephemeral)
@@ -153,13 +151,10 @@ class Postgres(Server):
         self.is_root = os.geteuid() == 0
         self.data_dir = as_root.data_dir_for_root(self.directory) if self.is_root else self.directory
         self.cluster = self.data_dir / "data"
+        self.pid_file = self.cluster / "postmaster.pid"
         # A fast shutdown writes everything to disk first, which is useless before it is deleted.
         if ephemeral:
             self.stop_steps = self.stop_steps[1:]
-
-    @property
-    def pid_file(self) -> Path:
-        return self.cluster / "postmaster.pid"
 
     def is_own_command_line(self, command_line: str) -> bool:
         return f"postgres -D {self.cluster} " in command_line
@@ -205,12 +200,9 @@ class Postgres(Server):
         if self.is_root:
             user, group = as_root.nobody_ids()
             options |= {"user": user, "group": group, "extra_groups": []}
-        with self.log.open("ab") as log:
-            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return processes.start(command, parent_death_signal=parent_death_signal, **streams, **options)
+        return self.launch(command, parent_death_signal=parent_death_signal, **options)
 
     def spawn(self, port: int) -> "subprocess.Popen[bytes]":
-        self.log.write_bytes(b"")
         network = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
         options = ["-c", "max_connections=200", "-c", "timezone=UTC", "-c", "log_timezone=UTC"]
         if self.ephemeral:
@@ -236,15 +228,10 @@ class Redis(Server):
 
     name = "Redis"
     stop_steps = [(signal.SIGTERM, 10), (signal.SIGKILL, 5)]
-    kill_signals = [signal.SIGKILL]
 
-    @property
-    def pid_file(self) -> Path:
-        return self.directory / "redis.pid"
-
-    @property
-    def config_file(self) -> Path:
-        return self.directory / "redis.conf"
+    def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
+        super().__init__(directory, ephemeral=ephemeral)
+        self.pid_file, self.config_file = self.directory / "redis.pid", self.directory / "redis.conf"
 
     def is_own_command_line(self, command_line: str) -> bool:
         return command_line.endswith(f"valkey-server {self.config_file}")
@@ -266,9 +253,7 @@ class Redis(Server):
             "set-proc-title": "no",  # keeps the command line, by which a leftover server is recognized
         }
         files.write_private(self.config_file, "".join(f"{key} {value}\n" for key, value in config.items()))
-        with self.log.open("wb") as log:
-            streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return processes.start([program, self.config_file], env={"LC_ALL": "C"}, **streams)
+        return self.launch([program, self.config_file], env={"LC_ALL": "C"})
 
     def is_ready(self, port: int) -> bool:
         # Without the client library, whose import is slow.

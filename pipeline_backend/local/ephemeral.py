@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -23,9 +24,17 @@ def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
 
     If `migrated` is a checkout, PostgreSQL starts with a database to which its migrations have been applied.
     """
-    child = Child()
+    children: list[subprocess.Popen[bytes]] = []
+
+    def on_signal(number: int, _frame: object) -> None:
+        if not children:
+            sys.exit(128 + number)
+        # The terminal itself has already sent Ctrl-C to the command.
+        if number != signal.SIGINT or not has_terminal():
+            children[0].send_signal(number)
+
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, child.forward_signal)
+        signal.signal(number, on_signal)
     with ExitStack() as stack:
         environment.check_external_servers()
         remove_leftovers()
@@ -38,7 +47,10 @@ def run(command: Sequence[str], *, migrated: Path | None = None) -> int:
             started = [name for name in environment.SERVERS if not os.environ.get(name)]
             variables |= {DIRECTORY: str(directory), STARTED: " ".join(started)}
             variables |= {TEMPLATE: DATABASE} if "DATABASE_URL" in started else {}
-        return child.run(command, variables)
+        # The command shares our terminal, so that a debugger works in it.
+        children.append(processes.start(command, start_new_session=False, env=variables))
+        code = children[0].wait()
+    return 128 - code if code < 0 else code  # as a shell does it
 
 
 def start_servers(
@@ -58,35 +70,6 @@ def start_more(name: str, migrated: Path, stack: ExitStack) -> dict[str, str]:
     started = os.environ[STARTED].split()
     environ = {variable: os.environ[variable] for variable in environment.SERVERS if variable not in started}
     return start_servers(Path(os.environ[DIRECTORY]) / name, stack, migrated, environ)
-
-
-class Child:
-    """The command. It shares our terminal, so that a debugger works in it, and gets our signals."""
-
-    def __init__(self) -> None:
-        self.pid: int | None = None
-        self.early_signal: int | None = None
-
-    def run(self, command: Sequence[str], variables: dict[str, str]) -> int:
-        """Run the command to its end, and return its exit code in the shell's convention."""
-        if self.early_signal:
-            return 128 + self.early_signal
-        process = processes.start(command, start_new_session=False, env=variables)
-        self.pid = process.pid
-        # A signal may have come between the check and the assignment.
-        if self.early_signal:
-            process.send_signal(self.early_signal)
-        code = process.wait()
-        self.pid = None  # the system may now give it to another process
-        return 128 - code if code < 0 else code
-
-    def forward_signal(self, number: int, _frame: object) -> None:
-        """Pass a signal on to the command, or remember it until the command has been started."""
-        if self.pid is None:
-            self.early_signal = number
-        # The terminal itself has already sent Ctrl-C to the command.
-        elif number != signal.SIGINT or not has_terminal():
-            processes.send_signal(os.kill, self.pid, number)
 
 
 def has_terminal() -> bool:

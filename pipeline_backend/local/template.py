@@ -5,14 +5,14 @@ cluster belongs to a fingerprint of everything that decides what is in it, so a 
 database.
 """
 
-import ast
 import fcntl
 import hashlib
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from modulefinder import ModuleFinder
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -121,45 +121,19 @@ def locked(directory: Path, operation: int) -> Iterator[None]:
         yield
 
 
-# --- Fingerprint ------------------------------------------------------------------------------------------------------
-
-
 def fingerprint(root: Path) -> str:
     """Return a hash of the migrations, the models, all of the project that they import, and the pinned packages."""
     directories = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    modules = {path for directory in directories for pattern in SOURCES for path in directory.rglob(pattern)}
-    unread = list(modules)
-    while unread:
-        new = imported_files(root, unread.pop()) - modules
-        modules |= new
-        unread += new
+    sources = {path for directory in directories for pattern in SOURCES for path in directory.rglob(pattern)}
+    # It finds imports at the top of modules and inside of functions, and reads the project's modules only.
+    finder = ModuleFinder(path=[str(root)])
+    for path in sorted(sources):
+        with suppress(SyntaxError):  # the import will fail with a better message
+            finder.import_hook(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
+    files = [getattr(module, "__file__", None) for module in finder.modules.values()]
     digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(modules | {root / name for name in PINS}):
+    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in PINS}):
         content = path.read_bytes()
         # The length separates the files, so that moving text from one to the next changes the hash.
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
-
-
-def imported_files(root: Path, path: Path) -> set[Path]:
-    """Return the project's files that a module imports, at its top or inside of functions."""
-    names: set[str] = set()
-    try:
-        tree = ast.parse(path.read_bytes())
-    except SyntaxError:
-        return set()  # the import will fail with a better message
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = ".".join(path.relative_to(root).parts[: -node.level]) if node.level else ""
-            module = ".".join(part for part in (package, node.module) if part)
-            names.update([module, *(f"{module}.{alias.name}" for alias in node.names)])
-    return {file for name in names for file in module_files(root, name)}
-
-
-def module_files(root: Path, module: str) -> list[Path]:
-    """Return the file of a module and those of its parent packages; [] if it isn't the project's."""
-    parts = module.split(".")
-    packages = [root.joinpath(*parts[:length], "__init__.py") for length in range(1, len(parts) + 1)]
-    return [path for path in (*packages, root.joinpath(*parts).with_suffix(".py")) if path.is_file()]

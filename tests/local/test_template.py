@@ -22,6 +22,7 @@ FILES = {
     "project/__init__.py": "",
     "project/policies.py": "from . import near",
     "project/near.py": "",
+    "project/deep/__init__.py": "",
     "project/deep/far.py": "",
 }
 # Stands in for the migrations, and counts how often they are applied.
