@@ -158,7 +158,7 @@ TEMPLATES = [
 UNFOLD = {
     "SITE_TITLE": "Pipeline Backend",
     "SITE_HEADER": "Pipeline Backend",
-    "SITE_SUBHEADER": "pipeline_backend.admin.site.subheader",
+    "SITE_SUBHEADER": "pipeline_backend.admin.menu.subheader",
     "SITE_SYMBOL": "filter_alt",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
@@ -167,7 +167,7 @@ UNFOLD = {
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "pipeline_backend.admin.dashboard.dashboard",
-    "SIDEBAR": {"navigation": "pipeline_backend.admin.site.menu"},
+    "SIDEBAR": {"navigation": "pipeline_backend.admin.menu.menu"},
 }
 FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
 

@@ -15,7 +15,7 @@ from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
-from organizations.admin.actions import apply_to_selected, confirm_selected, object_action
+from organizations.admin.actions import change_selected, object_action
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.filters import DayRangeFilter
 from organizations.isolation.tenancy import TenantModel
@@ -192,20 +192,16 @@ class AppointmentAdmin(CustomFieldsAdmin):
     @admin.action(description="Cancel the selected appointments", permissions=["change"])
     def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
         """Cancel the selected appointments, after a confirmation page."""
-        question = f"Cancel these appointments? {CANCELLATION_EFFECTS}"
-        page = confirm_selected(
-            self, request, rows, name="cancel_selected", title="Cancel the appointments", question=question
-        )
-        if page:
-            return page
         actor = staff_actor(current_user(request))
-        apply_to_selected(
+        return change_selected(
             self,
             request,
             rows,
             lambda row: cancel_appointment(organization=row.organization, actor=actor, appointment=row),
+            action="cancel_selected",
+            title="Cancel the appointments",
+            question=f"Cancel these appointments? {CANCELLATION_EFFECTS}",
         )
-        return None
 
 
 class LeadAppointmentInline(ReadOnlyInline):

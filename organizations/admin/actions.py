@@ -37,65 +37,50 @@ class ConfirmationForm(forms.Form):
         super().__init__(*args, **kwargs)
 
 
-def always_available(row: Model) -> bool:
-    """Return True: an action that every row has."""
-    return True
-
-
 @dataclass(frozen=True, kw_only=True)
 class ObjectAction:
     """A button on a row's page: what it says, which rows have it, and which permission it needs."""
 
+    handler: Handler
     label: str
     icon: str
     question: str
     form: type[ConfirmationForm] = ConfirmationForm
     danger: bool = False
-    when: Callable[[Any], bool] = always_available
+    when: Callable[[Any], bool] | None = None
     permission: str = "change"
 
-    def is_allowed(self, model_admin: ModelAdmin, request: HttpRequest, row: Model) -> bool:
+    def is_possible(self, row: Model) -> bool:
+        """Return whether the row has the button."""
+        return self.when is None or self.when(row)
+
+    def is_allowed(self, page: ModelAdmin, request: HttpRequest, row: Model) -> bool:
         """Return whether the user has the permission on the row."""
-        return bool(getattr(model_admin, f"has_{self.permission}_permission")(request, row))
+        return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
 
-    def is_offered(self, model_admin: ModelAdmin, request: HttpRequest, row: Model) -> bool:
-        """Return whether the row's page shows the button to the user."""
-        return self.is_allowed(model_admin, request, row) and self.when(row)
-
-    def respond(self, handler: Handler, model_admin: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponse:
-        """Show the confirmation page, or run the action if the form was sent and is valid.
-
-        Raises PermissionDenied.
-        """
-        if not self.is_allowed(model_admin, request, row):
+    def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponse:
+        """Ask for confirmation, or run the action if the form was sent and is valid. Raises PermissionDenied."""
+        if not self.is_allowed(page, request, row):
             raise PermissionDenied
         # The page with the button may be old: the row can have changed since.
-        if not self.when(row):
+        if not self.is_possible(row):
             messages.warning(request, f"{self.label}: this is not possible at the moment.")
             return redirect_to(row)
         form = self.form(request.POST if request.method == "POST" else None, subject=row)
         if request.method == "POST" and form.is_valid():
-            response = self.run(handler, model_admin, request, row, form)
-            if response:
-                return response
-        return confirm_page(
-            model_admin, request, row, form, title=self.label, question=self.question, danger=self.danger
-        )
-
-    def run(
-        self, handler: Handler, model_admin: ModelAdmin, request: HttpRequest, row: Model, form: ConfirmationForm
-    ) -> HttpResponse | None:
-        """Run the handler and log it, in one transaction. On a service's error, add it to the form and return None."""
-        try:
-            with transaction.atomic():
-                response = handler(model_admin, request, row, form)
-                model_admin.log_change(request, row, f"{self.label}.")
-        except DomainError as error:
-            add_form_errors(form, error)
-            return None
-        if response is None:
-            messages.success(request, f"{self.label}: done.")
-        return response or redirect_to(row)
+            try:
+                with transaction.atomic():
+                    response = self.handler(page, request, row, form)
+                    page.log_change(request, row, f"{self.label}.")
+            except DomainError as error:
+                add_form_errors(form, error)
+            else:
+                if response is None:
+                    messages.success(request, f"{self.label}: done.")
+                return response or redirect_to(row)
+        context = {"form": form, "question": self.question, "danger": self.danger}
+        context |= page_context(page, request, row, self.label)
+        return TemplateResponse(request, "admin/confirm_action.html", context)
 
 
 def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
@@ -105,22 +90,20 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
     with the permission on the row, while `when(row)` is true. It may return a response, such as a page with a secret;
     after None the row's page is shown again.
     """
-    object_action = ObjectAction(label=label, **options)
 
     def decorate(handler: Handler) -> Any:
-        @wraps(handler)
-        def view(model_admin: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-            row = model_admin.get_object(request, unquote(object_id))
-            if row is None:
-                return model_admin._get_obj_does_not_exist_redirect(request, model_admin.opts, object_id)
-            return object_action.respond(handler, model_admin, request, row)
+        button = ObjectAction(handler=handler, label=label, **options)
 
-        method = action(
-            description=label,
-            icon=object_action.icon,
-            variant=ActionVariant.DANGER if object_action.danger else ActionVariant.DEFAULT,
-        )(view)
-        method.is_offered = object_action.is_offered
+        @wraps(handler)
+        def view(page: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+            row = page.get_object(request, unquote(object_id))
+            if row is None:
+                return page._get_obj_does_not_exist_redirect(request, page.opts, object_id)
+            return button.respond(page, request, row)
+
+        variant = ActionVariant.DANGER if button.danger else ActionVariant.DEFAULT
+        method = action(description=label, icon=button.icon, variant=variant)(view)
+        method.button = button
         return method
 
     return decorate
@@ -157,21 +140,6 @@ def page_context(model_admin: ModelAdmin, request: HttpRequest, row: Model, titl
     return {**site, "title": title, "original": row, "opts": model_admin.opts, "row_url": row_url(row)}
 
 
-def confirm_page(
-    model_admin: ModelAdmin,
-    request: HttpRequest,
-    row: Model,
-    form: forms.Form,
-    *,
-    title: str,
-    question: str,
-    danger: bool,
-) -> HttpResponse:
-    """Return the page that asks for confirmation of an action on a row."""
-    context = page_context(model_admin, request, row, title) | {"form": form, "question": question, "danger": danger}
-    return TemplateResponse(request, "admin/confirm_action.html", context)
-
-
 def secret_page(
     model_admin: ModelAdmin, request: HttpRequest, row: Model, *, title: str, explanation: str, secret: str
 ) -> HttpResponse:
@@ -182,40 +150,38 @@ def secret_page(
     return TemplateResponse(request, "admin/secret.html", context, headers=headers)
 
 
-def apply_to_selected(
-    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet, change: Callable[[Any], object]
-) -> None:
-    """Call `change` with each selected row that the user may change, and report the number and each service error."""
+def change_selected(
+    page: ModelAdmin,
+    request: HttpRequest,
+    rows: QuerySet,
+    change: Callable[[Any], object],
+    *,
+    action: str,
+    title: str,
+    question: str,
+) -> HttpResponse | None:
+    """Call `change` with each selected row that the user may change, and report the number and each service's error.
+
+    Before it, return the page that asks for confirmation.
+    """
+    if "confirmed" not in request.POST:
+        context = {"title": title, "opts": page.opts, "question": question, "action": action}
+        context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
+        return TemplateResponse(request, "admin/confirm_selected.html", context)
     if rows.count() > MAX_SELECTED:
         messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
-        return
+        return None
     count = 0
     for row in rows:
-        if not model_admin.has_change_permission(request, row):
+        if not page.has_change_permission(request, row):
             continue
         try:
             change(row)
         except DomainError as error:
             messages.error(request, f"{row}: {error}")
         else:
-            model_admin.log_change(request, row, "Changed from the list.")
+            page.log_change(request, row, "Changed from the list.")
             count += 1
     if count:
         messages.success(request, f"{count} changed.")
-
-
-def confirm_selected(
-    model_admin: ModelAdmin, request: HttpRequest, rows: QuerySet, *, name: str, title: str, question: str
-) -> HttpResponse | None:
-    """Return the page that asks for confirmation of an action on the selected rows; None once it is confirmed."""
-    if "confirmed" in request.POST:
-        return None
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "title": title,
-        "opts": model_admin.opts,
-        "question": question,
-        "action": name,
-        "rows": rows[:MAX_SELECTED],
-    }
-    return TemplateResponse(request, "admin/confirm_selected.html", context)
+    return None

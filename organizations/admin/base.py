@@ -256,9 +256,9 @@ class ServiceAdmin(ModelAdmin):
         if row is None:
             return []
         return [
-            button
-            for button in super().get_actions_detail(request, object_id)
-            if button.method.is_offered(self, request, row)
+            action
+            for action in super().get_actions_detail(request, object_id)
+            if action.method.button.is_allowed(self, request, row) and action.method.button.is_possible(row)
         ]
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> forms.Field | None:

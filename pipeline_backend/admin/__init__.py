@@ -11,14 +11,14 @@ Constraints:
 
 How the design follows:
 
-- `site` replaces Django's site: it checks roles on every request (1), builds the menu from the permissions of each
-  model's page (2), limits sign-in attempts (3), and repeats a request that PostgreSQL aborted because of a deadlock
-  (4).
+- `site` replaces Django's site: it checks roles on every request (1), limits sign-in attempts (3), and repeats a
+  request that PostgreSQL aborted because of a deadlock (4).
+- `menu` asks each model's page for the user's permissions (2).
 - `dashboard` reads through each page's own `get_queryset`, which already applies the user's roles (2).
 - `organizations` is here and not in the `organizations` app, because creating an organization also creates its statuses
   and its owner: it composes apps that must not know each other.
 - `formats` sets one date format for everybody. `templates` and `static` override the look of Unfold.
 
 Each app has its own pages in its `admin` package. Nothing is imported from here: settings and `apps` name
-`site.PipelineAdminSite`, `site.menu`, `site.subheader` and `dashboard.dashboard`.
+`site.PipelineAdminSite`, `menu.menu`, `menu.subheader` and `dashboard.dashboard`.
 """

@@ -1,7 +1,6 @@
 """My account → Sessions: where the user is signed in, and how to end it."""
 
-from django.contrib import messages
-from django.contrib.admin import AdminSite
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -10,7 +9,7 @@ from organizations.permissions import current_user
 from organizations.sessions import active_sessions, end_other_sessions, end_session
 
 
-def sessions_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+def sessions_page(request: HttpRequest) -> HttpResponse:
     """Show the user's sessions. A POST ends the one that it names, or all others."""
     user, current_key = current_user(request), request.session.session_key
     if request.method == "POST":
@@ -23,7 +22,7 @@ def sessions_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
             messages.warning(request, "That session has already ended.")
         return HttpResponseRedirect(reverse("admin:sessions"))
     context = {
-        **site.each_context(request),
+        **admin.site.each_context(request),
         "title": "Sessions",
         "sessions": active_sessions(user, current_key),
     }

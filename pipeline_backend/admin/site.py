@@ -1,14 +1,11 @@
-"""The admin site: who may sign in, and the menu."""
+"""The admin site: who may sign in, and what its views have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.apps import apps
-from django.contrib import admin
 from django.contrib.admin import ModelAdmin
-from django.contrib.admin.utils import quote
 from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.auth import forms as auth_forms
 from django.contrib.auth.forms import PasswordChangeForm
@@ -20,16 +17,13 @@ from django.db.models import ForeignKey, Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse, reverse_lazy
-from django.utils import timezone
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 from unfold.sites import UnfoldAdminSite
 
 from organizations.isolation import bypass_rls
 from organizations.models import SecurityEvent, SecurityEventKind, User
 from organizations.permissions import (
-    ALL_ROLES,
     current_user,
-    organizations_with_role,
     roles_by_organization,
 )
 from organizations.security_log import record_security_event
@@ -43,45 +37,6 @@ from pipeline_backend.db.timestamps import now
 WRONG_GUESS = "Wrong old password, in a session"
 WRONG_GUESSES_UNTIL_MAIL = 3
 TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
-
-
-class MenuEntry(NamedTuple):
-    """A link to a model's list, which is shown to users who may see that list."""
-
-    title: str
-    icon: str
-    app: str
-    model: str
-
-
-MENU: dict[str, list[MenuEntry]] = {
-    "Pipeline": [
-        MenuEntry("Appointments", "event", "appointments", "appointment"),
-        MenuEntry("Leads", "person", "leads", "lead"),
-        MenuEntry("Opt-ins", "input", "optins", "optin"),
-        MenuEntry("Notes", "edit_note", "appointments", "note"),
-        MenuEntry("Call analyses", "insights", "appointments", "callanalysis"),
-    ],
-    "Setup": [
-        MenuEntry("Statuses", "label", "statuses", "status"),
-        MenuEntry("Event types", "category", "appointments", "eventtype"),
-        MenuEntry("Custom fields", "tune", "leads", "customfield"),
-        MenuEntry("Sources", "conversion_path", "leads", "source"),
-    ],
-    "Connections": [
-        MenuEntry("API keys", "key", "organizations", "apikey"),
-        MenuEntry("Webhook endpoints", "webhook", "webhooks", "endpoint"),
-        MenuEntry("Events", "bolt", "webhooks", "event"),
-        MenuEntry("Deliveries", "local_shipping", "webhooks", "delivery"),
-    ],
-    "Team": [
-        MenuEntry("Members", "group", "organizations", "membership"),
-        MenuEntry("Invitations", "person_add", "organizations", "invitation"),
-        MenuEntry("Notifications", "notifications", "notifications", "notification"),
-        MenuEntry("Organization", "apartment", "organizations", "organization"),
-        MenuEntry("All users", "badge", "organizations", "user"),
-    ],
-}
 
 
 class SignInForm(AuthenticationForm):
@@ -250,24 +205,10 @@ class PipelineAdminSite(UnfoldAdminSite):
     def extra_urls(self) -> list[URLPattern]:
         """Return the pages of the user's own account, and the second step of signing in."""
         return [
-            path("account/sessions/", self.admin_view(self.sessions), name="sessions"),
-            path("account/two-factor/", self.admin_view(self.two_factor), name="two_factor"),
-            path("second-factor/", self.second_factor, name="second_factor"),
+            path("account/sessions/", self.admin_view(sessions_page), name="sessions"),
+            path("account/two-factor/", self.admin_view(two_factor_page), name="two_factor"),
+            path("second-factor/", second_factor_page, name="second_factor"),
         ]
-
-    def two_factor(self, request: HttpRequest) -> HttpResponse:
-        """Show whether two-factor sign-in is on, and switch it on or off."""
-        return two_factor_page(request, self)
-
-    def second_factor(self, request: HttpRequest) -> HttpResponse:
-        """Ask for the code after the password. Needs no session of a user: the password is checked, no more."""
-        # As at sign-in: no scope is set yet in which the account could be found.
-        with bypass_rls():
-            return second_factor_page(request, self)
-
-    def sessions(self, request: HttpRequest) -> HttpResponse:
-        """Show the user's sessions, and end those that the user chooses."""
-        return sessions_page(request, self)
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponseBase:
         """Return choices for a typed term, among the rows that the user may see."""
@@ -276,63 +217,3 @@ class PipelineAdminSite(UnfoldAdminSite):
     def search(self, request: HttpRequest, extra_context: object = None) -> HttpResponse:
         """Answer 404: Unfold's search over the menu isn't offered, because the menu is short."""
         raise Http404
-
-
-def menu(request: HttpRequest) -> list[dict[str, object]]:
-    """Return the menu in Unfold's format, with the entries that the user may see."""
-    groups: list[dict[str, object]] = [
-        {"items": [{"title": "Overview", "icon": "home", "link": reverse("admin:index")}]}
-    ]
-    for title, entries in MENU.items():
-        items = visible_items(request, entries)
-        if items:
-            groups.append({"title": title, "separator": True, "items": items})
-    return [*groups, {"title": "Your account", "separator": True, "items": account_items(request)}]
-
-
-def visible_items(request: HttpRequest, entries: Sequence[MenuEntry]) -> list[dict[str, object]]:
-    """Return the menu items for those models whose list the user may see."""
-    return [
-        {"title": entry.title, "icon": entry.icon, "link": reverse(f"admin:{entry.app}_{entry.model}_changelist")}
-        for entry in entries
-        if admin.site.get_model_admin(apps.get_model(entry.app, entry.model)).has_module_permission(request)
-    ]
-
-
-def account_items(request: HttpRequest) -> list[dict[str, object]]:
-    """Return the menu items for the user's own account."""
-    account: dict[str, object] = {
-        "title": "My account",
-        "icon": "account_circle",
-        "link": reverse("admin:organizations_user_change", args=[quote(str(request.user.pk))]),
-    }
-    sessions: dict[str, object] = {"title": "Sessions", "icon": "devices", "link": reverse("admin:sessions")}
-    two_factor: dict[str, object] = {
-        "title": "Two-factor sign-in",
-        "icon": "phonelink_lock",
-        "link": reverse("admin:two_factor"),
-    }
-    security_log: dict[str, object] = {
-        "title": "Security log",
-        "icon": "shield",
-        "link": reverse("admin:organizations_securityevent_changelist"),
-    }
-    # Notification settings belong to a membership; an operator may have none.
-    if not roles_by_organization(request):
-        return [account, sessions, two_factor, security_log]
-    notifications = {
-        "title": "My e-mail notifications",
-        "icon": "mail",
-        "link": f"{reverse('admin:organizations_membership_changelist')}?user__id__exact={request.user.pk}",
-        "active": "user__id__exact" in request.GET,
-    }
-    return [account, notifications, sessions, two_factor, security_log]
-
-
-def subheader(request: HttpRequest) -> str:
-    """Return the line under the site's name: the user's organization, and the time zone of all times shown."""
-    if not request.user.is_authenticated:
-        return ""
-    names = [str(organization) for organization in organizations_with_role(request, ALL_ROLES)[:2]]
-    name = names[0] if len(names) == 1 else "Several organizations"
-    return f"{name} · {timezone.get_current_timezone_name()}"

@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 import segno
 from django import forms
-from django.contrib import messages
-from django.contrib.admin import AdminSite
+from django.contrib import admin, messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -23,6 +22,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from organizations import two_factor
+from organizations.isolation import bypass_rls
 from organizations.models import User
 from organizations.permissions import current_user
 from organizations.sign_in_limits import is_old_password_check_allowed, remember_browser
@@ -103,10 +103,11 @@ def pending_user(request: HttpRequest) -> User | None:
     return user if is_valid else None
 
 
+@bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found
 @sensitive_post_parameters()
 @csrf_protect
 @never_cache
-def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+def second_factor_page(request: HttpRequest) -> HttpResponse:
     """Ask for the code, and sign in if it is right."""
     user = pending_user(request)
     if user is None:
@@ -123,7 +124,7 @@ def second_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
             return response
         else:
             form.add_error("code", two_factor.WrongCode.message)
-    context = {**site.each_context(request), "title": "Second factor", "form": form}
+    context = {**admin.site.each_context(request), "title": "Second factor", "form": form}
     return TemplateResponse(request, "admin/second_factor.html", context)
 
 
@@ -146,17 +147,17 @@ def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., H
 
 @sensitive_post_parameters()
 @never_cache
-def two_factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
+def two_factor_page(request: HttpRequest) -> HttpResponse:
     """Show the page to set two-factor sign-in up, or the one to change it."""
     user = current_user(request)
     if user.two_factor_enabled_at is None:
-        return enrolment_page(request, site, user)
-    return settings_page(request, site, user)
+        return enrolment_page(request, user)
+    return settings_page(request, user)
 
 
-def enrolment_page(request: HttpRequest, site: AdminSite, user: User) -> HttpResponse:
+def enrolment_page(request: HttpRequest, user: User) -> HttpResponse:
     """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
-    context = {**site.each_context(request), "title": "Two-factor sign-in"}
+    context = {**admin.site.each_context(request), "title": "Two-factor sign-in"}
     data = submitted(request, user)
     if data is None:
         return TemplateResponse(request, "admin/two_factor_start.html", context)
@@ -171,7 +172,7 @@ def enrolment_page(request: HttpRequest, site: AdminSite, user: User) -> HttpRes
     codes = submit(form, lambda code: two_factor.confirm_enrolment(user=user, code=code))
     if codes is not None:
         update_session_auth_hash(request, user)
-        return recovery_codes_page(request, site, codes)
+        return recovery_codes_page(request, codes)
     context |= {
         "form": form,
         "key": " ".join(key[start : start + 4] for start in range(0, len(key), 4)),
@@ -180,20 +181,20 @@ def enrolment_page(request: HttpRequest, site: AdminSite, user: User) -> HttpRes
     return TemplateResponse(request, "admin/two_factor_enrolment.html", context)
 
 
-def settings_page(request: HttpRequest, site: AdminSite, user: User) -> HttpResponse:
+def settings_page(request: HttpRequest, user: User) -> HttpResponse:
     """Offer new recovery codes, and to switch two-factor sign-in off."""
     data = submitted(request, user)
     codes_form = CodeForm(data if data and "replace" in data else None)
     disable_form = PasswordAndCodeForm(request, data if data and "disable" in data else None)
     codes = submit(codes_form, lambda code: two_factor.replace_recovery_codes(user=user, code=code))
     if codes is not None:
-        return recovery_codes_page(request, site, codes)
+        return recovery_codes_page(request, codes)
     if submit(disable_form, lambda code: disable(user, code)):
         update_session_auth_hash(request, user)
         messages.success(request, "Two-factor sign-in is off.")
         return HttpResponseRedirect(reverse("admin:two_factor"))
     context = {
-        **site.each_context(request),
+        **admin.site.each_context(request),
         "title": "Two-factor sign-in",
         "enabled_at": user.two_factor_enabled_at,
         "unused_codes": two_factor.unused_recovery_codes(user),
@@ -232,9 +233,9 @@ def submit(form: CodeForm, change: Callable[[str], Change]) -> Change | None:
     return None
 
 
-def recovery_codes_page(request: HttpRequest, site: AdminSite, codes: list[str]) -> HttpResponse:
+def recovery_codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
     """Return the page that shows new recovery codes, once."""
-    context = {**site.each_context(request), "title": "Recovery codes", "codes": codes}
+    context = {**admin.site.each_context(request), "title": "Recovery codes", "codes": codes}
     headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
     return TemplateResponse(request, "admin/recovery_codes.html", context, headers=headers)
 

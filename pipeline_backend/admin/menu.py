@@ -1,0 +1,85 @@
+"""The menu, and the line under the site's name."""
+
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from organizations.permissions import ALL_ROLES, current_user, organizations_with_role, roles_by_organization
+
+# Groups of links to lists: title, icon and model. People see those whose list they may see.
+MENU = {
+    "Pipeline": [
+        ("Appointments", "event", "appointments.appointment"),
+        ("Leads", "person", "leads.lead"),
+        ("Opt-ins", "input", "optins.optin"),
+        ("Notes", "edit_note", "appointments.note"),
+        ("Call analyses", "insights", "appointments.callanalysis"),
+    ],
+    "Setup": [
+        ("Statuses", "label", "statuses.status"),
+        ("Event types", "category", "appointments.eventtype"),
+        ("Custom fields", "tune", "leads.customfield"),
+        ("Sources", "conversion_path", "leads.source"),
+    ],
+    "Connections": [
+        ("API keys", "key", "organizations.apikey"),
+        ("Webhook endpoints", "webhook", "webhooks.endpoint"),
+        ("Events", "bolt", "webhooks.event"),
+        ("Deliveries", "local_shipping", "webhooks.delivery"),
+    ],
+    "Team": [
+        ("Members", "group", "organizations.membership"),
+        ("Invitations", "person_add", "organizations.invitation"),
+        ("Notifications", "notifications", "notifications.notification"),
+        ("Organization", "apartment", "organizations.organization"),
+        ("All users", "badge", "organizations.user"),
+    ],
+}
+
+
+def menu(request: HttpRequest) -> list[dict[str, object]]:
+    """Return the menu in Unfold's format, with the entries that the user may see."""
+    groups: list[dict[str, object]] = [{"items": [menu_item("Overview", "home", "index")]}]
+    for title, entries in MENU.items():
+        items = [
+            menu_item(name, icon, f"{model.replace('.', '_')}_changelist")
+            for name, icon, model in entries
+            if admin.site.get_model_admin(apps.get_model(model)).has_module_permission(request)
+        ]
+        if items:
+            groups.append({"title": title, "separator": True, "items": items})
+    return [*groups, {"title": "Your account", "separator": True, "items": account_items(request)}]
+
+
+def account_items(request: HttpRequest) -> list[dict[str, object]]:
+    """Return the menu items for the user's own account."""
+    user = current_user(request)
+    items = [
+        menu_item("My account", "account_circle", "organizations_user_change", quote(user.pk)),
+        menu_item("Sessions", "devices", "sessions"),
+        menu_item("Two-factor sign-in", "phonelink_lock", "two_factor"),
+        menu_item("Security log", "shield", "organizations_securityevent_changelist"),
+    ]
+    # Notification settings belong to a membership; an operator may have none.
+    if roles_by_organization(request):
+        mails = menu_item("My e-mail notifications", "mail", "organizations_membership_changelist")
+        link = f"{mails['link']}?user__id__exact={user.pk}"
+        items.insert(1, {**mails, "link": link, "active": "user__id__exact" in request.GET})
+    return items
+
+
+def menu_item(title: str, icon: str, view: str, *args: str) -> dict[str, object]:
+    """Return a link to one of the site's views."""
+    return {"title": title, "icon": icon, "link": reverse(f"admin:{view}", args=args)}
+
+
+def subheader(request: HttpRequest) -> str:
+    """Return the user's organization, and the time zone of all times shown."""
+    if not request.user.is_authenticated:
+        return ""
+    names = [str(organization) for organization in organizations_with_role(request, ALL_ROLES)[:2]]
+    name = names[0] if len(names) == 1 else "Several organizations"
+    return f"{name} · {timezone.get_current_timezone_name()}"
