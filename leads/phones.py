@@ -25,23 +25,14 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
         return None
     if not phonenumbers.is_possible_number(number):
         return None
-    country = phonenumbers.region_code_for_number(number) or country_of_calling_code(number.country_code)
+    main_country = phonenumbers.region_code_for_country_code(number.country_code or 0)  # of a calling code: US for 1
+    country = phonenumbers.region_code_for_number(number) or main_country
     # International numbers such as +800 belong to no country, and a number is only stored with its country.
     if not is_country_code(country):
         return None
     return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
 
 
-def country_of_calling_code(calling_code: int | None) -> str:
-    """Return the main country of a calling code: US for 1."""
-    return phonenumbers.region_code_for_country_code(calling_code or 0)
-
-
 def is_country_code(code: str) -> bool:
     """Return whether this is the ISO 3166-1 alpha-2 code of a country that has phone numbers."""
     return code in phonenumbers.SUPPORTED_REGIONS
-
-
-def calling_code(country: str) -> int:
-    """Return a country's calling code: 1 for US and for CA."""
-    return phonenumbers.country_code_for_region(country)

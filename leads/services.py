@@ -25,7 +25,7 @@ from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import PAID_ROLES, Board, Status, StatusRole
-from statuses.services import default_statuses, get_board_status, status_summary
+from statuses.services import default_status, get_board_status, status_summary
 from webhooks.services import record_event
 
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
@@ -171,9 +171,8 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, st
 @atomic_with_retry
 def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: Any) -> Lead:
     """Add a lead for staff and return it. Raises ValidationFailed if a lead has this e-mail already."""
-    new_lead = (Board.LEAD, StatusRole.NEW_LEAD)
     if fields.get("status") is None:
-        fields = {**fields, "status": default_statuses(organization, new_lead)[new_lead]}
+        fields = {**fields, "status": default_status(organization, Board.LEAD, StatusRole.NEW_LEAD)}
     source = get_or_create_source(organization=organization, name="MANUAL")
     lead, is_new = upsert_lead(
         organization=organization, actor=actor, email=email, source=source, create_defaults=fields

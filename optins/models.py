@@ -23,15 +23,7 @@ class OptInSource(models.TextChoices):
 
 
 # The submit endpoint accepts all sources but two of the schedulers.
-ACCEPTED_ON_SUBMIT = [
-    OptInSource.SCHEDULER_A.value,
-    OptInSource.MANUAL.value,
-    OptInSource.FORMBUILDER_A.value,
-    OptInSource.WEBINAR.value,
-    OptInSource.NEWSLETTER.value,
-    OptInSource.LANDING_PAGE.value,
-    OptInSource.OTHER.value,
-]
+ACCEPTED_ON_SUBMIT = [source for source in OptInSource.values if source not in ("SCHEDULER_B", "SCHEDULER_C")]
 UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 TRAFFIC_FIELDS = [*UTM_FIELDS, "referrer", "landing_page"]
 

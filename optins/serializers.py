@@ -6,9 +6,10 @@ To add a field to the output, add one line to `OptInListSerializer` (lists, the 
 
 from typing import Any, NotRequired, TypedDict
 
+from phonenumbers import country_code_for_region
 from rest_framework import serializers
 
-from leads.phones import Phone, calling_code, is_country_code, parse_phone
+from leads.phones import Phone, is_country_code, parse_phone
 from optins.models import ACCEPTED_ON_SUBMIT, OptIn, OptInSource, QuestionAnswer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import (
@@ -170,6 +171,6 @@ def parse_phone_with_country(text: str, country: str | None) -> Phone:
             {"phone_e164": ["must be a phone number in E.164 form, such as +14155552671"]}
         )
     # Countries share calling codes (+1 is US and CA), so the country is stored as sent, not as parsed.
-    if calling_code(phone.country) != calling_code(country):
+    if country_code_for_region(phone.country) != country_code_for_region(country):
         raise serializers.ValidationError({"phone_country": ["must be a country of phone_e164"]})
     return Phone(phone.e164, country)

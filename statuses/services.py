@@ -3,7 +3,7 @@
 import uuid
 
 from django.db import transaction
-from django.db.models import ProtectedError, Q
+from django.db.models import ProtectedError
 
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
@@ -70,19 +70,10 @@ def seed_defaults(*, organization: Organization) -> None:
     )
 
 
-def default_statuses(
-    organization: Organization, *keys: tuple[Board, StatusRole]
-) -> dict[tuple[Board, StatusRole], Status]:
-    """Return the default status of each board and role, in one query. Keys without a default are left out."""
-    rows = Status.objects.of(organization).filter(
-        Q(is_lead_default=True) | Q(is_appointment_default=True), role__in={role for _, role in keys}
-    )
-    return {
-        (board, role): status
-        for board, role in keys
-        for status in rows
-        if status.role == role and getattr(status, DEFAULT_FLAG[board])
-    }
+def default_status(organization: Organization, board: Board, role: StatusRole) -> Status | None:
+    """Return the board's default status of a role, or None if it has none. Roles that services set always have one."""
+    status: Status | None = Status.objects.of(organization).filter(**{DEFAULT_FLAG[board]: True}, role=role).first()
+    return status
 
 
 def status_summary(status: Status | None) -> dict[str, object] | None:

@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 import orjson
 from django.conf import settings
@@ -32,12 +31,12 @@ DISABLED_BY_STAFF = "Disabled by staff"
 WAKE_UP_TASK = "webhooks.deliver_due"
 
 # One statement, because a second round trip would cost a booking more than the inserts do. `data_query` selects the
-# subject's id and its JSON; `recipients` is one of the two conditions below.
+# subject's id and its JSON.
 INSERT_EVENT = """
 WITH event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT %s, %s, %s, %s, %s::uuid, %s, %s, %s, %s, %s || subject.data || %s
+    SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s || subject.data || %s
     FROM ({data_query}) AS subject (id, data)
     RETURNING id, organization_id, created_at
 )
@@ -46,11 +45,9 @@ INSERT INTO webhooks_delivery
 SELECT uuidv7(), event.organization_id, event.created_at, event.id, endpoint.id, 'PENDING', 0, 0, '', false
 FROM event
 JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organization_id
-WHERE {recipients}
+WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR %s = ANY(endpoint.event_types))
 RETURNING endpoint_id
 """
-SUBSCRIBED = "endpoint.is_active AND (endpoint.event_types = '{}' OR %s = ANY(endpoint.event_types))"
-ONE_ENDPOINT = "endpoint.id = %s"
 
 
 def record_event(
@@ -61,71 +58,43 @@ def record_event(
     `previous` holds the old values of the fields that changed. The body is the subject as the database has it now, so
     call this after all other writes. The dispatcher is notified after the commit.
     """
-    event = _build_event(topic, subject.organization, actor, subject.pk)
-    data = topic.serializer.query_by_id().statement
-    _insert_event(
-        event,
-        data_query=data.sql,
-        data_params=bind(data.params, {"organization": subject.organization.pk, "id": subject.pk}),
-        recipients=SUBSCRIBED,
-        recipient=topic.name,
-        previous=previous,
-    )
-
-
-def _build_event(topic: Topic, organization: Organization, actor: Actor, subject_id: uuid.UUID | None = None) -> Event:
-    """Return an unsaved event that has everything but its body."""
-    return Event(
-        organization=organization,
-        type=topic.name,
-        subject_id=subject_id,
-        request_id=request_id.current_request_id(),
-        **actor_columns(actor),
-    )
-
-
-def _insert_event(
-    event: Event,
-    *,
-    data_query: str,
-    data_params: list[Any],
-    recipients: str,
-    recipient: str | uuid.UUID,
-    previous: Mapping[str, object] | None = None,
-) -> None:
-    """Insert the event and its deliveries, and notify the dispatcher of each endpoint after the commit.
-
-    `recipients` is the condition that selects the endpoints, and `recipient` its only parameter.
-    """
+    event = build_event(topic, subject.organization, actor)
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
-    envelope = {
-        "type": event.type,
-        "timestamp": isoformat_z(event.created_at),
-        "organization_id": event.organization_id,
-    }
-    body_start = orjson.dumps(envelope)[:-1].decode() + ',"data":'
+    body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
     body_end = "}" if previous is None else f',"previous":{orjson.dumps(previous).decode()}}}'
-    statement = INSERT_EVENT.format(data_query=data_query, recipients=recipients)
+    data = topic.serializer.query_by_id().statement
     params = [
         event.pk,
         event.organization_id,
         event.created_at,
         event.type,
-        event.subject_id,
+        subject.pk,
         event.request_id,
         event.actor_kind,
         event.actor_id,
         event.actor_name,
         body_start,
         body_end,
-        *data_params,
-        recipient,
+        *bind(data.params, {"organization": event.organization_id, "id": subject.pk}),
+        event.type,
     ]
     with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        rows = cursor.fetchall()
-    for (endpoint_id,) in rows:
+        cursor.execute(INSERT_EVENT.format(data_query=data.sql), params)
+        endpoint_ids = [row[0] for row in cursor.fetchall()]
+    for endpoint_id in endpoint_ids:
         notify_on_commit(WAKE_UP_TASK, endpoint_id)
+
+
+def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event:
+    """Return an unsaved event without its subject and body."""
+    columns = {"request_id": request_id.current_request_id(), **actor_columns(actor)}
+    return Event(organization=organization, type=topic.name, **columns)
+
+
+def envelope(event: Event) -> dict[str, object]:
+    """Return the fields of the body that every event has, in their order; `data` follows them."""
+    timestamp = isoformat_z(event.created_at)
+    return {"type": event.type, "timestamp": timestamp, "organization_id": event.organization_id}
 
 
 def list_events(
@@ -217,15 +186,12 @@ def rotate_secret(*, endpoint: Endpoint) -> str:
 @transaction.atomic
 def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     """Record a `webhook.test` event with one delivery, to this endpoint, whatever topics it subscribes to."""
-    data = orjson.dumps({"message": f"A test of {endpoint}, sent by {actor.name}."}).decode()
-    event = _build_event(TEST, endpoint.organization, actor)
-    _insert_event(
-        event,
-        data_query="SELECT NULL, %s::text",
-        data_params=[data],
-        recipients=ONE_ENDPOINT,
-        recipient=endpoint.pk,
-    )
+    event = build_event(TEST, endpoint.organization, actor)
+    message = f"A test of {endpoint}, sent by {actor.name}."
+    event.body = orjson.dumps({**envelope(event), "data": {"message": message}}).decode()
+    event.save()
+    Delivery.objects.create(organization=event.organization, event=event, endpoint=endpoint)
+    notify_on_commit(WAKE_UP_TASK, endpoint.pk)
     return event
 
 

@@ -1,5 +1,6 @@
 """The service that books appointments."""
 
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple, TypedDict, Unpack
@@ -12,7 +13,7 @@ from appointments.models import Appointment, AppointmentSource, EventType, Note,
 from appointments.notifications import active_members, build_appointment_notifications
 from appointments.services.changes import update_lead
 from appointments.topics import CREATED
-from leads.models import Source
+from leads.models import Lead
 from leads.phones import parse_phone
 from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
 from notifications.models import Kind, Notification
@@ -25,7 +26,7 @@ from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
-from statuses.models import Board, Status, StatusRole
+from statuses.models import Board, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
@@ -83,23 +84,11 @@ class BookingData(TypedDict, total=False):
     notes: str
 
 
-class BookingContext(NamedTuple):
-    """The existing rows that a booking refers to.
-
-    They are read without locks, so a missing row can still appear; the functions that insert one handle that.
-    """
-
-    appointment: tuple[UUID, datetime] | None  # id and time of the appointment with the reference
-    lead_status: Status
-    outcome: Status
-    lead_source: Source | None
-    event_type: EventType | None
-
-
 class Booking(NamedTuple):
-    """The result of `book`."""
+    """An appointment that was booked, and whether it is new."""
 
     id: UUID
+    schedule_time: datetime
     is_new: bool
 
 
@@ -119,45 +108,37 @@ def book(
     event type id is unknown, or if the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead,
     and for a new event type the organization.
     """
-    source = AppointmentSource.MANUAL
-    context = load_context(organization, source, external_reference, data)
-    # The reference is checked before the members, so that a retry succeeds even if the host has left since.
-    if context.appointment:
-        appointment_id, booked_time = context.appointment
-        if booked_time != schedule_time:
-            raise ReferenceConflict(reference=external_reference)
-        return Booking(appointment_id, is_new=False)
-    appointment = create_appointment(organization, actor, source, external_reference, schedule_time, data, context)
-    return Booking(appointment.pk, is_new=True)
+    booking = find_or_book(organization, actor, AppointmentSource.MANUAL, external_reference, schedule_time, data)
+    if booking.schedule_time != schedule_time:
+        raise ReferenceConflict(reference=external_reference)
+    return booking
 
 
-def load_context(
-    organization: Organization, source: AppointmentSource, reference: str | None, data: BookingData
-) -> BookingContext:
-    """Return the rows that the booking refers to, read in one query."""
-    rows = CONTEXT_QUERY.first(
-        organization=organization.pk,
-        reference=reference,
-        role=StatusRole.APPOINTMENT_BOOKED.value,
-        name=source.value,
-        event_type_name=data.get("event_type_name"),
-    )
-    return BookingContext(*rows)
-
-
-def create_appointment(
+def find_or_book(
     organization: Organization,
     actor: Actor,
     source: AppointmentSource,
     reference: str | None,
     schedule_time: datetime,
     data: BookingData,
-    context: BookingContext,
-) -> Appointment:
-    """Insert the appointment with its history, note and notifications; update or create its lead; record the events.
+) -> Booking:
+    """Return the appointment that has the reference; or book it, with its lead, history, note, events, notifications.
 
     Nobody is notified about an appointment of a provider, which sends invitations of its own.
     """
+    # Read without locks, so a missing row can still appear; the functions that insert one handle that.
+    known, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
+        organization=organization.pk,
+        reference=reference,
+        role=StatusRole.APPOINTMENT_BOOKED.value,
+        name=source.value,
+        event_type_name=data.get("event_type_name"),
+    )
+    # The reference is checked before the members, so that a retry succeeds even if the host has left since.
+    if known:
+        appointment_id, booked_time = known
+        return Booking(appointment_id, booked_time, is_new=False)
+
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members = resolve_members(organization, data)
     email = data.get("lead_email", "")
@@ -166,18 +147,16 @@ def create_appointment(
         actor=actor,
         lead_id=data.get("lead_id"),
         email=email,
-        source=context.lead_source or get_or_create_source(organization=organization, name=source.value),
+        source=lead_source or get_or_create_source(organization=organization, name=source.value),
         phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
         touch_point=schedule_time if schedule_time > now() else None,
         create_defaults={
-            "status": context.lead_status,
+            "status": lead_status,
             "first_name": data.get("lead_first_name") or email.partition("@")[0],
             "last_name": data.get("lead_last_name", ""),
         },
     )
-    opt_ins = OptIn.objects.of(organization).filter(lead=lead).order_by("-created_at", "-id")
-    latest_utm = None if is_new_lead else opt_ins.values(*UTM_FIELDS).first()
-    event_type = resolve_event_type(organization, source, data, context)
+    event_type = resolve_event_type(organization, source, data, event_type)
     appointment = Appointment(
         organization=organization,
         lead=lead,
@@ -187,25 +166,17 @@ def create_appointment(
         source=source,
         external_reference=reference,
         meeting_url=data.get("meeting_url"),
-        outcome=context.outcome,
+        outcome=outcome,
         first_source_id=lead.first_source_id,
         last_source_id=lead.last_source_id,
         **members,
-        **(latest_utm or {}),
+        **({} if is_new_lead else latest_utm(lead)),
     )
-    outcome_change = OutcomeChange(
-        organization=organization, appointment=appointment, to_status=context.outcome, **actor_columns(actor)
-    )
-    rows: list[Note | Notification] = []
-    if text := data.get("notes"):
-        rows.append(Note(organization=organization, appointment=appointment, note=text, **actor_columns(actor)))
-    if source == AppointmentSource.MANUAL:
-        rows += build_appointment_notifications(Kind.CALL_BOOKED, appointment, members.values(), text or "")
-    insert_all(appointment, outcome_change, *rows)
+    insert_all(appointment, *related_rows(appointment, actor, members.values(), data.get("notes", "")))
     if not is_new_lead:
-        update_lead(lead, context.lead_status, actor)
+        update_lead(lead, lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
-    return appointment
+    return Booking(appointment.pk, schedule_time, is_new=True)
 
 
 def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:
@@ -227,7 +198,7 @@ def resolve_members(organization: Organization, data: BookingData) -> dict[str, 
 
 
 def resolve_event_type(
-    organization: Organization, source: AppointmentSource, data: BookingData, context: BookingContext
+    organization: Organization, source: AppointmentSource, data: BookingData, with_name: EventType | None
 ) -> EventType:
     """Return the booking's event type, created if its name is new. `event_type_id` takes precedence over the name.
 
@@ -239,8 +210,8 @@ def resolve_event_type(
         if event_type is None:
             raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
         return event_type
-    if context.event_type:
-        return context.event_type
+    if with_name:
+        return with_name
     name = data["event_type_name"]
     find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, event_type_name=name)
     if not can_add_row(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
@@ -252,3 +223,21 @@ def resolve_event_type(
         return event_type
     provider = source.value if source != AppointmentSource.MANUAL else None
     return insert_or_get(EventType(organization=organization, name=name, provider=provider), find)[0]
+
+
+def latest_utm(lead: Lead) -> dict[str, str | None]:
+    """Return the UTM fields of the lead's latest opt-in, or an empty dict without one."""
+    opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
+    return opt_ins.values(*UTM_FIELDS).first() or {}
+
+
+def related_rows(
+    appointment: Appointment, actor: Actor, participants: Iterable[Membership], note: str
+) -> Iterator[OutcomeChange | Note | Notification]:
+    """Yield the unsaved rows that belong to a new appointment: its history, its note, and the notifications."""
+    columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
+    yield OutcomeChange(to_status=appointment.outcome, **columns)
+    if note:
+        yield Note(note=note, **columns)
+    if appointment.source == AppointmentSource.MANUAL:
+        yield from build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, note)

@@ -18,7 +18,7 @@ from pipeline_backend.api.exceptions import Conflict, ResourceNotFound
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Board, Status, StatusRole
-from statuses.services import default_statuses, get_board_status, status_summary
+from statuses.services import default_status, get_board_status, status_summary
 from webhooks.services import record_event
 
 
@@ -147,8 +147,7 @@ def cancel(appointment: Appointment, actor: Actor, outcome: Status | None = None
     if outcome is not None and outcome == stored and appointment.meeting_url is None:
         return False
 
-    lead_key, appointment_key = (Board.LEAD, StatusRole.CANCELED), (Board.APPOINTMENT, StatusRole.CANCELED)
-    statuses = default_statuses(appointment.organization, lead_key, appointment_key)
+    organization = appointment.organization
     # The event's `previous` has only the values that the cancellation removes.
     previous: dict[str, object] = {}
     if stored and stored != outcome:
@@ -158,27 +157,24 @@ def cancel(appointment: Appointment, actor: Actor, outcome: Status | None = None
     appointment.meeting_url = None
     # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
     appointment.invitation_sequence += 1
-    set_outcome(appointment, outcome or statuses[appointment_key], actor)
-    lock_and_update_lead(appointment, statuses[lead_key], actor)
+    set_outcome(appointment, outcome or default_status(organization, Board.APPOINTMENT, StatusRole.CANCELED), actor)
+    lock_and_update_lead(appointment, default_status(organization, Board.LEAD, StatusRole.CANCELED), actor)
     record_event(CANCELED, appointment, actor=actor, previous=previous)
     return True
 
 
 def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
     """Move an appointment to another time. A canceled or missed one and its lead become booked again."""
-    lead_key, appointment_key = (
-        (Board.LEAD, StatusRole.APPOINTMENT_BOOKED),
-        (Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED),
-    )
-    statuses = default_statuses(appointment.organization, lead_key, appointment_key)
     previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
-    outcome = appointment.outcome
-    is_rebooked = outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW)
     appointment.schedule_time = to
     # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
     appointment.invitation_sequence += 1
-    set_outcome(appointment, statuses[appointment_key] if is_rebooked else outcome, actor)
-    lock_and_update_lead(appointment, statuses[lead_key] if is_rebooked else None, actor)
+    outcome, lead_status = appointment.outcome, None
+    if outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW):
+        outcome = default_status(appointment.organization, Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED)
+        lead_status = default_status(appointment.organization, Board.LEAD, StatusRole.APPOINTMENT_BOOKED)
+    set_outcome(appointment, outcome, actor)
+    lock_and_update_lead(appointment, lead_status, actor)
     record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
 
 

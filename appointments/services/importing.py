@@ -4,14 +4,14 @@ from datetime import datetime
 from typing import Unpack
 
 from appointments.models import Appointment, AppointmentSource, OutcomeChange, Provider
-from appointments.services.booking import Booking, BookingData, create_appointment, load_context, resolve_members
+from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
 from appointments.services.changes import add_note, cancel, get_for_update, move, replace_outcome, set_fields
 from organizations.actors import Actor, ActorKind
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.retry import atomic_with_retry
 from statuses.models import Board, StatusRole
-from statuses.services import default_statuses
+from statuses.services import default_status
 
 
 @atomic_with_retry
@@ -35,13 +35,10 @@ def import_appointment(
     Locks the appointment, then its lead.
     """
     source = AppointmentSource(provider)
-    context = load_context(organization, source, external_reference, data)
-    if context.appointment:
-        appointment = get_for_update(organization, context.appointment[0])
-    else:
-        appointment = create_appointment(organization, actor, source, external_reference, schedule_time, data, context)
+    booking = find_or_book(organization, actor, source, external_reference, schedule_time, data)
+    appointment = get_for_update(organization, booking.id)
     update_appointment(appointment, actor, schedule_time, outcome, data)
-    return Booking(appointment.pk, is_new=context.appointment is None)
+    return booking._replace(schedule_time=appointment.schedule_time)
 
 
 def update_appointment(
@@ -54,8 +51,7 @@ def update_appointment(
         if last_imported_role(appointment) != role:
             cancel(appointment, actor)
         return
-    key = (Board.APPOINTMENT, role)
-    status = default_statuses(organization, key).get(key)
+    status = default_status(organization, Board.APPOINTMENT, role)
     if status is None:
         raise ValidationFailed({"outcome": ["has no default status on the appointment board"]})
 

@@ -29,8 +29,7 @@ from organizations.models import ApiKey, MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.organization import CUSTOM_FIELDS
 from pipeline_backend.demo.people import FORMS, TRAFFIC_SOURCES, Person, random_answers, random_person, random_traffic
-from statuses.models import PAID_ROLES, Board, StatusRole
-from statuses.services import default_statuses
+from statuses.models import PAID_ROLES, Status, StatusRole
 
 # A lead's number of opt-ins, and its appointments: each with its day, in working days from today, and its outcome.
 # None means that nobody has entered one: the appointment is upcoming, or was forgotten.
@@ -107,8 +106,8 @@ class Scenario:
         self.memberships = list(Membership.objects.of(organization).select_related("user").order_by("user__email"))
         self.event_types = list(EventType.objects.of(organization).order_by("name"))
         self.custom_fields = list(CustomField.objects.of(organization).order_by("entity", "position"))
-        statuses = default_statuses(organization, *((Board.APPOINTMENT, role) for role in StatusRole))
-        self.statuses = {role.value: status for (_, role), status in statuses.items()}
+        statuses = Status.objects.of(organization).filter(is_appointment_default=True)
+        self.statuses = {status.role: status for status in statuses}
         self.opt_in_sources, self.traffic_sources = cycle(OptInSource), cycle(TRAFFIC_SOURCES)
         self.appointment_sources, self.booking_notes = cycle(AppointmentSource), cycle(BOOKING_NOTES)
         self.numbers = count(1)
