@@ -200,7 +200,7 @@ REDIS_URL = env.str("REDIS_URL")
 REDIS_SOCKET_SECONDS = 0.5
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "pipeline_backend.api.redis_cache.KeptRedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "pb",
         # No retries: callers have a fallback, which is better than waiting.

@@ -13,6 +13,7 @@ from django.conf import settings as django_settings
 from django.core.cache import caches
 from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
+from redis import Redis
 from time_machine import Traveller
 
 from organizations.models import ApiKey, Organization
@@ -49,6 +50,20 @@ def redis_at(url: str) -> override_settings:
     """Return a context in which rate limits are counted in the Redis at this URL."""
     default = {**django_settings.CACHES["default"], "LOCATION": url}
     return override_settings(CACHES={**django_settings.CACHES, "default": default})
+
+
+def test_the_counters_of_all_requests_are_reached_by_one_client(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.get(PATH)
+    made: list[object] = []
+    init = Redis.__init__
+    monkeypatch.setattr(Redis, "__init__", lambda *args, **options: (made.append(args), init(*args, **options))[1])
+
+    for _ in range(5):
+        assert api.get(PATH).status_code == 200
+
+    assert made == []
 
 
 @pytest.fixture
