@@ -76,7 +76,7 @@ def run(environment: Environment, small: Database, large: Database, scale: Scale
             response_time(large_server, large, large_query | limit, scale),
             "at 1,000 rows",
             response_time(small_server, small, small_query | limit, scale),
-            at_most(1.25),
+            at_most(1.5),
             scale,
         )
 

@@ -19,9 +19,9 @@ STATUSES_PATH = "/api/external/statuses"
 
 def run(environment: Environment, small: Database, large: Database, scale: Scale) -> Iterator[Comparison]:
     """Yield the comparisons of lists at both sizes, of details, and of the statuses."""
-    large_target = at_least(40 if scale.appointments >= MILLION else 8)
-    yield compare_list(environment, small, scale, "list of 10, 1,000 rows", 10, at_least(8))
-    yield compare_list(environment, small, scale, "list of 100, 1,000 rows", 100, at_least(8))
+    large_target = at_least(30 if scale.appointments >= MILLION else 10)
+    yield compare_list(environment, small, scale, "list of 10, 1,000 rows", 10, at_least(10))
+    yield compare_list(environment, small, scale, "list of 100, 1,000 rows", 100, at_least(10))
     yield compare_list(environment, large, scale, f"list of 10, {scale.appointments:,} rows", 10, large_target)
     yield compare_detail(environment, small, scale)
     yield compare_statuses(environment, small, scale)
