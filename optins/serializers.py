@@ -106,7 +106,7 @@ class QuestionAnswerInputSerializer(InputSerializer):
     answer = StringField(
         max_length=MAX_TEXT_LENGTH, required=False, help_text="Absent, null or blank if the question was skipped."
     )
-    position = IntegerField(min_value=1, max_value=MAX_POSITION, required=False)
+    position = IntegerField(min_value=1, max_value=MAX_POSITION, required=False, allow_null=True)
 
 
 class TrafficInputSerializer(InputSerializer):

@@ -17,7 +17,9 @@ from rest_framework.response import Response
 
 logger = logging.getLogger(__name__)
 
+MALFORMED = "The request is malformed"
 NOT_FOUND = "Resource not found"
+SERVER_ERROR = "Something went wrong on our side; the X-Request-Id header names this request"
 MESSAGES = {404: NOT_FOUND, 429: "Too many requests"}  # in place of DRF's
 RETRY_AFTER_SECONDS = 5
 UNAVAILABLE = "The service is briefly unavailable; send the request again"
@@ -80,7 +82,7 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
     if isinstance(error, RequestDataTooBig):
         return error_response(413, BodyTooLarge.default_detail)
     if isinstance(error, SuspiciousOperation):
-        return error_response(400, "The request is malformed")
+        return error_response(400, MALFORMED)
     response = views.exception_handler(error, context)
     if response is not None:
         message = MESSAGES.get(response.status_code, str(response.data["detail"]))
@@ -93,7 +95,7 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         response["Retry-After"] = str(RETRY_AFTER_SECONDS)
         return response
     logger.exception("unexpected error", exc_info=error)
-    return error_response(500, "Something went wrong on our side; the X-Request-Id header names this request")
+    return error_response(500, SERVER_ERROR)
 
 
 def domain_error_response(error: DomainError) -> Response:

@@ -166,16 +166,6 @@ class StringFieldExtension(OpenApiSerializerFieldExtension):
         return schema if self.target.required else or_null(schema)
 
 
-class IntegerFieldExtension(OpenApiSerializerFieldExtension):
-    """Describes whole-number input fields."""
-
-    target_class = "pipeline_backend.api.fields.IntegerField"
-
-    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
-        schema: Schema = {"type": "integer", "minimum": self.target.min_value, "maximum": self.target.max_value}
-        return schema if self.target.required else or_null(schema)
-
-
 def complete_responses(result: Schema, **_: Any) -> Schema:
     """Add the errors and headers that all operations have. A postprocessing hook of drf-spectacular."""
     for path, operation in ((path, each) for path, methods in result["paths"].items() for each in methods.values()):

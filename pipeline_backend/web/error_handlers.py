@@ -10,31 +10,31 @@ from django.template.loader import render_to_string
 from django.views import defaults
 from django.views.debug import SafeExceptionReporterFilter
 
-from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE, is_unavailable
+from pipeline_backend.api.exceptions import (
+    MALFORMED,
+    NOT_FOUND,
+    RETRY_AFTER_SECONDS,
+    SERVER_ERROR,
+    UNAVAILABLE,
+    is_unavailable,
+)
 
-MESSAGES = {
-    400: "The request is malformed",
-    403: "Not allowed",
-    404: "Resource not found",
-    500: "Something went wrong on our side; the X-Request-Id header names this request",
-}
 
-
-def build_handler(status: int, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Return Django's handler for one status code: JSON for the API, `page` for everything else."""
 
     def handle(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if request.path_info.startswith("/api/"):
-            return JsonResponse({"status": "error", "message": MESSAGES[status]}, status=status)
+            return JsonResponse({"status": "error", "message": message}, status=status)
         return page(request, *args, **kwargs)
 
     return handle
 
 
-handler400 = build_handler(400, defaults.bad_request)
-handler403 = build_handler(403, defaults.permission_denied)
-handler404 = build_handler(404, defaults.page_not_found)
-_server_error = build_handler(500, defaults.server_error)
+handler400 = build_handler(400, MALFORMED, defaults.bad_request)
+handler403 = build_handler(403, "Not allowed", defaults.permission_denied)
+handler404 = build_handler(404, NOT_FOUND, defaults.page_not_found)
+_server_error = build_handler(500, SERVER_ERROR, defaults.server_error)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:

@@ -10,6 +10,7 @@ import asyncio
 import io
 import json
 import logging
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -217,22 +218,25 @@ class RsgiApplication:
 
     def send_streamed(self, request: Request, status: int, headers: Headers, chunks: Iterable[bytes]) -> None:
         """Send a streamed response as soon as its last chunk is there; stop if the client goes away before."""
-        file = SpooledTemporaryFile(max_size=RESPONSE_MEMORY)  # noqa: SIM115  # closed by the event loop
         gone = asyncio.run_coroutine_threadsafe(wait_for_disconnect(request.protocol), request.loop)
-        for chunk in chunks:
-            if gone.done():
+        with SpooledTemporaryFile(max_size=RESPONSE_MEMORY) as file:
+            try:
+                for chunk in chunks:
+                    if gone.done():
+                        return
+                    file.write(chunk)
+            finally:
+                gone.cancel()
+            size = file.tell()
+            file.seek(0)
+            if not any(name.lower() == "content-length" for name, _ in headers):
+                headers.append(("Content-Length", str(size)))
+            if size <= RESPONSE_MEMORY:
+                request.protocol.response_bytes(status, headers, file.read())
                 return
-            file.write(chunk)
-        gone.cancel()
-        size = file.tell()
-        file.seek(0)
-        if not any(name.lower() == "content-length" for name, _ in headers):
-            headers.append(("Content-Length", str(size)))
-        if size <= RESPONSE_MEMORY:
-            request.protocol.response_bytes(status, headers, file.read())
-            return
-        request.protocol.response_file(status, headers, f"/dev/fd/{file.fileno()}")
-        request.loop.call_soon_threadsafe(request.loop.call_later, FILE_SECONDS, file.close)
+            descriptor = os.dup(file.fileno())
+        request.protocol.response_file(status, headers, f"/dev/fd/{descriptor}")
+        request.loop.call_soon_threadsafe(request.loop.call_later, FILE_SECONDS, os.close, descriptor)
 
 
 async def wait_for_disconnect(protocol: HTTPProtocol) -> None:
