@@ -291,6 +291,21 @@ def test_a_hanging_redis_is_tried_once_and_logged_once(api: ApiClient, settings:
     assert messages == ["Redis is unavailable (TimeoutError); requests are not limited"]
 
 
+def test_redis_is_tried_again_after_five_seconds(api: ApiClient, settings: Any, clock: Traveller, caplog: Any):
+    settings.RATE_LIMIT_PER_MINUTE = 1
+    start_window(api, clock)
+    with redis_at("redis://127.0.0.1:1/0"):
+        while_down = [api.get(PATH).status_code for _ in range(3)]
+    clock.shift(4)
+    soon = [api.get(PATH).status_code for _ in range(3)]
+
+    clock.shift(1)
+    later = [api.get(PATH).status_code for _ in range(3)]
+
+    assert (while_down, soon, later) == ([200] * 3, [200] * 3, [200, 429, 429])
+    assert len(caplog.records) == 1
+
+
 def test_login_attempts_are_limited_without_redis(db: None, no_redis: None, stopped_clock: Traveller):
     guess = {"username": "ada@example.com", "password": "wrong"}
 
