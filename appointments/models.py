@@ -9,12 +9,12 @@ from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from leads.models import Lead, Source
+from leads.models import Lead, NamedQuerySet, Source
 from optins.models import Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
-from pipeline_backend.db.compiled import Param, as_expression
+from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import Status, StatusChange, StatusRole
 
@@ -44,14 +44,6 @@ class AppointmentSource(models.TextChoices):
     MANUAL = "MANUAL", "Manual"
 
 
-class EventTypeQuerySet(TenantQuerySet):
-    """Queries for event types."""
-
-    def with_name(self, name: str | Param) -> Self:
-        """Filter by name, ignoring upper and lower case."""
-        return self.alias(lowercase_name=Lower("name")).filter(lowercase_name=Lower(as_expression(name)))
-
-
 class EventType(TenantModel):
     """A kind of appointment that can be booked (docs/interface.md, A3 and A11)."""
 
@@ -62,8 +54,8 @@ class EventType(TenantModel):
     provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)
     owner_name = models.CharField("owner at the provider", max_length=255, null=True, blank=True)
 
-    objects: ClassVar[Any] = tenant_manager(EventTypeQuerySet)
-    unscoped: ClassVar[Any] = EventTypeQuerySet.as_manager()
+    objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
+    unscoped: ClassVar[Any] = NamedQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["name"]

@@ -28,8 +28,8 @@ class TouchPointType(models.TextChoices):
     OTHER = "OTHER", "Other"
 
 
-class SourceQuerySet(TenantQuerySet):
-    """Queries for sources."""
+class NamedQuerySet(TenantQuerySet):
+    """Queries for rows whose names are unique in their organization, ignoring upper and lower case."""
 
     def with_name(self, name: str | Param) -> Self:
         """Filter by name, ignoring upper and lower case."""
@@ -42,8 +42,8 @@ class Source(TenantModel):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
 
-    objects: ClassVar[Any] = tenant_manager(SourceQuerySet)
-    unscoped: ClassVar[Any] = SourceQuerySet.as_manager()
+    objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
+    unscoped: ClassVar[Any] = NamedQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
         ordering = ["name"]

@@ -68,7 +68,8 @@ def upsert_lead(
         lead.last_source = source
         lead.first_name = lead.first_name or first_name
         lead.last_name = lead.last_name or last_name
-        lead.setter = setter or lead.setter
+        if setter:
+            lead.setter = setter
         if phone and not lead.phone_e164:
             lead.phone_e164, lead.phone_country = phone.e164, phone.country
         lead.updated_at = now()
