@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 
 from appointments.services import book
 from organizations.actors import SYSTEM
@@ -27,11 +26,12 @@ from pipeline_backend.demo.scenario import FIRST_DAY, Scenario, fake_now
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint, change_endpoint
 
-NORTHWIND_LEADS = 40
-HARBOR_LEADS = 5
-INBOX_PATH = "/local/inbox"
-BROKEN_PATH = "/local/removed"
 KEY_NAME = "Demo"
+# Path, description and event types (all, if there are none). Nothing answers at the second, so its deliveries fail.
+LOCAL_ENDPOINTS: dict[str, tuple[str, list[str]]] = {
+    "/local/inbox": ("Inbox of the local run", []),
+    "/local/removed": ("A receiver that no longer exists", ["lead.created"]),
+}
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ def load() -> Demo:
     existing = find_organization(NORTHWIND)
     if existing:
         return Demo(existing, None)
-    demo = create(NORTHWIND, NORTHWIND_LEADS)
+    demo = create(NORTHWIND, leads=40)
     # The second organization shows that the first one's users and key can't see its rows.
     if find_organization(HARBOR) is None:
-        create(HARBOR, HARBOR_LEADS)
+        create(HARBOR, leads=5)
     return demo
 
 
@@ -84,32 +84,22 @@ def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
 def register_inbox(demo: Demo) -> None:
     """In a local run, send the demo's webhooks to the local inbox, and follow it if the address has changed.
 
-    The first time, also book an appointment, so that there are a delivered webhook and an e-mail to look at, and
-    another endpoint whose deliveries fail. Users who don't want the endpoints disable them; they stay disabled.
+    The first time, also add an endpoint whose deliveries fail, and book an appointment, so that there are webhooks and
+    an e-mail to look at. Users who don't want the endpoints disable them; they stay disabled.
     """
     if not (settings.LOCAL_RUN and settings.WEBHOOKS_ALLOW_PRIVATE):
         return
     base_url, organization = settings.BASE_URL, demo.organization
-    ours = Q(url__endswith=INBOX_PATH) | Q(url__endswith=BROKEN_PATH)
-    endpoints = list(Endpoint.objects.of(organization).filter(ours))
+    endpoints = list(Endpoint.objects.of(organization).filter(url__regex=f"({'|'.join(LOCAL_ENDPOINTS)})$"))
     for endpoint in endpoints:
         if not endpoint.url.startswith(f"{base_url}/"):
-            change_endpoint(
-                endpoint=endpoint,
-                url=base_url + urlsplit(endpoint.url).path,
-                description=endpoint.description,
-                event_types=endpoint.event_types,
-                is_active=endpoint.is_active,
-            )
+            url = base_url + urlsplit(endpoint.url).path
+            kept = {name: getattr(endpoint, name) for name in ("description", "event_types", "is_active")}
+            change_endpoint(endpoint=endpoint, url=url, **kept)
     if endpoints:
         return
-    add_endpoint(organization=organization, url=base_url + INBOX_PATH, description="Inbox of the local run")
-    add_endpoint(
-        organization=organization,
-        url=base_url + BROKEN_PATH,
-        description="A receiver that no longer exists",
-        event_types=["lead.created"],
-    )
+    for path, (description, types) in LOCAL_ENDPOINTS.items():
+        add_endpoint(organization=organization, url=base_url + path, description=description, event_types=types)
     book(
         organization=organization,
         actor=SYSTEM,

@@ -26,7 +26,6 @@ Torres Usman Vargas Virtanen Walker Weber Wilson Wong Yamamoto Yilmaz Zhang Zieg
 DOMAINS = ["example.com", "example.org", "example.net", "mail.example", "studio.example", "consulting.example"]
 # Country, prefix of the number, number of the digits that follow, and the first value of these digits.
 PHONES = [("US", "+1415555", 4, 100), ("CA", "+1416555", 4, 100), ("GB", "+447700900", 3, 0), ("AU", "+61491570", 3, 0)]
-NO_PHONE_SHARE = 0.2
 WEBSITE = "https://northwind.example"
 # UTM source, UTM medium, referrer.
 TrafficSource = tuple[str, str, str | None]
@@ -43,18 +42,17 @@ CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-cha
 CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
 TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
 PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
-# The form of each source that has one.
+# The form of each source that has one, as `submit` takes it.
+FORM_NAMES = {
+    OptInSource.FORMBUILDER_A: "Application form",
+    OptInSource.LANDING_PAGE: "Pricing guide",
+    OptInSource.WEBINAR: "Free masterclass",
+    OptInSource.NEWSLETTER: "Weekly letter",
+    OptInSource.SCHEDULER_A: "Discovery call intake",
+}
 FORMS = {
-    source: {"provider_form_id": id, "provider_form_name": name}
-    for source, id, name in [
-        (OptInSource.FORMBUILDER_A, "frm_apply", "Application form"),
-        (OptInSource.LANDING_PAGE, "page_guide", "Pricing guide"),
-        (OptInSource.WEBINAR, "web_masterclass", "Free masterclass"),
-        (OptInSource.NEWSLETTER, "nl_weekly", "Weekly letter"),
-        (OptInSource.SCHEDULER_A, "sch_a_intake", "Discovery call intake"),
-        (OptInSource.SCHEDULER_B, "sch_b_intake", "Triage intake"),
-        (OptInSource.SCHEDULER_C, "sch_c_intake", "Session intake"),
-    ]
+    source: {"provider_form_id": f"frm_{source.lower()}", "provider_form_name": name}
+    for source, name in FORM_NAMES.items()
 }
 # Each question with its possible answers; None means that it was skipped.
 QUESTIONS: list[tuple[str, list[str | None]]] = [
@@ -79,7 +77,7 @@ def random_person(rng: random.Random, suffix: str = "") -> Person:
     """Return a random person. `suffix` makes the e-mail unique where there are more people than names."""
     first, last, domain = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES), rng.choice(DOMAINS)
     email = f"{first}.{last}{suffix and '.'}{suffix}@{domain}".lower()
-    if rng.random() < NO_PHONE_SHARE:
+    if rng.random() < 0.2:
         return Person(first, last, email, "", "")
     country, prefix, digits, start = rng.choice(PHONES)
     return Person(first, last, email, f"{prefix}{start + rng.randrange(100):0{digits}d}", country)
@@ -88,17 +86,16 @@ def random_person(rng: random.Random, suffix: str = "") -> Person:
 def random_traffic(rng: random.Random, traffic_source: TrafficSource, setter_user_id: str = "") -> dict[str, str]:
     """Return the traffic fields of one submission."""
     source, medium, referrer = traffic_source
-    traffic = {
+    optional = {"utm_term": rng.choice(TERMS), "referrer": referrer}
+    return {
         "utm_source": source,
         "utm_medium": medium,
         "utm_campaign": rng.choice(CAMPAIGNS),
         # A link that a setter shares carries the setter's user id here, and the lead becomes the setter's.
         "utm_content": setter_user_id or rng.choice(CONTENTS),
-        "utm_term": rng.choice(TERMS),
-        "referrer": referrer,
         "landing_page": WEBSITE + rng.choice(PAGES),
+        **{name: value for name, value in optional.items() if value},
     }
-    return {name: value for name, value in traffic.items() if value}
 
 
 def random_answers(rng: random.Random, count: int) -> list[QuestionAnswerData]:

@@ -15,11 +15,9 @@ from typing import NamedTuple
 from unittest import mock
 from zoneinfo import ZoneInfo
 
-from uuid_utils.compat import uuid7
-
 from appointments import services
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Provider
-from leads.models import CustomField, Lead, TouchPointType
+from leads.models import CustomField, Lead
 from leads.phones import parse_phone
 from leads.services import change_status, edit_lead
 from optins.models import OptInSource
@@ -62,14 +60,8 @@ TIME_ZONE = ZoneInfo("America/New_York")
 
 # The host's note about each outcome and, if there was a meeting to record, the reason in its analysis.
 OUTCOME_TEXTS = {
-    "WON": (
-        "Signed for the Growth program, the invoice is out.",
-        "The lead accepted the price and asked for a contract.",
-    ),
-    "LOST": (
-        "Went with somebody cheaper; ask again in half a year.",
-        "The lead named a competitor and ended the call.",
-    ),
+    "WON": ("Signed for the Growth program, the invoice is out.", "The lead accepted the price at once."),
+    "LOST": ("Went with somebody cheaper; ask again in half a year.", "The lead named a competitor."),
     "FOLLOW_UP": ("Wants to talk to the business partner first.", "The lead is interested, but can't decide alone."),
     "PARTIAL_PAYMENT": ("Paid the deposit, two installments follow.", "The lead agreed to start with a deposit."),
     "UNQUALIFIED": ("Has no business yet. Sent the starter guide.", "The lead's revenue is below the minimum."),
@@ -263,9 +255,8 @@ class Scenario:
 
     def appointment(self, call: Call) -> Appointment:
         """Return the booked appointment as it is stored now."""
-        appointments = Appointment.objects.of(self.organization).select_related("lead__status")
-        stored: Appointment = appointments.get(external_reference=call.reference)
-        return stored
+        appointment: Appointment = Appointment.objects.of(self.organization).get(external_reference=call.reference)
+        return appointment
 
     def reschedule(self, call: Call) -> None:
         """Move the appointment to its final time, as its host or at its provider."""
@@ -277,21 +268,18 @@ class Scenario:
 
     def cancel(self, call: Call) -> None:
         """Cancel the appointment through the API or at its provider."""
+        reference, notes = call.reference, "Lead asked to cancel by e-mail."
         if call.event_type.provider:
-            self.import_call(call, call.schedule_time, StatusRole.CANCELED, {"notes": "Canceled by the lead."})
+            self.import_call(call, call.schedule_time, StatusRole.CANCELED, {"notes": notes})
             return
         services.cancel_by_reference(
-            organization=self.organization,
-            actor=self.integration,
-            external_reference=call.reference,
-            notes="Lead asked to cancel by e-mail.",
+            organization=self.organization, actor=self.integration, external_reference=reference, notes=notes
         )
 
     def record_outcome(self, call: Call, role: str) -> None:
         """Record how the appointment went: outcome, note, recording, and the lead's status and follow-up."""
         organization, actor, status = self.organization, staff_actor(call.host.user), self.statuses[role]
         appointment = self.appointment(call)
-        lead = appointment.lead
         services.change_outcome(organization=organization, actor=actor, appointment=appointment, status_id=status.pk)
         mentions = [self.member(MemberRole.MANAGER)] if self.rng.random() < 0.3 else []
         text, rationale = OUTCOME_TEXTS[role]
@@ -301,33 +289,26 @@ class Scenario:
         if rationale:
             self.add_recording(appointment, status.name, rationale)
         # Later appointments of a paying customer are coaching, whose outcome says nothing about the sale.
-        if lead.status.role in PAID_ROLES:
+        if appointment.lead.status.role in PAID_ROLES:
             return
-        change_status(organization=organization, actor=actor, lead_id=lead.pk, status_id=status.pk)
+        change_status(organization=organization, actor=actor, lead_id=appointment.lead_id, status_id=status.pk)
         if role == StatusRole.FOLLOW_UP and call.is_last:
-            day, kind = self.rng.randint(-1, 2), self.rng.choice([TouchPointType.CALL, TouchPointType.FOLLOW_UP])
-            edit_lead(
-                organization=organization,
-                actor=actor,
-                lead=lead,
-                next_touch_point_at=self.at(day, self.rng.randint(9, 16)),
-                next_touch_point_type=kind.value,
-            )
+            due_at = self.at(self.rng.randint(-1, 2), self.rng.randint(9, 16))
+            follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
+            edit_lead(organization=organization, actor=actor, lead=appointment.lead, **follow_up)
 
     def add_recording(self, appointment: Appointment, suggested_outcome: str, rationale: str) -> None:
         """Add a recording and, for four of five, a call analysis."""
-        url = f"https://recordings.northwind.example/{appointment.pk}"
-        services.edit_appointment(
-            organization=self.organization, actor=SYSTEM, appointment=appointment, recording_url=url
-        )
+        organization, url = self.organization, f"https://recordings.northwind.example/{appointment.pk}"
+        services.edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, recording_url=url)
         if self.rng.random() < 0.2:
             return
         analysis = CallAnalysis(
             appointment=appointment,
-            call_analysis_call_id=f"call_{uuid7().hex[-12:]}",
+            call_analysis_call_id=f"call_{appointment.pk.hex[-12:]}",
             ai_generated_title=f"{appointment.event_type} with {appointment.lead.first_name}",
             ai_rationale=rationale,
             ai_suggested_outcome=suggested_outcome,
             ai_confidence_score=round(self.rng.uniform(0.55, 0.99), 2),
         )
-        services.save_analysis(organization=self.organization, analysis=analysis)
+        services.save_analysis(organization=organization, analysis=analysis)

@@ -21,7 +21,6 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the organization and the key's name, scopes and expiry."""
         parser.add_argument("organization", metavar="ORGANIZATION", help="The organization's id or exact name.")
         parser.add_argument(
             "--name", required=True, help="What uses the key. Histories show this name for the changes it makes."
@@ -40,7 +39,6 @@ class Command(BaseServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Issue the key and print it."""
         name, expires_at = clean_name(options["name"]), parse_expiry(options["expires"])
         scopes = [scope for scope in Scope.values if scope in (options["scope"] or Scope.values)]
         organization = get_organization(options["organization"])

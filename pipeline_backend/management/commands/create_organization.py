@@ -25,7 +25,6 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the organization's name, its owner, and how the owner gets in."""
         parser.add_argument("name", metavar="NAME", help="The organization's name. Names need not be unique.")
         parser.add_argument(
             "--owner-email", required=True, metavar="EMAIL", help="The owner's e-mail address, also for signing in."
@@ -44,7 +43,6 @@ class Command(BaseServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the organization, print its id, and say what to do next."""
         name, email = clean_name(options["name"]), clean_email(options["owner_email"])
         if options["owner_password_stdin"]:
             organization = create_with_password(name, email, read_password(email))

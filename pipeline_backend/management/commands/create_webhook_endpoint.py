@@ -20,7 +20,6 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the organization, the URL, the event types and a description."""
         parser.add_argument("organization", metavar="ORGANIZATION", help="The organization's id or exact name.")
         parser.add_argument(
             "url", metavar="URL", help="A public https URL. Others are allowed only if WEBHOOKS_ALLOW_PRIVATE is set."
@@ -34,7 +33,6 @@ class Command(BaseServiceCommand):
         parser.add_argument("--description", default="", help="What the admin shows instead of the URL.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the endpoint and print its secret."""
         url = clean_text("URL", options["url"], MAX_URL_LENGTH)
         description = clean_text("description", options["description"])
         event_types = [name for name in dict.fromkeys(map(str.strip, options["events"].split(","))) if name]

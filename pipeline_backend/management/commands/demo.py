@@ -24,7 +24,6 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the options for the info file and for the size."""
         parser.add_argument(
             "--facts",
             type=Path,
@@ -46,7 +45,6 @@ class Command(BaseServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create the demo if there is none, add rows, and hand out the key and the password."""
         path: Path | None = options["facts"]
         # Checked first, because creating the demo takes a while.
         if path and not path.parent.is_dir():

@@ -20,7 +20,6 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the account's e-mail address as the only argument."""
         parser.add_argument("email", metavar="EMAIL", help="The person's e-mail address.")
 
     def handle(self, *args: Any, **options: Any) -> None:

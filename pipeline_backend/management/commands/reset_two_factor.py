@@ -19,11 +19,9 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define whose two-factor sign-in it is."""
         parser.add_argument("email", metavar="EMAIL", help="The e-mail address with which the user signs in.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Reset it, and say so."""
         email = options["email"].strip()
         user = User.objects.alias(lowercase_email=Lower("email")).filter(lowercase_email=email.lower()).first()
         if user is None:

@@ -23,7 +23,6 @@ class Command(BaseServiceCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Define the key to revoke."""
         parser.add_argument(
             "key_id",
             metavar="KEY_ID",
@@ -31,7 +30,6 @@ class Command(BaseServiceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Revoke the key, and print its name and organization."""
         match = KEY_ID.fullmatch(options["key_id"].strip())
         # The argument is not repeated in the error: it may be a mistyped key.
         if match is None:
