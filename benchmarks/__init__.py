@@ -15,5 +15,6 @@ Programs that the suites start in processes of their own:
 
 Baselines:
   plain_drf         the same API in plain Django REST framework, and a "hello" view
+  plain_celery      webhooks by one Celery task each, with requests and an ORM save
   pgbench           the database alone, measured by PostgreSQL's own load generator
 """

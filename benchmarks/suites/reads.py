@@ -84,13 +84,16 @@ def compare_detail(environment: Environment, database: Database, scale: Scale) -
 
 
 def compare_statuses(environment: Environment, database: Database, scale: Scale) -> Comparison:
-    """Compare the statuses with a view that returns the same number of bytes and does nothing else."""
+    """Compare the statuses with a view that returns the same number of bytes and does nothing else.
+
+    The rest is a statement for the API key, one for the statuses, and three Redis commands for the rate limit.
+    """
     key = database.dataset.api_key
     server, baseline_server = (environment.web_server(app, database) for app in (PRODUCT_APP, BASELINE_APP))
     size = len(read_body(server, STATUSES_PATH, key))
     baseline = throughput(baseline_server, repeat(get_request(f"/hello/{size}", key)), scale)
     product = throughput(server, repeat(get_request(STATUSES_PATH, key)), scale)
-    return compare("statuses", "/s", product, "hello", baseline, at_least(0.5), scale)
+    return compare("statuses", "/s", product, "hello", baseline, at_least(0.2), scale)
 
 
 def check_same_response(environment: Environment, database: Database, path: str) -> None:

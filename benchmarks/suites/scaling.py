@@ -47,7 +47,7 @@ def compare_web_workers(environment: Environment, small: Database, path: str, na
     requests = repeat(get_request(path, small.dataset.api_key))
     one, two = (throughput(environment.web_server(PRODUCT_APP, small, workers), requests, scale) for workers in (1, 2))
     baseline_name = "one worker, PostgreSQL on the same cores"
-    return compare(f"two web workers, {name}", "/s", two, baseline_name, one, at_least(1.6), scale)
+    return compare(f"two web workers, {name}", "/s", two, baseline_name, one, at_least(1.1), scale)
 
 
 def compare_web_workers_without_database(environment: Environment, small: Database, scale: Scale) -> Comparison:
@@ -61,7 +61,7 @@ def compare_web_workers_without_database(environment: Environment, small: Databa
         for workers in (1, 2)
     )
     baseline_name = "one worker, PostgreSQL not used"
-    return compare("two web workers, rate limit exceeded", "/s", two, baseline_name, one, at_least(1.6), scale)
+    return compare("two web workers, rate limit exceeded", "/s", two, baseline_name, one, at_least(1.2), scale)
 
 
 def compare_deliveries(environment: Environment, small: Database, scale: Scale) -> Iterator[Comparison]:
