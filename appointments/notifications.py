@@ -32,12 +32,13 @@ def notify_participants(kind: Kind, appointment: Appointment) -> None:
 def build_appointment_notifications(
     kind: Kind, appointment: Appointment, participants: Iterable[Membership], note: str
 ) -> list[Notification]:
-    """Return the unsaved notifications to these active members or, without any, to the owners (docs/interface.md, N2).
+    """Return the unsaved notifications to those who are active or, without any, to the owners (docs/interface.md, N2).
 
     A member who is named twice is notified once.
     """
     organization = appointment.organization
-    recipients = list(dict.fromkeys(participants)) or list(active_members(organization).filter(role=MemberRole.OWNER))
+    active = [member for member in dict.fromkeys(participants) if member.is_active]
+    recipients = active or list(active_members(organization).filter(role=MemberRole.OWNER))
     context = notification_context(appointment, note)
     return build_notifications(organization=organization, kind=kind, recipients=recipients, context=context)
 

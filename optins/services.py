@@ -9,7 +9,7 @@ from optins.models import OptIn, QuestionAnswer
 from optins.serializers import QuestionAnswerData
 from optins.topics import CREATED
 from organizations.actors import Actor
-from organizations.models import Membership, Organization
+from organizations.models import CAN_BE_NAMED, Membership, Organization
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.writes import insert_all
@@ -96,12 +96,12 @@ def submit(
 
 
 def find_setter(organization: Organization, utm_content: str) -> Membership | None:
-    """Return the active member whose user id is the submission's `utm_content`, or None.
+    """Return the member whose user id is the submission's `utm_content`, or None.
 
     Setters share links that carry their user id. Any other text is an ordinary UTM value, so it is not an error.
     """
     if not utm_content.startswith("user_"):
         return None
-    members = Membership.objects.of(organization).filter(user_id=utm_content, is_active=True, user__is_active=True)
+    members = Membership.objects.of(organization).filter(CAN_BE_NAMED, user_id=utm_content)
     member: Membership | None = members.first()
     return member

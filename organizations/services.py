@@ -99,7 +99,7 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
         ensure_active_owner(member, role=role, is_active=True)
-    values: dict[str, object] = {"role": role, "is_active": True}
+    values: dict[str, object] = {"role": role, "is_active": True, "is_unconfirmed": False}
     if member and not member.is_active:
         values["created_at"] = now()  # owners see a member's sign-ins from then on
     member, _ = Membership.objects.of(organization).update_or_create(

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models.functions import Lower
 
 from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
-from appointments.notifications import active_members, build_appointment_notifications
+from appointments.notifications import build_appointment_notifications
 from appointments.services.changes import update_lead
 from appointments.topics import CREATED
 from leads.models import Lead
@@ -20,7 +20,7 @@ from notifications.models import Kind, Notification
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.limits import can_add_row
-from organizations.models import Membership, Organization
+from organizations.models import CAN_BE_NAMED, Membership, Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
@@ -51,7 +51,9 @@ CONTEXT_QUERY = CombinedQuery(
 # The address is compared as the unique index does it.
 MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     lambda: (
-        active_members(Param("organization"))
+        Membership.objects.of(Param("organization"))
+        .filter(CAN_BE_NAMED)
+        .select_related("user", "mail_preference")
         .alias(lowercase_email=Lower("user__email"))
         .filter(lowercase_email=Lower(Param("email", "text")))
     )

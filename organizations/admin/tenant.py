@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import AnyRow
 from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm
-from organizations.models import Membership, Organization
+from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,
     Area,
@@ -46,12 +46,11 @@ class TenantForm(ServiceForm):
                 field.queryset = self.choices(name, field.queryset.model)
 
     def choices(self, name: str, model: type[Model]) -> QuerySet:
-        """Return the organization's rows that a field may refer to: of members the active ones, and the current one."""
+        """Return the organization's rows that a field may refer to: of members those who can be named, or are now."""
         rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
         if model is not Membership:
             return rows
-        active = Q(is_active=True, user__is_active=True)
-        return rows.filter(active | Q(pk=getattr(self.instance, f"{name}_id", None)))
+        return rows.filter(CAN_BE_NAMED | Q(pk=getattr(self.instance, f"{name}_id", None)))
 
     def validate_unique(self) -> None:
         """Also check the constraints that have a message, and show each failed one at its field."""

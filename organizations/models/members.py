@@ -31,6 +31,9 @@ class Membership(TenantModel):
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
     is_active = models.BooleanField(default=True)
+    # A member from before there were invitations, who is inactive until they accept one. Integrations may go on naming
+    # them; they have no access and get no e-mail.
+    is_unconfirmed = models.BooleanField(default=False, db_default=False, editable=False)
     wants_mail = models.BooleanField(
         "wants notifications", default=True, help_text="E-mail about booked, rescheduled and canceled appointments."
     )
@@ -41,6 +44,10 @@ class Membership(TenantModel):
 
     def __str__(self) -> str:
         return self.user.get_full_name()
+
+
+# The members whom bookings, opt-ins and forms can name as host, setter or triager.
+CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True))
 
 
 class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type

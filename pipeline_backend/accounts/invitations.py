@@ -161,6 +161,7 @@ def withdraw(*, invitation: Invitation) -> None:
         raise InvitationClosed
     invitation.withdrawn_at = now()
     invitation.save(update_fields=["withdrawn_at"])
+    end_unconfirmed_membership(invitation)
     record_invitation_event(SecurityEventKind.INVITATION_WITHDRAWN, invitation)
 
 
@@ -295,6 +296,7 @@ def decline(*, token: str) -> None:
     invitation = lock_open_invitation(token)
     invitation.declined_at = now()
     invitation.save(update_fields=["declined_at"])
+    end_unconfirmed_membership(invitation)
     record_invitation_event(SecurityEventKind.INVITATION_DECLINED, invitation)
 
 
@@ -309,6 +311,7 @@ def unsubscribe(*, invitation: Invitation) -> None:
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     rows = Invitation.objects.of(organization)
     rows.filter(pk=invitation.pk, unsubscribed_at=None).update(unsubscribed_at=now())
+    end_unconfirmed_membership(invitation)
     unanswered = rows.unanswered().with_email(invitation.email).filter(expires_at__gt=now())
     for declined in unanswered.select_for_update():
         declined.declined_at = now()
@@ -327,6 +330,12 @@ def allow_again(*, invitation: Invitation, consent: str) -> None:
     suppressed = Invitation.objects.of(organization).with_email(invitation.email).exclude(unsubscribed_at=None)
     if suppressed.update(unsubscribed_at=None):
         record_security_event(SecurityEventKind.INVITATIONS_ALLOWED, organization=organization, details=consent)
+
+
+def end_unconfirmed_membership(invitation: Invitation) -> None:
+    """Let nobody name the invited person any more, if they are a member from before there were invitations."""
+    rows = Membership.objects.of(invitation.organization).filter(is_unconfirmed=True)
+    rows.filter(user__in=User.objects.with_email(invitation.email)).update(is_unconfirmed=False)
 
 
 def lock_open_invitation(token: str) -> Invitation:

@@ -4,9 +4,11 @@ The table at the top says for each kind of person and each thing they can do how
 """
 
 import base64
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django_otp.oath import TOTP
 
+from leads.models import Lead
+from notifications.models import Notification
 from organizations.models import (
     Invitation,
     MemberRole,
@@ -49,7 +53,7 @@ from tests.accounts import (
 )
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
-from tests.factories import deactivate, make_member, make_organization, owner_of, snapshot_of
+from tests.factories import deactivate, make_api, make_member, make_organization, owner_of, snapshot_of
 
 OLD_PASSWORD = "secret-of-tests"
 TWO_FACTOR = "/admin/account/two-factor/"
@@ -359,6 +363,17 @@ def test_a_link_opens_only_its_own_invitation_and_only_once(world: World) -> Non
     assert (first.status_code, second.status_code) == (302, 404)
     assert not Membership.objects.of(world.acme).filter(user=victim).exists()
     assert victim.check_password(PASSWORD)
+
+
+def test_a_link_that_only_names_an_existing_invitation_opens_nothing(world: World) -> None:
+    link = invite_and_read_link(world.owner, world.acme, "new@somebody.example")
+    name, mac = link.strip("/").rsplit("/", 1)[1].split("-")
+    wrong_mac = "0" * 64 if mac != "0" * 64 else "1" * 64
+
+    responses = [accept(Client(), f"/admin/invitation/{name}-{wrong}/") for wrong in (wrong_mac, mac[:-1])]
+
+    assert [response.status_code for response in responses] == [404, 404]
+    assert not User.objects.filter(email="new@somebody.example").exists()
 
 
 @pytest.mark.parametrize("how", ["expires", "declined", "withdrawn", "organization is closed"])
@@ -914,6 +929,26 @@ def test_a_link_that_is_used_twice_at_once_makes_one_account_with_one_password()
     assert Membership.objects.of(organization).filter(user__email="new@somebody.example").count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_of_requests_with_one_reset_link_at_once_only_one_sets_the_password() -> None:
+    member = make_member(make_organization(), "mia@acme.example")
+    request_reset("mia@acme.example")
+    deliver_mail()
+    [link] = links_mailed_to("mia@acme.example")
+    clients = [Client(), Client(), Client()]
+    forms = [(client, client.get(link, follow=True).request["PATH_INFO"]) for client in clients]
+    responses: list[Any] = []
+
+    def send(client: Client, path: str) -> None:
+        responses.append(client.post(path, {"new_password1": PASSWORD, "new_password2": PASSWORD}))
+
+    run_together(*(partial(send, *form) for form in forms))
+
+    assert sorted(response.status_code for response in responses) == [200, 200, 302]
+    kinds = SecurityEvent.objects.filter(user=member.user).values_list("kind", flat=True)
+    assert list(kinds).count("password_reset") == 1
+
+
 # Permissions come from memberships
 
 
@@ -931,10 +966,15 @@ def test_is_staff_decides_nothing(world: World) -> None:
 # Data from before
 
 
+def migrate_from_before_invitations() -> None:
+    """Migrate back to before members were asked for their consent, and forward again."""
+    MigrationExecutor(connection).migrate([("organizations", "0010_invitation")])
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
 @pytest.mark.django_db(transaction=True)
 def test_an_existing_database_migrates() -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate([("organizations", "0010_invitation")])
     acme, initech = make_organization("Acme"), make_organization("Initech")
     User.objects.filter(email="owner@acme.example").update(password="pbkdf2_sha256$1$a$b")
     make_member(acme, "member@acme.example")
@@ -945,8 +985,7 @@ def test_an_existing_database_migrates() -> None:
     ):
         add_member(organization=organization, user=User.objects.create_user(email), role=role)
 
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
+    migrate_from_before_invitations()
 
     active = Membership.unscoped.filter(is_active=True).values_list("user__email", flat=True)
     invited = Invitation.unscoped.values_list("email", "role", "organization__name")
@@ -962,3 +1001,36 @@ def test_an_existing_database_migrates() -> None:
     accept(Client(), links_mailed_to("owner@initech.example")[0])
     assert is_signed_in(sign_in("new@acme.example"))
     assert is_signed_in(sign_in("owner@initech.example"))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("answer", ["accepts", "declines", "is withdrawn", "asks for no more"])
+def test_bookings_can_name_a_member_from_before_until_they_answer(answer: str) -> None:
+    acme = make_organization("Acme")
+    User.objects.filter(email="owner@acme.example").update(password="pbkdf2_sha256$1$a$b")
+    add_member(organization=acme, user=User.objects.create_user("new@acme.example"), role=MemberRole.SETTER)
+    migrate_from_before_invitations()
+    api = make_api(acme)
+    [member] = Membership.objects.of(acme).filter(user__email="new@acme.example")
+
+    opt_in = api.submit(traffic={"utm_content": member.user_id})
+    before = api.book(external_reference="before", host_email="NEW@acme.example")
+    recipients = list(Notification.objects.of(acme).values_list("recipient__user__email", flat=True))
+    deliver_mail(acme)
+    [link] = links_mailed_to("new@acme.example")
+    if answer == "accepts":
+        accept(Client(), link)
+    if answer == "declines":
+        Client().post(link, {"decline": "yes"})
+    if answer == "is withdrawn":
+        invitation = Invitation.objects.of(acme).get()
+        logged_in_client(owner_of(acme)).post(admin_url(Invitation, "withdraw", invitation.pk))
+    if answer == "asks for no more":
+        unsubscribe = re.findall(r"/unsubscribe/invitation/\S+", str(mail.outbox[-1].body))
+        Client().post(unsubscribe[0])
+    after = api.book(external_reference="after", host_email="new@acme.example")
+
+    assert (member.is_active, opt_in.status_code, before.status_code) == (False, 201, 201)
+    assert Lead.objects.of(acme).filter(setter=member).exists()
+    assert recipients == ["owner@acme.example"]
+    assert after.status_code == (201 if answer == "accepts" else 400)
