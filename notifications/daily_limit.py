@@ -4,40 +4,33 @@ Notifications and invitations count together, when a worker claims them, in the 
 has locked. Those beyond the limit stay pending, and the queue is paused until the next day begins in UTC.
 """
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
-from typing import Any, TypeAlias
+from datetime import UTC, date, datetime, time, timedelta
 
 from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now, TruncDate
 
-from notifications.models import Notification
-from organizations.models import Invitation, Organization
+from organizations.models import Organization
 from pipeline_backend.outbox import Limit
 
-Email: TypeAlias = Notification | Invitation
 
-
-class DailyLimit(Limit):
-    """Counts e-mails, all of one organization, in its row, which the caller has locked."""
+class DailyLimit(Limit[Organization]):
+    """Counts e-mails in the row of their organization."""
 
     pause_field = "mail_paused_until"
 
-    def take(self, emails: Sequence[Email]) -> int:
-        """Count the e-mails as far as the limit allows, and return how many these are. Else pause until tomorrow."""
-        rows = Organization.objects.filter(pk=emails[0].organization_id)
-        organization: Any = rows.annotate(today=TruncDate(Now(), tzinfo=UTC)).get()
-        count = organization.mail_count if organization.mail_count_date == organization.today else 0
-        taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - count, len(emails)))
-        changes: dict[str, Any] = {"mail_count": count + taken, "mail_count_date": organization.today}
-        if taken < len(emails):
-            tomorrow = organization.today + timedelta(days=1)
-            changes["mail_paused_until"] = datetime.combine(tomorrow, time(), UTC)
-        rows.update(**changes)
+    def take(self, organization: Organization, count: int) -> int:
+        """Count as many e-mails as the limit allows, and return how many. If not all, pause until tomorrow."""
+        rows = Organization.objects.filter(pk=organization.pk)
+        today: date = rows.values_list(TruncDate(Now(), tzinfo=UTC), flat=True).get()
+        counted = organization.mail_count if organization.mail_count_date == today else 0
+        taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - counted, count))
+        rows.update(mail_count=counted + taken, mail_count_date=today)
+        if taken < count:
+            rows.update(mail_paused_until=datetime.combine(today + timedelta(days=1), time(), UTC))
         return taken
 
-    def give_back(self, emails: Sequence[Email]) -> None:
+    def give_back(self, organization: Organization, count: int) -> None:
         """Count the e-mails no longer."""
-        rows = Organization.objects.filter(pk=emails[0].organization_id, mail_count__gte=len(emails))
-        rows.update(mail_count=F("mail_count") - len(emails))
+        rows = Organization.objects.filter(pk=organization.pk, mail_count__gte=count)
+        rows.update(mail_count=F("mail_count") - count)

@@ -4,41 +4,27 @@ Messages carry ids and results are not kept: the state of every job is in its ro
 """
 
 import os
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from celery import Celery, bootsteps
-from celery.app.utils import Settings
-from celery.signals import celeryd_init, setup_logging
+from celery.signals import setup_logging
+from kombu.transport.redis import Transport
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 from django.conf import settings  # needs the variable above
 
-from pipeline_backend.kombu_patches import apply
-
 if TYPE_CHECKING:
     from pipeline_backend.outbox import Dispatcher
 
-WORKER_SOCKET_SECONDS = 5
+SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
 DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
 
 
-class BeatEntry(TypedDict):
-    """A periodic task."""
-
-    task: str
-    schedule: int
-    options: dict[str, int]
-
-
-def beat_entry(seconds: int, task: str) -> BeatEntry:
-    """Return the beat schedule's entry for a task that runs every `seconds` seconds."""
-    # After ten rounds in the queue a message has been replaced by newer ones, so it expires.
-    return {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
-
-
-apply()
+# When the connection to Redis is lost, kombu 5.7 can raise an AttributeError while it puts messages back. Listed as a
+# connection error it makes the worker reconnect; otherwise the worker would stop (test_redis_unavailable.py).
+Transport.connection_errors = (*Transport.connection_errors, AttributeError)
 app = Celery("pipeline_backend")
 app.conf.update(
     broker_url=settings.REDIS_URL,
@@ -48,8 +34,8 @@ app.conf.update(
     broker_channel_error_retry=True,
     broker_transport_options={
         "visibility_timeout": 300,
-        "socket_connect_timeout": settings.REDIS_SOCKET_SECONDS,
-        "socket_timeout": settings.REDIS_SOCKET_SECONDS,
+        "socket_connect_timeout": SOCKET_SECONDS,
+        "socket_timeout": SOCKET_SECONDS,
         "max_retries": 1,
         "interval_start": 0,
         "interval_step": 0,
@@ -66,7 +52,8 @@ app.conf.update(
     worker_cancel_long_running_tasks_on_connection_loss=False,
     timezone="UTC",
     beat_schedule={
-        task: beat_entry(seconds, task)
+        # After ten rounds in the queue a message has been replaced by newer ones, so it expires.
+        task: {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
         for task, seconds in {
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
@@ -84,12 +71,6 @@ def configure_logging(**_: object) -> None:
     from logging.config import dictConfig  # noqa: PLC0415  # only in workers
 
     dictConfig(settings.LOGGING)
-
-
-@celeryd_init.connect
-def set_worker_timeouts(conf: Settings, **_: object) -> None:
-    """Let a worker wait longer for Redis than a web request may."""
-    conf.broker_transport_options["socket_timeout"] = WORKER_SOCKET_SECONDS
 
 
 class DispatcherStep(bootsteps.StartStopStep):

@@ -11,7 +11,6 @@ from time_machine import Traveller
 
 from organizations.authentication import LIVE_KEYS
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.outbox import wakeup
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 from tests.hostile import input_counter
@@ -28,7 +27,6 @@ def _fast_passwords_and_empty_caches(settings: Any) -> Iterator[None]:
     for name in ("default", "memory"):
         caches[name].clear()
     LIVE_KEYS.clear()
-    wakeup.circuit_open_until = 0.0
 
 
 @pytest.fixture

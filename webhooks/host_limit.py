@@ -6,10 +6,8 @@ organization and host, whose lock makes concurrent claims take turns. Deliveries
 paused until the oldest counted ones are more than 60 seconds old.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 from uuid import UUID
 
 import orjson
@@ -33,13 +31,6 @@ RETURNING id, recent::text, floor(extract(epoch FROM clock_timestamp()))::bigint
 SAVE_RECENT = "UPDATE webhooks_receivinghost SET recent = %s WHERE id = %s"
 
 
-class ClaimedDelivery(Protocol):
-    """What the limit reads of a delivery."""
-
-    organization_id: UUID
-    endpoint_id: UUID
-
-
 @dataclass
 class Window:
     """The deliveries of the last 60 seconds to one host, whose row is locked: how many in which second."""
@@ -54,12 +45,10 @@ class Window:
             cursor.execute(SAVE_RECENT, [orjson.dumps([*self.counts.items()]).decode(), self.id])
 
 
-def lock_window(delivery: ClaimedDelivery) -> Window:
-    """Lock the host's row until the transaction ends, and return what it counts."""
-    endpoints = Endpoint.objects.of(delivery.organization_id).filter(pk=delivery.endpoint_id)
-    host = receiving_host(endpoints.values_list("url", flat=True).get())
+def lock_window(endpoint: Endpoint) -> Window:
+    """Lock the row of the endpoint's host until the transaction ends, and return what it counts."""
     with connection.cursor() as cursor:
-        cursor.execute(LOCK_HOST, [delivery.organization_id, host])
+        cursor.execute(LOCK_HOST, [endpoint.organization_id, receiving_host(endpoint.url)])
         id, recent, second = cursor.fetchone()
     # A second is counted until 60 more have passed since its end. Those in the future are from before the clock was set
     # back, and would otherwise be counted for too long.
@@ -67,33 +56,31 @@ def lock_window(delivery: ClaimedDelivery) -> Window:
     return Window(id, {at: count for at, count in orjson.loads(recent) if oldest <= at <= second}, second)
 
 
-class HostLimit(Limit):
-    """Counts an endpoint's deliveries at its host. Locks the host's row; the caller has locked the endpoint."""
+class HostLimit(Limit[Endpoint]):
+    """Counts an endpoint's deliveries at its host. Locks the host's row."""
 
     pause_field = "paused_until"
 
-    def take(self, deliveries: Sequence[ClaimedDelivery]) -> int:
-        """Count as many of the deliveries as the limit allows, and return this number. Else pause the endpoint."""
-        window = lock_window(deliveries[0])
-        left = settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values())
-        taken = max(0, min(left, len(deliveries)))
+    def take(self, endpoint: Endpoint, count: int) -> int:
+        """Count as many deliveries as the limit allows, and return how many. If not all, pause the endpoint."""
+        window = lock_window(endpoint)
+        taken = max(0, min(settings.WEBHOOKS_PER_HOST_PER_MINUTE - sum(window.counts.values()), count))
         if taken:
             window.counts[window.second] = window.counts.get(window.second, 0) + taken
-        if taken < len(deliveries):
+        if taken < count:
             wait = min(window.counts) + WINDOW_SECONDS + 1 - window.second
-            endpoint = Endpoint.objects.of(deliveries[0].organization_id).filter(pk=deliveries[0].endpoint_id)
-            endpoint.update(paused_until=Now() + timedelta(seconds=wait))
+            rows = Endpoint.objects.of(endpoint.organization_id).filter(pk=endpoint.pk)
+            rows.update(paused_until=Now() + timedelta(seconds=wait))
         window.save()
         return taken
 
-    def give_back(self, deliveries: Sequence[ClaimedDelivery]) -> None:
-        """Subtract deliveries that were counted but not sent."""
-        window = lock_window(deliveries[0])
-        surplus = len(deliveries)
+    def give_back(self, endpoint: Endpoint, count: int) -> None:
+        """Subtract deliveries that were counted and not sent."""
+        window = lock_window(endpoint)
         # The claim is one of the latest. Which of them it was makes little difference.
         for second in sorted(window.counts, reverse=True):
-            removed = min(surplus, window.counts[second])
+            removed = min(count, window.counts[second])
             window.counts[second] -= removed
-            surplus -= removed
-        window.counts = {second: count for second, count in window.counts.items() if count}
+            count -= removed
+        window.counts = {second: counted for second, counted in window.counts.items() if counted}
         window.save()

@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -22,18 +21,6 @@ from webhooks.signing import signed_headers
 FAILING_FOR = timedelta(days=5)
 FAILING_TIMES = 10
 SLOW_AFTER_TIMEOUTS = 3
-
-
-class PendingDelivery(NamedTuple):
-    """A due delivery with the columns that sending needs. Building model instances would cost as much as sending."""
-
-    pk: UUID
-    organization_id: UUID
-    endpoint_id: UUID
-    event_id: UUID
-    event__body: str
-    attempt_count: int
-    claim_count: int
 
 
 RESULT_COLUMNS = """,
@@ -76,7 +63,7 @@ RESULT_CTES = """, new_attempts AS (
 )"""
 
 
-class WebhookQueue(Queue[Endpoint, PendingDelivery, SendResult]):
+class WebhookQueue(Queue[Endpoint, Delivery, SendResult]):
     """Deliveries, grouped by endpoint."""
 
     label = "webhook deliveries"
@@ -88,13 +75,13 @@ class WebhookQueue(Queue[Endpoint, PendingDelivery, SendResult]):
     result_ctes, result_columns = RESULT_CTES, RESULT_COLUMNS
 
     @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
         """Yield a coroutine function that sends a delivery. Concurrent calls use connections of their own."""
         async with EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT) as client:
 
-            async def send(delivery: PendingDelivery) -> SendResult:
-                headers = signed_headers(str(delivery.event_id), delivery.event__body, endpoint.signing_secrets())
-                return await client.post(delivery.event__body.encode(), headers)
+            async def send(delivery: Delivery) -> SendResult:
+                headers = signed_headers(str(delivery.event_id), delivery.event.body, endpoint.signing_secrets())
+                return await client.post(delivery.event.body.encode(), headers)
 
             yield send
 
@@ -102,11 +89,11 @@ class WebhookQueue(Queue[Endpoint, PendingDelivery, SendResult]):
         """Return 1 after a failure, so that a receiver in trouble gets no more than one request at a time."""
         return 1 if endpoint.failures else settings.WEBHOOK_REQUESTS_PER_ENDPOINT
 
-    def read_jobs(self, due: QuerySet) -> list[PendingDelivery]:
-        """Read only the columns of a `PendingDelivery`."""
-        return [PendingDelivery(*row) for row in due.values_list(*PendingDelivery._fields)]
+    def read_jobs(self, due: QuerySet) -> list[Delivery]:
+        """Read the deliveries with their events."""
+        return list(due.select_related("event"))
 
-    def result_values(self, delivery: PendingDelivery, result: SendResult) -> dict[str, Any]:
+    def result_values(self, delivery: Delivery, result: SendResult) -> dict[str, Any]:
         """Return the values of `RESULT_COLUMNS` for one attempt."""
         return {
             "attempt_id": uuid7(),
@@ -119,7 +106,7 @@ class WebhookQueue(Queue[Endpoint, PendingDelivery, SendResult]):
         }
 
     @transaction.atomic
-    def after_failure(self, delivery: PendingDelivery, result: SendResult) -> None:
+    def after_failure(self, delivery: Delivery, result: SendResult) -> None:
         """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint."""
         endpoints = Endpoint.objects.of(delivery.organization_id)
         endpoint = endpoints.select_for_update(no_key=True).get(pk=delivery.endpoint_id)

@@ -59,22 +59,19 @@ FAST = Lane("fast", concurrency=64, batch=50)
 SLOW = Lane("slow", concurrency=16, batch=1)
 
 
-class Limit(ABC):
-    """A limit on how many jobs are sent in a period, which several groups may share."""
+class Limit(ABC, Generic[Group]):
+    """A limit on how many jobs are sent in a period, which several groups may share. The claim has locked the group."""
 
     # The group's column that says until when none of its jobs are claimed; null if it is not paused.
     pause_field: str
 
     @abstractmethod
-    def take(self, jobs: Sequence[Any]) -> int:
-        """Count as many of these jobs of one group as the limit allows, and return how many.
-
-        If these are not all, pause the group. The claim has locked the group.
-        """
+    def take(self, group: Group, count: int) -> int:
+        """Count as many jobs of the group as the limit allows, and return how many. If not all, pause the group."""
 
     @abstractmethod
-    def give_back(self, jobs: Sequence[Any]) -> None:
-        """Count these jobs of one group no longer, because they were not sent. The group is locked."""
+    def give_back(self, group: Group, count: int) -> None:
+        """Subtract jobs of the group that were counted and not sent."""
 
 
 @dataclass
@@ -168,7 +165,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
             return None
         jobs = self.lock_due_jobs(pending, lane.batch)
         if jobs and self.limit:
-            jobs = jobs[: self.limit.take(jobs)]
+            jobs = jobs[: self.limit.take(group, len(jobs))]
         if not jobs:
             return None
         token = uuid.uuid4()
@@ -209,7 +206,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
         # The claim is taken back too: it does not make a job suspect.
         released = ours.update(lease_token=None, next_attempt_at=Now(), claim_count=F("claim_count") - 1)
         if released and self.limit:
-            self.limit.give_back(unsent[:released])
+            self.limit.give_back(batch.group, released)
 
     def save_results(self, rows: list[ResultRow], *, wait: bool) -> set[UUID]:
         """Store results whose lease is still ours, and return their ids. See `models.save_results`."""

@@ -16,10 +16,8 @@ from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
 
-BACKOFF = 5
-DEBOUNCE = 0.1
-
-circuit_open_until = 0.0  # time.monotonic(); until then nothing is published
+BACKOFF_SECONDS = 5
+DEBOUNCE_SECONDS = 0.1
 
 _pending: dict[tuple[str, str], None] = {}  # a set that keeps its order
 _changed = threading.Condition()
@@ -44,10 +42,10 @@ def enqueue(task: str, group_id: str) -> None:
 
 
 def _publisher_loop() -> None:
-    """Publish pending messages, merging those that arrive within `DEBOUNCE` into one per group.
+    """Publish pending messages, merging those that arrive within `DEBOUNCE_SECONDS` into one per group.
 
     Publishing a message costs about a third of a booking. The first one leaves at once; only a busy process delays
-    the next ones.
+    the next ones. While the broker is unreachable, it is tried every `BACKOFF_SECONDS`.
     """
     global _pending
     while True:
@@ -55,20 +53,16 @@ def _publisher_loop() -> None:
             while not _pending:
                 _changed.wait()
             batch, _pending = _pending, {}
-        for task, group_id in batch:
-            publish(task, group_id)
-        time.sleep(DEBOUNCE)
+        try:
+            for task, group_id in batch:
+                publish(task, group_id)
+            time.sleep(DEBOUNCE_SECONDS)
+        except (OperationalError, OSError) as error:
+            name = type(error).__name__
+            logger.warning("Message broker unreachable (%s); dispatchers will find the jobs by polling", name)
+            time.sleep(BACKOFF_SECONDS)
 
 
 def publish(task: str, group_id: str) -> None:
-    """Send one message, or drop it while the broker is known to be unreachable."""
-    global circuit_open_until
-    if time.monotonic() < circuit_open_until:
-        return
-    try:
-        current_app.send_task(task, (group_id,), retry=False)
-    except (OperationalError, OSError) as error:
-        circuit_open_until = time.monotonic() + BACKOFF
-        logger.warning(
-            "Message broker unreachable (%s); dispatchers will find the jobs by polling", type(error).__name__
-        )
+    """Send one message."""
+    current_app.send_task(task, (group_id,), retry=False)

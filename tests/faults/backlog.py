@@ -1,5 +1,9 @@
 """Due deliveries, created in bulk, and queries about them."""
 
+from datetime import timedelta
+
+from django.db.models.functions import Now
+
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
 from pipeline_backend.outbox import State
@@ -12,12 +16,13 @@ def make_endpoint(organization: Organization, url: str) -> Endpoint:
     return add_endpoint(organization=organization, url=url)[0]
 
 
-def make_backlog(endpoint: Endpoint, count: int, note: str = "") -> list[Delivery]:
-    """Create deliveries that are due now, without notifying a worker."""
+def make_backlog(endpoint: Endpoint, count: int, note: str = "", age: timedelta = timedelta()) -> list[Delivery]:
+    """Create deliveries that have been due for `age`, without notifying a worker."""
     common = {"organization": endpoint.organization, "type": "webhook.test", **actor_columns(SYSTEM)}
     body = f'{{"type":"webhook.test","data":{{"note":"{note}"}}}}'
     events = Event.unscoped.bulk_create([Event(body=body, **common) for _ in range(count)], batch_size=1000)
-    deliveries = [Delivery(organization=endpoint.organization, event=event, endpoint=endpoint) for event in events]
+    common = {"organization": endpoint.organization, "endpoint": endpoint, "next_attempt_at": Now() - age}
+    deliveries = [Delivery(event=event, **common) for event in events]
     return Delivery.unscoped.bulk_create(deliveries, batch_size=1000)
 
 

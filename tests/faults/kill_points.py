@@ -18,8 +18,8 @@ from django.db.models import Q
 from pipeline_backend.celery import app
 from pipeline_backend.egress import SendResult
 from pipeline_backend.outbox import FAST, Lane, Send
-from webhooks.models import Endpoint
-from webhooks.queue import PendingDelivery, WebhookQueue
+from webhooks.models import Delivery, Endpoint
+from webhooks.queue import WebhookQueue
 
 POISON = "poison"
 
@@ -52,14 +52,14 @@ class DuringRequest(WebhookQueue):
     share = 0.5
 
     @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
         numbers = count(1)
         async with super().open_session(endpoint) as send:
 
-            async def send_or_crash(delivery: PendingDelivery) -> SendResult:
+            async def send_or_crash(delivery: Delivery) -> SendResult:
                 if next(numbers) < 3:
                     return await send(delivery)
-                url, body = urlsplit(endpoint.url), delivery.event__body
+                url, body = urlsplit(endpoint.url), delivery.event.body
                 headers = {"webhook-id": str(delivery.event_id), "content-length": str(len(body))}
                 HTTPConnection(url.netloc).request("POST", url.path, body[: int(len(body) * self.share)], headers)
                 crash()
@@ -78,11 +78,11 @@ class AfterResponse(WebhookQueue):
     """Crashes when the third response is read and its result is not stored."""
 
     @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
         numbers = count(1)
         async with super().open_session(endpoint) as send:
 
-            async def send_and_crash(delivery: PendingDelivery) -> SendResult:
+            async def send_and_crash(delivery: Delivery) -> SendResult:
                 result = await send(delivery)
                 if next(numbers) == 3:
                     crash()
@@ -108,11 +108,11 @@ class OnPoison(WebhookQueue):
     """Crashes whenever the event with the poisonous body is sent. The worker is started again after each crash."""
 
     @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[PendingDelivery, SendResult]]:
+    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
         async with super().open_session(endpoint) as send:
 
-            async def send_or_crash(delivery: PendingDelivery) -> SendResult:
-                if POISON in delivery.event__body:
+            async def send_or_crash(delivery: Delivery) -> SendResult:
+                if POISON in delivery.event.body:
                     crash()
                 return await send(delivery)
 
