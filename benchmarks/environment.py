@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -134,7 +134,8 @@ class Environment:
     def stop(self, server: WebServer) -> None:
         """Kill the server and its workers, which are one process group."""
         self.servers = {key: other for key, other in self.servers.items() if other is not server}
-        processes.send_signal(os.killpg, server.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(server.process.pid, signal.SIGKILL)
         server.process.wait(10)
 
 

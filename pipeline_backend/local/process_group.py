@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
@@ -59,7 +60,8 @@ class ManagedProcess:
 
     def kill(self) -> None:
         """Kill the process and everything that it has started."""
-        processes.send_signal(os.killpg, self.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 class ProcessGroup:

@@ -75,14 +75,6 @@ def stop(running: list[psutil.Process], *steps: tuple[signal.Signals, float]) ->
             return
 
 
-def send_signal(kill: Callable[[int, int], None], target: int, number: int) -> None:
-    """Call os.kill or os.killpg for a target that may already be gone."""
-    try:
-        kill(target, number)
-    except (ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
-        return
-
-
 def wait_until(condition: Callable[[], bool], seconds: float = math.inf) -> bool:
     """Return whether the condition becomes true within that time."""
     deadline = time.monotonic() + seconds

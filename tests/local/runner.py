@@ -1,7 +1,10 @@
 """Starts `make run` as a process, and keeps track of the processes that it has started."""
 
 import json
+import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -69,6 +72,20 @@ class Run:
 def descendants(pid: int) -> list[psutil.Process]:
     """Return a process's children, grandchildren and so on."""
     return psutil.Process(pid).children(recursive=True)
+
+
+def port_for_run() -> int:
+    """Return a free port that nothing else takes before the run listens on it.
+
+    It is outside of the range from which the system takes ports for connections: while nobody listens, a client that
+    polls a port of that range may even connect to itself. Each process of pytest has ports of its own.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    while True:
+        port = 20_000 + worker % 80 * 150 + random.randrange(150)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:

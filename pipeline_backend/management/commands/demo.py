@@ -1,7 +1,6 @@
 """manage.py demo: create an organization with demo data, of any size."""
 
 import json
-from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ class Command(BaseServiceCommand):
 
     help = (
         "Create a demo organization with members, leads, opt-ins, appointments and their histories, and a second, "
-        "small organization. Safe to repeat: existing data is kept. Demo data sends no e-mails and no webhooks."
+        "small organization. Safe to repeat: existing data is kept. Nothing is sent, except webhooks and e-mail "
+        "about one booking in a local run."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,13 +33,13 @@ class Command(BaseServiceCommand):
         )
         parser.add_argument(
             "--leads",
-            type=whole_number,
+            type=int,
             metavar="N",
             help="Add leads up to this total; by default half of --appointments.",
         )
         parser.add_argument(
             "--appointments",
-            type=whole_number,
+            type=int,
             metavar="N",
             help="Add appointments up to this total, by default twice --leads. Added rows have no events.",
         )
@@ -91,10 +91,3 @@ class Command(BaseServiceCommand):
         url, password = settings.BASE_URL + reverse("admin:index"), working_password(demo)
         self.stdout.write(f"Admin: {url}  {demo.owner.email}  {password}")
         self.stdout.write(f"API key: {demo.key_text}")
-
-
-def whole_number(text: str) -> int:
-    """Return the number. Raises ArgumentTypeError unless it is an integer of at least zero."""
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text} is not a whole number")
-    return int(text)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.db.models.functions import Lower
 
 from organizations.models import User
 from organizations.two_factor import reset_two_factor
@@ -23,7 +22,7 @@ class Command(BaseServiceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         email = options["email"].strip()
-        user = User.objects.alias(lowercase_email=Lower("email")).filter(lowercase_email=email.lower()).first()
+        user = User.objects.with_email(email).first()
         if user is None:
             raise CommandError(f"There is no user with the e-mail address {email}")
         if reset_two_factor(user=user):
