@@ -3,6 +3,7 @@
 Abuse case L5: 500 endpoints at one host turned 5 bookings into 5,000 requests.
 """
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -10,7 +11,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections, transaction
 from django.db.models import F
 from django.test import Client
 
@@ -174,6 +175,50 @@ def test_what_is_released_without_being_sent_does_not_count(endpoints: list[Endp
     run_group(DELIVERIES, endpoints[1].pk)
 
     assert len(receiver.requests) == LIMIT - 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_release_waits_for_the_endpoint_before_it_locks_a_delivery(endpoints: list[Endpoint]) -> None:
+    """Whoever changes an endpoint locks it, then its deliveries; the other way round could deadlock with them."""
+    make_backlog(endpoints[0], 4)
+    batch = DELIVERIES.claim(endpoints[0].pk)
+    assert batch
+    with ThreadPoolExecutor() as threads:
+        with transaction.atomic():
+            Endpoint.unscoped.select_for_update(no_key=True).get(pk=endpoints[0].pk)
+            released = threads.submit(release_and_disconnect, batch)
+            wait_until_somebody_waits_for_a_lock()
+            # Fails at once if the release holds one of them.
+            locked = len(Delivery.unscoped.select_for_update(nowait=True).filter(endpoint=endpoints[0]))
+        released.result()
+
+    assert locked == 4
+    assert not Delivery.unscoped.exclude(lease_token=None).exists()
+
+
+def release_and_disconnect(batch: Any) -> None:
+    """Release the whole batch, on a connection of this thread's own."""
+    try:
+        DELIVERIES.release(batch, batch.jobs)
+    finally:
+        connections.close_all()
+
+
+def wait_until_somebody_waits_for_a_lock() -> None:
+    """Return when another session of this database waits for a lock; fail after a minute."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_stat_clear_snapshot()"
+            )  # a transaction sees no session that began after its first look
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone()[0]:
+                return
+        time.sleep(0.02)
+    pytest.fail("Nobody waits for a lock.")
 
 
 def test_a_receiver_that_answers_slowly_gets_what_it_can_take(
