@@ -1,7 +1,9 @@
 """Statuses in the admin, and the colored label that other pages show a status with."""
 
+from collections.abc import Callable
+
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -26,6 +28,16 @@ def status_label(status: Status | None) -> SafeString | str:
     if status is None:
         return "–"
     return format_html(LABEL, status.text_color, status.bg_color, status.name, status.name)
+
+
+def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
+    """Return a column for an admin list that shows the row's status of this name as a colored label."""
+
+    @admin.display(description=label, ordering=f"{name}__name")
+    def column(row: Model) -> SafeString | str:
+        return status_label(getattr(row, name))
+
+    return column
 
 
 class StatusForm(OptimisticLockForm):
@@ -68,16 +80,14 @@ class HistoryInline(ReadOnlyInline):
     """Base of the inlines that show a status history."""
 
     verbose_name_plural = "History"
-    fields = ("created_at", "from_label", "to_label", "actor_name", "actor_kind")
+    fields = (
+        "created_at",
+        status_column("from_status", "From"),
+        status_column("to_status", "To"),
+        "actor_name",
+        "actor_kind",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StatusChange]:
         """Load both statuses in the same query."""
         return super().get_queryset(request).select_related("from_status", "to_status")
-
-    @admin.display(description="From")
-    def from_label(self, change: StatusChange) -> SafeString | str:
-        return status_label(change.from_status)
-
-    @admin.display(description="To")
-    def to_label(self, change: StatusChange) -> SafeString | str:
-        return status_label(change.to_status)

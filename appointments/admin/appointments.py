@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.safestring import SafeString
 
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
@@ -21,7 +20,7 @@ from organizations.admin.filters import DayRangeFilter
 from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
-from statuses.admin import HistoryInline, status_label
+from statuses.admin import HistoryInline, status_column
 from statuses.models import StatusRole
 
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
@@ -61,7 +60,15 @@ class AppointmentAdmin(CustomFieldsAdmin):
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     add_form = BookingForm
-    list_display = ("lead", "schedule_time", "event_type", "host", "outcome_label", "source", "created_at")
+    list_display = (
+        "lead",
+        "schedule_time",
+        "event_type",
+        "host",
+        status_column("outcome", "Outcome"),
+        "source",
+        "created_at",
+    )
     select_related = ("lead", "event_type", "host__user", "outcome")
     list_filter = (
         "outcome",
@@ -128,11 +135,6 @@ class AppointmentAdmin(CustomFieldsAdmin):
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return no custom fields for a new appointment: booking has none."""
         return super().custom_fields(request, obj) if obj else []
-
-    @admin.display(description="Outcome", ordering="outcome__name")
-    def outcome_label(self, appointment: Appointment) -> SafeString | str:
-        """Return the outcome as a colored label."""
-        return status_label(appointment.outcome)
 
     def save_model(
         self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
@@ -208,16 +210,11 @@ class LeadAppointmentInline(ReadOnlyInline):
     """The appointments on a lead's page."""
 
     model = Appointment
-    fields = ("schedule_time", "event_type", "host", "outcome_label", "link")
+    fields = ("schedule_time", "event_type", "host", status_column("outcome", "Outcome"), "link")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Appointment]:
         """Join what the columns show, to avoid a query per row."""
         return super().get_queryset(request).select_related("event_type", "host__user", "outcome", "lead")
-
-    @admin.display(description="Outcome")
-    def outcome_label(self, appointment: Appointment) -> SafeString | str:
-        """Return the outcome as a colored label."""
-        return status_label(appointment.outcome)
 
 
 LeadAdmin.register_inline(LeadAppointmentInline, first=True)

@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
@@ -16,7 +15,7 @@ from organizations.actors import staff_actor
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
-from statuses.admin import HistoryInline, status_label
+from statuses.admin import HistoryInline, status_column
 from statuses.models import Board, BoardScope
 
 LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
@@ -92,7 +91,7 @@ class LeadAdmin(CustomFieldsAdmin):
         "name",
         "email",
         "phone_e164",
-        "status_label",
+        status_column("status", "Status"),
         "setter",
         "last_source",
         "next_touch_point_at",
@@ -129,11 +128,6 @@ class LeadAdmin(CustomFieldsAdmin):
     def name(self, lead: Lead) -> str:
         """Return the lead's name, or the e-mail without one."""
         return str(lead)
-
-    @admin.display(description="Status", ordering="status__name")
-    def status_label(self, lead: Lead) -> SafeString | str:
-        """Return the status as a colored label."""
-        return status_label(lead.status)
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         """Add or edit the lead with the service."""

@@ -1,7 +1,6 @@
 """The admin's first page: upcoming appointments, and alerts for what needs attention."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib import admin
@@ -23,34 +22,25 @@ M = TypeVar("M", bound=Model)
 UPCOMING_APPOINTMENTS = 10
 
 
-@dataclass(frozen=True)
-class Alert:
-    """A condition that somebody should look into; `query` filters the model's list to the same rows."""
-
-    model: type[Model]
-    condition: dict[str, Any]
-    singular: str
-    plural: str
-    query: str
-
-
-ALERTS = [
-    Alert(Endpoint, {"is_active": False}, "endpoint is disabled", "endpoints are disabled", "is_active__exact=0"),
-    Alert(
+# What somebody should look into: the model, the rows, the sentence about one and about several, and the filter of the
+# model's list that shows the same rows.
+ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
+    (Endpoint, {"is_active": False}, "endpoint is disabled", "endpoints are disabled", "is_active__exact=0"),
+    (
         Delivery,
         {"state": State.DEAD},
         "delivery has failed permanently",
         "deliveries have failed permanently",
         f"state__exact={State.DEAD}",
     ),
-    Alert(
+    (
         Notification,
         {"state": State.DEAD},
         "notification could not be sent",
         "notifications could not be sent",
         f"state__exact={State.DEAD}",
     ),
-    Alert(
+    (
         Notification,
         {"state": State.PENDING, "medium": ChannelKind.EMAIL, "organization__mail_paused_until__gt": Now()},
         "e-mail waits until the next day begins (UTC), because the daily limit is reached",
@@ -84,12 +74,11 @@ def upcoming_appointments(request: HttpRequest) -> Iterator[dict[str, object]]:
 
 def alerts(request: HttpRequest) -> Iterator[dict[str, str]]:
     """Yield a sentence for each alert that applies, with the URL of the list that shows its rows."""
-    for alert in ALERTS:
-        count = visible_rows(request, alert.model).filter(**alert.condition).count()
+    for model, condition, singular, plural, query in ALERTS:
+        count = visible_rows(request, model).filter(**condition).count()
         if count:
-            text = f"{count} {alert.singular if count == 1 else alert.plural}"
-            url = reverse(f"admin:{alert.model._meta.app_label}_{alert.model._meta.model_name}_changelist")
-            yield {"text": text, "url": f"{url}?{alert.query}"}
+            url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            yield {"text": f"{count} {singular if count == 1 else plural}", "url": f"{url}?{query}"}
 
 
 def visible_rows(request: HttpRequest, model: type[M]) -> QuerySet[M]:
