@@ -28,6 +28,7 @@ from statuses.models import PAID_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status, status_summary
 from webhooks.services import record_event
 
+# Compiled for the benchmarks "create an appointment" and "submit an opt-in".
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
 )

@@ -44,6 +44,7 @@ INVALID_KEY = "Invalid or revoked API key"
 LAST_USED_INTERVAL = timedelta(minutes=5)
 EXHAUSTION_SECONDS = 5  # for which a process remembers a used-up limit, so that a raised one soon takes effect
 Result = TypeVar("Result")
+# Compiled for every row of the benchmarks that sends requests.
 KEY_QUERY: ApiKeyLookup[ApiKey] = ApiKeyLookup(
     lambda: (
         ApiKey.unscoped.select_related("organization")

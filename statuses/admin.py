@@ -47,10 +47,6 @@ class StatusForm(OptimisticLockForm):
         model = Status
         fields = ()
         widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
-        help_texts = {
-            "is_lead_default": "Leads that change to this role automatically get this status.",
-            "is_appointment_default": "Appointments that change to this role automatically get this status.",
-        }
 
 
 @admin.register(Status)

@@ -14,6 +14,7 @@ from pipeline_backend.api.viewsets import ExternalViewSet
 from pipeline_backend.db.compiled import CompiledQuery
 from statuses.serializers import StatusSerializer
 
+# Compiled for the benchmark "statuses".
 STATUSES_BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
     lambda: StatusSerializer.base_query().order_by(Lower("name"), "id")
 )

@@ -189,13 +189,13 @@ class ListFilter(FilterSet):
         values: dict[str, Any] = dict(self.form.cleaned_data) if self.filters else {}
         position = PagePosition(values.pop("ordering", DEFAULT_ORDERING), offset, limit)
         if not values:
-            return self.unfiltered_page_query(position)
+            count = SqlPart(self.total_sql, [self.organization.pk, self._meta.model._meta.db_table])
+            return index_order(position, count=count, matching=self.all_rows(position.column))
         used = [(self.filters[name], value) for name, value in values.items()]
         other_filters = [(filter, value) for filter, value in used if filter.field_name != position.column]
         order_rows = narrow(self.queryset, [item for item in used if item not in other_filters])
-        rows = narrow(order_rows, other_filters)
 
-        matching = matching_rows(rows, position.column)
+        matching = matching_rows(narrow(order_rows, other_filters), position.column)
         # With filters on several columns, the first rows may take as long to find as all of them.
         has_one_index = len({filter.field_name for filter, _ in other_filters}) < 2
         count = count_few_first(matching) if has_one_index else count_rows(matching)
@@ -205,15 +205,14 @@ class ListFilter(FilterSet):
             and all(filter.has_index_order(value) for filter, value in other_filters)
         ):
             return index_order(position, count=count, matching=matching)
-        return probe_then_sort(position, count=count, rows=rows, order_rows=order_rows)
+        is_bounded = len(other_filters) < len(used)
+        in_order = matching_rows(order_rows, position.column) if is_bounded else self.all_rows(position.column)
+        return probe_then_sort(position, count=count, in_order=in_order, matching=matching)
 
-    def unfiltered_page_query(self, position: PagePosition) -> SqlPart:
-        """Return the statement for a page of all rows."""
-        model = self._meta.model
-        sql, params = all_rows(model, position.column)
-        matching = SqlPart(sql, bind(params, {"organization": self.organization.pk}))
-        count = SqlPart(self.total_sql, [self.organization.pk, model._meta.db_table])
-        return index_order(position, count=count, matching=matching)
+    def all_rows(self, column: str) -> SqlPart:
+        """Return the query of all rows of the organization."""
+        sql, params = compile_all_rows(self._meta.model, column)
+        return SqlPart(sql, bind(params, {"organization": self.organization.pk}))
 
     def require_known_ids(self) -> None:
         """Raise ValidationFailed if a parameter is an id that the organization doesn't have."""
@@ -234,8 +233,8 @@ class ListFilter(FilterSet):
 
 
 @cache
-def all_rows(model: Any, column: str) -> SqlPart:
-    """Return the query of all rows of the parameter `organization`, compiled for the benchmarks "list of 10"."""
+def compile_all_rows(model: Any, column: str) -> SqlPart:
+    """Return the query of all rows of the parameter `organization`, compiled for the benchmark "list of 10"."""
     return matching_rows(model.objects.of(Param("organization")), column)
 
 

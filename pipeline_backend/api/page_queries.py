@@ -8,11 +8,7 @@ Counting costs more the more rows match, and reading the page must not cost more
 
 Why not leave this to the planner: given `ORDER BY created_at LIMIT 10`, it scans the index of the order and expects to
 meet ten matching rows soon. It can't know that the values are correlated (old appointments were booked long ago), and
-then it passes a million rows to find ten. The figures are in docs/performance.md.
-
-Two more strategies were removed. A merge of one index range per matching status made `outcome_role=LOST` (164,000 of a
-million rows, none of them new) 11.8 ms instead of 31.6; its count takes 11.8. A single scan for count and page made
-half a percent of the rows 0.5 ms instead of 1.4; its count takes 0.4.
+then it passes a million rows to find ten. docs/performance.md has the figures, and why there are no other strategies.
 
 In both strategies:
 
@@ -26,7 +22,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet, Subquery
+from django.db.models import QuerySet
 
 from pipeline_backend.db.compiled import Params
 
@@ -54,11 +50,18 @@ FROM counted
 """
 
 # `probed` has the first matching rows among the next PROBE_ROWS of the list's order. If these are as many as the page
-# needs, the page is among them. In `sorted_page`, `interval '0'` keeps PostgreSQL from scanning the index of the order.
+# needs, the page is among them. The comparison with `boundary` must stay a bare subquery: under row-level security,
+# PostgreSQL doesn't use an expression as an index condition if evaluating it could reveal something about a row.
+# In `sorted_page`, `interval '0'` keeps PostgreSQL from scanning the index of the order.
 PROBE_THEN_SORT = """
 WITH counted AS MATERIALIZED ({count}),
+boundary AS (
+    SELECT sort_key FROM ({in_order}) AS in_order (id, sort_key)
+    ORDER BY sort_key {direction} LIMIT 1 OFFSET {probe_rows}
+),
 probed AS MATERIALIZED (
-    SELECT id, sort_key FROM ({matching_in_probe}) AS matching (id, sort_key)
+    SELECT id, sort_key FROM ({matching}) AS matching (id, sort_key)
+    WHERE sort_key {not_after} (SELECT sort_key FROM boundary)
     ORDER BY sort_key {direction}, id {direction} LIMIT {end}
 ),
 probed_page AS (
@@ -128,21 +131,13 @@ def index_order(position: PagePosition, *, count: SqlPart, matching: SqlPart) ->
     return SqlPart(sql, [*count.params, *matching.params])
 
 
-def probe_then_sort(position: PagePosition, *, count: SqlPart, rows: QuerySet, order_rows: QuerySet) -> SqlPart:
+def probe_then_sort(position: PagePosition, *, count: SqlPart, in_order: SqlPart, matching: SqlPart) -> SqlPart:
     """Return the statement for rows that no index has in the list's order.
 
-    `order_rows` are the rows to walk: those that match the filters on the sort column.
+    `in_order` are the rows to walk: those that match the filters on the sort column.
     """
-    column = position.column
-    # The boundary must be a bare subquery: under row-level security, PostgreSQL doesn't use an expression as an index
-    # condition if evaluating it could reveal something about a row.
-    boundary = Subquery(order_rows.order_by(position.ordering).values(column)[PROBE_ROWS : PROBE_ROWS + 1])
-    in_probe = matching_rows(
-        rows.filter(**{f"{column}__{'gte' if position.is_descending else 'lte'}": boundary}), column
-    )
-    matching = matching_rows(rows, column)
-    sql = fill_in(PROBE_THEN_SORT, position, count=count.sql, matching_in_probe=in_probe.sql, matching=matching.sql)
-    return SqlPart(sql, [*count.params, *in_probe.params, *matching.params])
+    sql = fill_in(PROBE_THEN_SORT, position, count=count.sql, in_order=in_order.sql, matching=matching.sql)
+    return SqlPart(sql, [*count.params, *in_order.params, *matching.params, *matching.params])
 
 
 def fill_in(template: str, position: PagePosition, **queries: str) -> str:
@@ -150,10 +145,12 @@ def fill_in(template: str, position: PagePosition, **queries: str) -> str:
     return template.format(
         **queries,
         direction="DESC" if position.is_descending else "ASC",
+        not_after=">=" if position.is_descending else "<=",
         offset=int(position.offset),
         limit=int(position.limit),
         end=int(position.offset + position.limit),
         few_rows=FEW_ROWS,
+        probe_rows=PROBE_ROWS,
     )
 
 

@@ -16,9 +16,9 @@ The constraints:
 6. A secret in the database is readable only with the application's key.
 
 What follows from them: a queryset is written with `Param` in place of values and kept in a `CompiledQuery` (1, 2);
-lists are compared with `field__any=Param(…)` (1, 2); `CombinedQuery` and `insert_all` send several statements as one
-(3); `insert_or_get` uses ON CONFLICT DO NOTHING, and `atomic_with_retry` runs a transaction again that lost a race (4);
-`MillisecondDateTimeField` and `now` cut to milliseconds (5); `EncryptedField` encrypts (6).
+`CombinedQuery` and `insert_all` send several statements as one (3); `insert_or_get` uses ON CONFLICT DO NOTHING, and
+`atomic_with_retry` runs a transaction again that lost a race (4); `MillisecondDateTimeField` and `now` cut to
+milliseconds (5); `EncryptedField` encrypts (6).
 
 The package knows no app and no other package of ours. Import from its modules:
 

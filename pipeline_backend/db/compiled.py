@@ -49,23 +49,6 @@ def bind(params: Iterable[object], values: Mapping[str, object]) -> Params:
     return [values[param.name] if isinstance(param, Param) else param for param in params]
 
 
-@models.Field.register_lookup
-class AnyOf(models.Lookup):
-    """`field__any=Param(…)`: equal to one element of a list.
-
-    Unlike `__in`, which has one placeholder for each element, the SQL is the same for lists of every length.
-    """
-
-    lookup_name = "any"
-    prepare_rhs = False
-
-    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
-        """Return `left = ANY(right)`, with the list as a single parameter."""
-        left_sql, left_params = self.process_lhs(compiler, connection)
-        right_sql, right_params = compiler.compile(self.rhs)
-        return f"{left_sql} = ANY({right_sql})", [*left_params, *right_params]
-
-
 class CompiledStatement(NamedTuple):
     """The result of compiling a queryset; `to_objects` turns database rows into model instances or tuples."""
 
