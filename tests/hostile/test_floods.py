@@ -28,7 +28,7 @@ from tests.hostile.raw_http import RawHttpClient, read_response
 
 ATTACKER, OTHER_CLIENT = "127.0.0.1", "127.0.0.2"
 CONNECTIONS = 3_000
-SECONDS = 2  # in which every request of the other client must be answered
+SECONDS = 2  # in which every request of the other client must be answered, on a machine that is otherwise idle
 MIB = 1024 * 1024
 CREATE = "POST /api/external/appointments"
 UNFINISHED = f"Content-Length: {MIB - 1}"
@@ -84,17 +84,25 @@ def open_connections(port: int, address: str, count: int, data: bytes) -> Iterat
 def request_from(
     address: str, port: int, operation: str, key: str = "", body: bytes | None = None
 ) -> tuple[int, http.client.HTTPMessage]:
-    """Send a request from an address; return its status code and headers. Fails if it takes too long."""
+    """Send a request from an address; return its status code and headers."""
     method, path = operation.split(" ")
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=(address, 0))
     headers = {"Host": "localhost", "x-api-key": key, "Content-Type": "application/json"}
-    started_at = time.monotonic()
     with contextlib.closing(connection):
         connection.request(method, path, body, headers)
         response = connection.getresponse()
         response.read()
-    assert time.monotonic() - started_at < SECONDS
     return response.status, response.headers
+
+
+def request_as_other_client(port: int, key: str) -> tuple[list[int], float]:
+    """Ask five times whether the server is ready, and for a list; return the status codes and the longest time."""
+    codes, seconds = [], []
+    for operation in ["GET /readyz", "GET /api/external/appointments?limit=10"] * 5:
+        started_at = time.monotonic()
+        codes.append(request_from(OTHER_CLIENT, port, operation, key)[0])
+        seconds.append(time.monotonic() - started_at)
+    return codes, max(seconds)
 
 
 def is_open(connection: socket.socket) -> bool:
@@ -127,14 +135,13 @@ def test_3_000_stalled_connections_of_one_client_delay_no_other(
     count_inputs(measurements, COUNTED_AS, CONNECTIONS)
     key = api.key or ""
     data = flood(RawHttpClient(stack.port, key))
+    _, usual_seconds = request_as_other_client(stack.port, key)
 
     with open_connections(stack.port, ATTACKER, CONNECTIONS, data):
-        codes = [
-            request_from(OTHER_CLIENT, stack.port, operation, key)[0]
-            for operation in ["GET /readyz", "GET /api/external/appointments?limit=10"] * 5
-        ]
+        codes, seconds = request_as_other_client(stack.port, key)
 
     assert codes == [200] * 10
+    assert seconds < SECONDS + 3 * usual_seconds
 
 
 def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
@@ -143,15 +150,14 @@ def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
     count_inputs(measurements, COUNTED_AS, CONNECTIONS)
     key = api.key or ""
     request = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    _, usual_seconds = request_as_other_client(stack.port, key)
 
     with open_connections(stack.port, ATTACKER, CONNECTIONS, request) as connections:
         answered = sum(connection.recv(12) == b"HTTP/1.1 200" for connection in connections)
-        codes = [
-            request_from(OTHER_CLIENT, stack.port, operation, key)[0]
-            for operation in ["GET /readyz", "GET /api/external/appointments?limit=10"] * 5
-        ]
+        codes, seconds = request_as_other_client(stack.port, key)
 
     assert (answered, codes) == (CONNECTIONS, [200] * 10)
+    assert seconds < SECONDS + 3 * usual_seconds
 
 
 def test_idle_connections_are_closed_after_five_seconds(stack: Stack, measurements: dict[str, str]) -> None:

@@ -54,13 +54,22 @@ def get_page(stack: Stack, session: str) -> int:
     return status
 
 
+def request_statuses(stack: Stack, api: ApiClient) -> tuple[list[int], float]:
+    """Request the API 20 times; return the status codes and the longest time."""
+    codes, seconds = [], []
+    for _ in range(20):
+        started = time.monotonic()
+        codes.append(stack.get("/api/external/statuses", api.key or "")[0])
+        seconds.append(time.monotonic() - started)
+    return codes, max(seconds)
+
+
 def test_slow_pages_leave_threads_to_the_api_and_use_up_the_persons_limit(
     stack: Stack, organization: Organization, api: ApiClient
 ):
     session, other_session = session_of(owner_at_the_start_of_a_window()), session_of(owner_of(organization))
     assert get_page(stack, session) == 200
-    api_seconds: list[float] = []
-    statuses: list[int] = []
+    _, usual_seconds = request_statuses(stack, api)
 
     with ThreadPoolExecutor(PAGES) as pool:
         # Every list of leads waits for this lock until its statement times out.
@@ -68,15 +77,12 @@ def test_slow_pages_leave_threads_to_the_api_and_use_up_the_persons_limit(
             cursor.execute("LOCK TABLE leads_lead IN ACCESS EXCLUSIVE MODE")
             pages = [pool.submit(get_page, stack, session) for _ in range(PAGES)]
             threading.Event().wait(0.5)
-            for _ in range(20):
-                started = time.monotonic()
-                statuses.append(stack.get("/api/external/statuses", api.key or "")[0])
-                api_seconds.append(time.monotonic() - started)
+            codes, seconds = request_statuses(stack, api)
             cursor.execute("SELECT pg_sleep(5)")
         answers = [page.result() for page in pages]
 
-    assert statuses == [200] * 20
-    assert max(api_seconds) < 1
+    assert codes == [200] * 20
+    assert seconds < 1 + 3 * usual_seconds
     # The first two gave up after two seconds; each of those counts as ten requests, so the limit of 60 ends the rest.
     assert set(answers) <= {200, 429, 503}
     assert 503 in answers
