@@ -82,9 +82,11 @@ def upsert_lead(
         if touch_point:
             new.next_touch_point_at, new.next_touch_point_type = touch_point, TouchPointType.APPOINTMENT.value
         merge(new)
-        first_status = build_status_change(new, None, actor)
-        with_email = Lead.objects.of(organization).for_update().with_email(organization.pk, email)
-        lead, is_new = insert_or_get(new, with_email.first, first_status)
+        lead, is_new = insert_or_get(
+            new,
+            lambda: Lead.objects.of(organization).for_update().with_email(organization.pk, email).first(),
+            build_status_change(new, None, actor),
+        )
         lead.organization = organization
     if is_new:
         record_event(CREATED, lead, actor=actor)

@@ -206,9 +206,8 @@ def resolve_event_type(
 
     Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
     """
-    event_types = EventType.objects.of(organization)
     if event_type_id := data.get("event_type_id"):
-        event_type: EventType | None = event_types.filter(pk=event_type_id).first()
+        event_type: EventType | None = EventType.objects.of(organization).filter(pk=event_type_id).first()
         if event_type is None:
             raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
         return event_type
@@ -216,6 +215,7 @@ def resolve_event_type(
         return with_name
     name = data["event_type_name"]
     find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, event_type_name=name)
+    event_types = EventType.objects.of(organization)
     if not can_add_row(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
         # Another booking may have created this event type while we waited for the lock.
         event_type = find()
