@@ -101,7 +101,7 @@ class Scenario:
         statuses = Status.objects.of(organization).filter(is_appointment_default=True)
         self.statuses = {status.role: status for status in statuses}
         self.opt_in_sources, self.traffic_sources = cycle(OptInSource), cycle(TRAFFIC_SOURCES)
-        self.appointment_sources, self.booking_notes = cycle(AppointmentSource), cycle(BOOKING_NOTES)
+        self.booking_notes = cycle(BOOKING_NOTES)
         self.numbers = count(1)
         self.steps: list[tuple[datetime, Callable[[], object]]] = []
         today = now().astimezone(TIME_ZONE).date()
@@ -150,7 +150,7 @@ class Scenario:
         self, person: Person, booked_on: int, day: int, outcome: str | None, *, has_paid: bool, is_last: bool
     ) -> None:
         """Plan an appointment from its booking to its outcome. Those who have paid get coaching."""
-        source = next(self.appointment_sources)
+        source = self.rng.choice(list(AppointmentSource))
         provider = None if source == AppointmentSource.MANUAL else source.value
         event_types = [row for row in self.event_types if row.provider == provider]
         if has_paid:
