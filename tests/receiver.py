@@ -24,6 +24,13 @@ class ReceivedRequest:
         return event
 
 
+class Server(ThreadingHTTPServer):
+    """An HTTP server that lets many clients connect at once. One that doesn't fit in the queue waits for a second."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+
 @dataclass
 class Receiver:
     """An HTTP server that stores each request and responds with `status_codes` in turn, the last one from then on.
@@ -39,8 +46,7 @@ class Receiver:
     url: str = ""
 
     def __enter__(self) -> "Receiver":
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), build_handler(self))
-        self.server.daemon_threads = True
+        self.server = Server(("127.0.0.1", 0), build_handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook"
         # shutdown() waits for up to a poll interval; the default of half a second would slow every test down.
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
