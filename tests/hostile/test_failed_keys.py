@@ -68,11 +68,17 @@ def expire_list() -> None:
     authentication.LIVE_KEYS.next_load_at = 0.0
 
 
+def keep_list() -> None:
+    """Load the list no more in this test, however slow the machine is; the end of each test clears it."""
+    authentication.LIVE_KEYS.next_load_at = float("inf")
+
+
 def test_past_the_limit_unknown_keys_are_refused_without_any_query_or_redis_command(
     api: ApiClient, organization: Organization, requests_made: list[str]
 ):
     exhaust_limit()
     before = snapshot_of(organization)
+    keep_list()
     requests_made.clear()
 
     responses = [
@@ -97,6 +103,7 @@ def test_past_the_limit_malformed_keys_are_refused_without_any_query_or_redis_co
     db: None, requests_made: list[str]
 ):
     exhaust_limit(lambda: ApiClient("pb_nobody"))
+    keep_list()
     requests_made.clear()
 
     status_codes = [ApiClient(key).get(PATH).status_code for key in (None, "", "pb_x", "pb_nobody", "é") * 4]
@@ -114,6 +121,7 @@ def test_an_existing_id_with_another_keys_secret_is_refused_without_any_query(
         ParsedApiKey(key_id=str(api.key)[3:15], secret=str(own)[16:48]).text,
     ]
     exhaust_limit()
+    keep_list()
     requests_made.clear()
 
     status_codes = [ApiClient(key).get(PATH).status_code for key in mixed * 5]
@@ -160,6 +168,7 @@ def test_a_revoked_key_from_a_limited_address_stops_at_once_and_soon_costs_no_qu
     at_once = api.get(PATH).status_code
     expire_list()
     unknown().get(PATH)
+    keep_list()
     requests_made.clear()
 
     assert (at_once, api.get(PATH).status_code) == (429, 429)
@@ -180,6 +189,7 @@ def test_keys_that_are_no_longer_live_are_refused_without_any_query(
     else:
         rotate_key(key=key, overlap="now")
     exhaust_limit()
+    keep_list()
     requests_made.clear()
 
     status_codes = [api.get(PATH).status_code for _ in range(5)]
@@ -243,7 +253,7 @@ def test_many_threads_load_the_list_once_and_then_at_most_every_five_seconds(mon
     loads: list[float] = []
 
     def load() -> frozenset[bytes]:
-        loads.append(time.perf_counter())
+        loads.append(time.monotonic())
         time.sleep(0.02)
         return frozenset([LiveKeys.entry(known.key_id, known.secret_hash)])
 
@@ -263,4 +273,5 @@ def test_many_threads_load_the_list_once_and_then_at_most_every_five_seconds(mon
         thread.join()
 
     assert (len(loads), answers.count(True), answers.count(False)) == (1, 20, 20)
-    assert 0 < live_keys.next_load_at - time.monotonic() <= REFRESH_SECONDS
+    # Later if the machine is so busy that loading took long.
+    assert live_keys.next_load_at - loads[0] >= REFRESH_SECONDS
