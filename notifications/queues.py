@@ -17,6 +17,7 @@ class NotificationQueue(Queue[Organization, Notification, Result]):
     label = "notifications"
     model = Notification
     group_field, group_model = "organization", Organization
+    related = ("recipient__user", "organization")
     enabled = Q(is_active=True)
     channel: ChannelKind
 
@@ -24,10 +25,6 @@ class NotificationQueue(Queue[Organization, Notification, Result]):
     def rows(self) -> QuerySet:
         """Every notification of this channel, of all organizations."""
         return super().rows.filter(medium=self.channel)
-
-    def read_jobs(self, due: QuerySet) -> list[Notification]:
-        """Return the notifications with recipient and organization."""
-        return list(due.select_related("recipient__user", "organization"))
 
 
 class EmailQueue(NotificationQueue):
@@ -57,14 +54,11 @@ class SecurityNoticeQueue(Queue[User, SecurityNotice, Result]):
     label = "notifications"
     model = SecurityNotice
     group_field, group_model = "user", User
+    related = ("event", "user")
 
     def open_session(self, user: User) -> AbstractAsyncContextManager[Send[SecurityNotice, Result]]:
         """Yield a coroutine function that sends a notice."""
         return mail.mail_session(security_notices.send)
-
-    def read_jobs(self, due: QuerySet) -> list[SecurityNotice]:
-        """Return the notices with event and person."""
-        return list(due.select_related("event", "user"))
 
 
 EMAILS, SLACK_MESSAGES, SECURITY_NOTICES = EmailQueue(), SlackQueue(), SecurityNoticeQueue()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from uuid_utils.compat import uuid7
 
 from pipeline_backend.db.timestamps import now
@@ -69,6 +69,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, SendResult]):
     label = "webhook deliveries"
     model = Delivery
     group_field, group_model = "endpoint", Endpoint
+    related = ("event",)
     enabled = Q(is_active=True, organization__is_active=True)
     slow = Q(timeouts__gte=SLOW_AFTER_TIMEOUTS)
     limit = HostLimit()
@@ -88,10 +89,6 @@ class WebhookQueue(Queue[Endpoint, Delivery, SendResult]):
     def requests_at_once(self, endpoint: Endpoint) -> int:
         """Return 1 after a failure, so that a receiver in trouble gets no more than one request at a time."""
         return 1 if endpoint.failures else settings.WEBHOOK_REQUESTS_PER_ENDPOINT
-
-    def read_jobs(self, due: QuerySet) -> list[Delivery]:
-        """Read the deliveries with their events."""
-        return list(due.select_related("event"))
 
     def result_values(self, delivery: Delivery, result: SendResult) -> dict[str, Any]:
         """Return the values of `RESULT_COLUMNS` for one attempt."""

@@ -59,16 +59,13 @@ class InvitationQueue(Queue[Organization, Invitation, Result]):
     label = "account e-mails"
     model = Invitation
     group_field, group_model = "organization", Organization
+    related = ("organization", "invited_by")
     enabled = Q(is_active=True)
     limit = DailyLimit()
 
     def open_session(self, organization: Organization) -> AbstractAsyncContextManager[Send[Invitation, Result]]:
         """Yield a coroutine function that mails an invitation."""
         return mail_session(send_invitation)
-
-    def read_jobs(self, due: QuerySet) -> list[Invitation]:
-        """Return the invitations with organization and inviter."""
-        return list(due.select_related("organization", "invited_by"))
 
 
 class PasswordResetQueue(Queue[PasswordReset, ResetJob, Result]):

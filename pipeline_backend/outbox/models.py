@@ -3,10 +3,8 @@
 import random
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
-import orjson
-from django.db import connection, models
+from django.db import models
 from django.db.models.functions import Now
 
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
@@ -106,19 +104,3 @@ WITH input AS (
 ){ctes}
 SELECT id FROM updated
 """
-
-
-def save_results(table: str, columns: str, ctes: str, rows: list[ResultRow], *, wait: bool) -> set[UUID]:
-    """Store results and return the ids of the jobs that were updated: those whose lease is still ours.
-
-    With `wait`, for a single result, the statement waits for a locked row and also records an attempt whose lease is
-    lost. Without, for many, it skips both: a long transaction of somebody else then delays no other receiver.
-    """
-    lock_clause, join = ("", "LEFT JOIN") if wait else ("SKIP LOCKED", "JOIN")
-    ctes = ctes.format(lock_clause=lock_clause, join=join)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            SAVE_RESULTS.format(table=table, columns=columns, lock_clause=lock_clause, ctes=ctes),
-            [orjson.dumps(rows).decode()],
-        )
-        return {id for (id,) in cursor.fetchall()}

@@ -16,13 +16,14 @@ from functools import cache
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from uuid import UUID
 
+import orjson
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
-from pipeline_backend.outbox.models import Job, Result, ResultRow, State, save_results
+from pipeline_backend.outbox.models import SAVE_RESULTS, Job, Result, ResultRow, State
 
 MAX_CLAIMS = 5
 
@@ -94,6 +95,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
     # The foreign key to the receiver, and its model. The jobs of a group share connections, a lane and its limits.
     group_field: ClassVar[str]
     group_model: ClassVar[type[models.Model]]
+    related: ClassVar[tuple[str, ...]]  # the rows that sending a job needs, as in `select_related`
     enabled: ClassVar[Q] = Q()  # the groups that may be served at all
     slow: ClassVar[Q] = Q(pk__in=[])  # the groups that only the slow lane serves
     max_workers_per_group: ClassVar[int] = 2
@@ -112,7 +114,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
 
     def read_jobs(self, due: QuerySet) -> list[ClaimedJob]:
         """Return what `send` needs of each row of the query. Called in the transaction of the claim."""
-        return list(due)
+        return list(due.select_related(*self.related))
 
     def result_values(self, job: ClaimedJob, result: JobResult) -> ResultRow:
         """Return the values of `result_columns` for an attempt."""
@@ -209,8 +211,17 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
             self.limit.give_back(batch.group, released)
 
     def save_results(self, rows: list[ResultRow], *, wait: bool) -> set[UUID]:
-        """Store results whose lease is still ours, and return their ids. See `models.save_results`."""
-        return save_results(self.model._meta.db_table, self.result_columns, self.result_ctes, rows, wait=wait)
+        """Store results and return the ids of the jobs that were updated: those whose lease is still ours.
+
+        With `wait`, for a single result, the statement waits for a locked row and also records an attempt whose lease
+        is lost. Without, for many, it skips both: a long transaction of somebody else then delays no other receiver.
+        """
+        lock_clause, join = ("", "LEFT JOIN") if wait else ("SKIP LOCKED", "JOIN")
+        ctes = self.result_ctes.format(lock_clause=lock_clause, join=join)
+        names = {"table": self.model._meta.db_table, "columns": self.result_columns, "lock_clause": lock_clause}
+        with connection.cursor() as cursor:
+            cursor.execute(SAVE_RESULTS.format(**names, ctes=ctes), [orjson.dumps(rows).decode()])
+            return {id for (id,) in cursor.fetchall()}
 
 
 def count_leases(pending: QuerySet) -> int:
