@@ -47,6 +47,7 @@ def test_other_termination_signals_stop_everything_as_well(start_run: StartRun, 
 def test_a_killed_process_is_restarted_and_the_others_keep_running(start_run: StartRun, name: str) -> None:
     run = start_run().wait_until_up()
     assert eventually(lambda: run.pids().keys() == STUBS.keys())
+    assert eventually(lambda: run.log.count("| works") == 2)
     before = run.pids()
 
     os.kill(before[name], signal.SIGKILL)
