@@ -10,6 +10,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 from asgiref.sync import async_to_sync
@@ -21,6 +22,7 @@ from pipeline_backend.outbox.runner import Database, Runner
 logger = logging.getLogger(__name__)
 
 THREADS = 16
+LOOKUP_THREADS = 32
 SHUTDOWN_TIMEOUT = 20
 # While jobs are found or arrive, polling takes place every POLL_SECONDS; otherwise less and less often.
 POLL_SECONDS, IDLE_POLL_SECONDS, POLL_BACKOFF = 1.0, 5.0, 1.5
@@ -46,6 +48,8 @@ class Dispatcher:
     def start(self) -> None:
         """Start the loop. From now on `dispatch` in this process hands groups to it."""
         self.loop = asyncio.new_event_loop()
+        # Name lookups block a thread each, without a time-out; asyncio's default is six threads on two cores.
+        self.loop.set_default_executor(ThreadPoolExecutor(LOOKUP_THREADS, "name-lookup"))
         run = self.loop.run_until_complete
         self.thread = threading.Thread(target=run, args=(self.run(),), name="outbox-dispatcher", daemon=True)
         self.thread.start()
