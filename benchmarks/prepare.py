@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import asdict
+from typing import Any
 
 import django
 
@@ -43,10 +44,10 @@ def prepare(appointments: int) -> Dataset:
         rate_limited_key=set_up_api_access(limited, rate_limit=1),
         other_organizations_keys=[set_up_api_access(other) for other in others],
         appointment_ids=[str(id) for id in newest_first.values_list("pk", flat=True)[:500]],
-        lead_id=str(leads.order_by("lead")[appointments // 20]),
+        lead_id=str(middle(leads.order_by("lead"))),
         rare_email=RARE_EMAIL,
-        host_email=with_host[appointments // 2].host.user.email,
-        setter_email=with_setter[appointments // 2].setter.user.email,
+        host_email=middle(with_host).host.user.email,
+        setter_email=middle(with_setter).setter.user.email,
         quantiles={column: quantiles(rows, column) for column in ("created_at", "updated_at", "schedule_time")},
     )
 
@@ -59,6 +60,11 @@ def set_up_api_access(organization: Organization, rate_limit: int = UNREACHABLE_
     add_endpoint(organization=organization, url="http://127.0.0.1:9/events")
     _, key_text = issue_key(organization=organization, name="Benchmark")
     return key_text
+
+
+def middle(rows: QuerySet[Any, Any]) -> Any:
+    """Return the row in the middle of the queryset."""
+    return rows[rows.count() // 2]
 
 
 def quantiles(rows: QuerySet[Appointment], column: str) -> dict[str, str]:
