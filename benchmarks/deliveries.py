@@ -22,6 +22,7 @@ django.setup()
 from redis import Redis  # noqa: E402  # after the settings
 
 from benchmarks.plain_celery import DELIVER  # noqa: E402
+from notifications.models import Notification  # noqa: E402
 from organizations.models import User  # noqa: E402
 from pipeline_backend.onboarding import create_organization  # noqa: E402
 from tests.faults.backlog import make_backlog, make_endpoint  # noqa: E402
@@ -47,8 +48,9 @@ COMMANDS["bare"] = f"celery -q -A benchmarks.plain_celery {WORKER}"
 
 def measure(events: int, rounds: int) -> dict[str, list[float]]:
     """Return the rates of each measurement, one per round."""
-    # Bookings of the other suites left deliveries to a receiver that does not exist.
-    Delivery.unscoped.filter(state="PENDING").delete()
+    # Bookings of the other suites left deliveries to a receiver that does not exist, and e-mails.
+    for model in (Delivery, Notification):
+        model.unscoped.filter(state="PENDING").delete()
     per_endpoint = events // ENDPOINTS
     slow = SLOW_ENDPOINTS, EVENTS_PER_SLOW_ENDPOINT
     rates = defaultdict[str, list[float]](list)

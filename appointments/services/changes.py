@@ -225,7 +225,7 @@ def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
 
 
 def set_fields(appointment: Appointment, fields: dict[str, Any]) -> None:
-    """Store these fields."""
+    """Store these fields, and only these."""
     for name, value in fields.items():
         setattr(appointment, name, value)
     appointment.updated_at = now()

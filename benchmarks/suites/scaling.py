@@ -75,8 +75,8 @@ def compare_deliveries(environment: Environment, small: Database, scale: Scale) 
     slow = "two delivery workers, receivers that take 0.3 s"
     yield Comparison("events delivered", "/s", one, "empty Celery tasks", rates["celery_tasks"], at_least(1.3))
     yield Comparison("events delivered", "/s", one, "the ordinary way", rates["ordinary_way"], at_least(4))
-    yield Comparison("two delivery workers", "events/s", two, "one worker", one, at_least(1.3))
-    yield Comparison(slow, "events/s", two_slow, "one worker", one_slow, at_least(1.6))
+    yield Comparison("two delivery workers", "events/s", two, "one worker", one, at_least(1.05))
+    yield Comparison(slow, "events/s", two_slow, "one worker", one_slow, at_least(1.05))
     # 15 events a second.
     one_by_one, receiver = Samples([1 / SLOW_SECONDS]), "one receiver that takes 0.3 s"
     yield Comparison(receiver, "events/s", rates["one_slow_receiver"], "one by one", one_by_one, at_least(4.5))

@@ -68,7 +68,7 @@ class Dispatcher:
             self.database.close()
 
     def terminate(self) -> None:
-        """Close without waiting."""
+        """Close without waiting for what is being sent."""
         Dispatcher.current = None
         self.close()
 

@@ -64,5 +64,5 @@ def _publisher_loop() -> None:
 
 
 def publish(task: str, group_id: str) -> None:
-    """Send one message."""
+    """Send one message to the broker."""
     current_app.send_task(task, (group_id,), retry=False)

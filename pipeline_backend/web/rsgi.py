@@ -90,7 +90,7 @@ class FairQueue:
         self.count: SimpleQueue[None] = SimpleQueue()  # holds one element for each request, for `get` to wait for
 
     def put(self, request: Request) -> None:
-        """Add a request."""
+        """Add a request to the queue."""
         with self.lock:
             self.waiting.setdefault(request.client, deque()).append(request)
         self.count.put(None)
