@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-# Those whom 0011_invite_anew has deactivated and invited, and who have not answered.
+# Members that 0011_invite_anew has deactivated and invited, and who have not answered yet.
 MARK = """
 UPDATE organizations_membership AS membership
 SET is_unconfirmed = true

@@ -46,7 +46,7 @@ class Membership(TenantModel):
         return self.user.get_full_name()
 
 
-# The members whom bookings, opt-ins and forms can name as host, setter or triager.
+# The members that bookings, opt-ins and forms can name as host, setter or triager.
 CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True))
 
 

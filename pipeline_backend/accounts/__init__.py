@@ -7,7 +7,7 @@ Constraints:
 2. Nobody becomes a member without their consent. Until they accept, an invitation is all there is: no account, no
    membership, no name.
 3. An account whose address nobody has proved is never inherited: the first proof ends its password and its sessions.
-4. Whether an account exists can't be told from any page, answer or response time.
+4. No page, response or response time shows whether an account exists.
 5. No link is stored, logged or passed to a task.
 
 How the design follows:

@@ -175,7 +175,7 @@ class PipelineAdminSite(UnfoldAdminSite):
     def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
         """Wrap every view except those for signing in."""
         if view == self.logout:
-            return view  # also for people whom no organization lets in any more
+            return view  # also for people who are no longer a member of any organization
         return super().admin_view(require_two_factor(retry_on_deadlock(view)), cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:

@@ -71,8 +71,8 @@ class Request:
         self.client = client_address(self.environ)  # its turn is taken by this address
         self.is_page = self.path.startswith("/admin/")  # can take seconds
         self.body_size = 0
-        # The server closes a connection with an unread body. A proxy that is not told so would send the next request on
-        # it, perhaps of another client, which would then fail.
+        # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
+        # sends the next request on it, perhaps of another client, and that request fails.
         self.has_unread_body = announces_body(self.environ)
         self.loop = asyncio.get_running_loop()
         self.responded = self.loop.create_future()
