@@ -7,15 +7,18 @@ CREATED = Topic("appointment.created", serializer=AppointmentDetailSerializer, s
 RESCHEDULED = Topic(
     "appointment.rescheduled",
     serializer=AppointmentDetailSerializer,
-    summary="An appointment was moved to another time; `previous` has the old time.",
+    summary="An appointment was moved to another time.",
+    previous=("schedule_time",),
 )
 CANCELED = Topic(
     "appointment.canceled",
     serializer=AppointmentDetailSerializer,
-    summary="An appointment was canceled; `previous` has the old outcome and meeting URL.",
+    summary="An appointment was canceled.",
+    previous=("outcome", "meeting_url"),
 )
 OUTCOME_CHANGED = Topic(
     "appointment.outcome_changed",
     serializer=AppointmentDetailSerializer,
-    summary="An appointment got another outcome than canceled; `previous` has the old outcome.",
+    summary="An appointment got another outcome than canceled.",
+    previous=("outcome", "no_show"),
 )

@@ -11,5 +11,6 @@ CREATED = Topic(
 STATUS_CHANGED = Topic(
     "lead.status_changed",
     serializer=LeadSerializer,
-    summary="A lead's status changed; `previous` has the old status.",
+    summary="A lead's status changed.",
+    previous=("status",),
 )

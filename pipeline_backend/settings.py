@@ -277,7 +277,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
-    "POSTPROCESSING_HOOKS": ["pipeline_backend.api.openapi.complete_responses"],
+    "POSTPROCESSING_HOOKS": [
+        "pipeline_backend.api.openapi.complete_responses",
+        "webhooks.openapi.add_webhooks",
+    ],
 }
 RATE_LIMIT_PER_MINUTE = read_int("RATE_LIMIT_PER_MINUTE", default=600)
 FAILED_KEYS_PER_MINUTE = read_int("FAILED_KEYS_PER_MINUTE", default=60)

@@ -12,14 +12,15 @@ _registry: dict[str, "Topic"] = {}
 
 @dataclass(frozen=True)
 class Topic:
-    """A kind of event: its name, the serializer of its `data`, and a sentence for receivers.
+    """A kind of event: its name, the serializer of its `data`, a sentence for receivers, and the keys of `previous`.
 
-    Creating a topic registers it. Integrators know its name as the event's `type`.
+    Creating a topic registers it. Integrators know its name as the event's `type`. Documentation is made of it.
     """
 
     name: str
     serializer: type[sql.SQLSerializer]
     summary: str
+    previous: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _registry[self.name] = self

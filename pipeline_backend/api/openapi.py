@@ -121,6 +121,12 @@ class ApiSchema(AutoSchema):
         return False
 
 
+def component_name(serializer: type[SQLSerializer]) -> str:
+    """Return the name of an output serializer's component."""
+    # `vars`, because a subclass is a component of its own and must not inherit the name.
+    return str(vars(serializer).get("component_name") or serializer.__name__.removesuffix("Serializer"))
+
+
 class SQLSerializerExtension(OpenApiSerializerExtension):
     """Makes components of output serializers."""
 
@@ -128,8 +134,7 @@ class SQLSerializerExtension(OpenApiSerializerExtension):
     match_subclasses = True
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
-        # `vars`, because a subclass is a component of its own and must not inherit the name.
-        return str(vars(self.target).get("component_name") or self.target.__name__)
+        return component_name(self.target)
 
     def map_serializer(self, auto_schema: Any, direction: Direction) -> Schema:
         return dict(self.target.schema(auto_schema.reference))

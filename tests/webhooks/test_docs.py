@@ -1,4 +1,7 @@
-"""The events shown in docs/webhooks.md are the events that the code sends."""
+"""The pages about events and the OpenAPI document show the topics of the registry and the events that the code sends.
+
+With UPDATE_DOCS=1 these tests rewrite the generated sections of the pages instead of failing.
+"""
 
 import json
 import os
@@ -8,37 +11,78 @@ from pathlib import Path
 
 import pytest
 import time_machine
+from openapi_schema_validator import OAS31Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 
 from appointments.models import Appointment
 from appointments.services import change_outcome, reschedule
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
+from pipeline_backend.api.openapi import component_name
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 from webhooks.models import Event
 from webhooks.services import add_endpoint, send_test
 from webhooks.topics import topics
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "webhooks.md"
-EVENTS_SECTION = re.compile(r"(<!-- events: [^\n]*-->\n).*(<!-- end of events -->)", re.DOTALL)
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@pytest.mark.parametrize("page", ["webhooks.md", "interface.md"])
+def test_the_pages_list_every_topic(page: str) -> None:
+    assert_generated(page, "topics", render_table())
 
 
 @pytest.mark.django_db
 def test_the_page_shows_every_event_as_it_is_sent() -> None:
-    """With UPDATE_DOCS=1 the test rewrites the section instead of failing."""
+    bodies = example_bodies()
+
+    assert_generated("webhooks.md", "events", "\n".join(render_event(name, bodies[name]) for name in topics()))
+
+
+@pytest.mark.django_db
+def test_the_openapi_document_describes_every_event_as_it_is_sent() -> None:
+    document = ApiClient(None).get("/api/schema", accept="application/json").json()
+    registry = Registry().with_resource("urn:api", Resource.from_contents(document, default_specification=DRAFT202012))
+
+    assert list(document["webhooks"]) == list(topics())
+    for name, body in example_bodies().items():
+        schema = document["webhooks"][name]["post"]["requestBody"]["content"]["application/json"]["schema"]
+        strict = schema | {"additionalProperties": False}
+        validator = OAS31Validator(json.loads(json.dumps(strict).replace('"#/', '"urn:api#/')), registry=registry)
+        assert [error.message for error in validator.iter_errors(json.loads(body))] == []
+
+
+def assert_generated(page: str, section: str, content: str) -> None:
+    """Assert that the section of the page, between two comments, has this content."""
+    path = DOCS / page
+    pattern = re.compile(rf"(<!-- {section}: [^\n]*-->\n).*(<!-- end of {section} -->)", re.DOTALL)
+    expected, count = pattern.subn(lambda match: f"{match[1]}\n{content}\n{match[2]}", path.read_text())
+    assert count == 1
+    if os.environ.get("UPDATE_DOCS"):
+        path.write_text(expected)
+
+    assert path.read_text() == expected
+
+
+def render_table() -> str:
+    """Return the table of all topics: when each is sent, the schema of `data`, and what `previous` can have."""
+    lines = ["| type | when | `data` | `previous` |", "|---|---|---|---|"]
+    for topic in topics().values():
+        previous = ", ".join(f"`{name}`" for name in topic.previous) or "–"
+        lines.append(f"| `{topic}` | {topic.summary} | `{component_name(topic.serializer)}` | {previous} |")
+    return "\n".join(lines) + "\n"
+
+
+def example_bodies() -> dict[str, str]:
+    """Return the body of an event of each topic, by topic; the last one if there are several."""
     with time_machine.travel("2026-12-01T09:30:00.000Z", tick=False):
         organization = make_organization("Acme")
         host = make_member(organization, "hana@acme.example", first_name="Hana", last_name="Host")
         record_every_topic(make_api(organization), organization, host)
-    bodies = {event.type: event.body for event in Event.objects.of(organization).order_by("created_at", "id")}
-    section = "\n".join(render_event(name, bodies[name]) for name in topics())
-
-    expected = EVENTS_SECTION.sub(lambda match: f"{match[1]}\n{section}\n{match[2]}", PAGE.read_text())
-    if os.environ.get("UPDATE_DOCS"):
-        PAGE.write_text(expected)
-
-    assert PAGE.read_text() == expected
+    return {event.type: event.body for event in Event.objects.of(organization).order_by("created_at", "id")}
 
 
 def record_every_topic(api: ApiClient, organization: Organization, host: Membership) -> None:
