@@ -5,6 +5,7 @@ README.md lists the variables. No secret has a default.
 
 import ipaddress
 import re
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -39,12 +40,27 @@ def read_int(name: str, *, default: int, min_value: int = 1) -> int:
     return int(value)
 
 
-def read_url(name: str, *, default: str) -> str:
-    """Return an http(s) URL without its trailing slash."""
-    value = env.str(name, default=default).rstrip("/")
-    if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc:
-        raise ImproperlyConfigured(f"{name} must be an http or https URL")
-    return value
+def read_url(
+    name: str, example: str, *, schemes: Collection[str] = ("http", "https"), pattern: str = ".+:[^/].*", **default: str
+) -> str:
+    """Return a URL without its trailing slash; `pattern` is that of `scheme:server/path`.
+
+    Raises ImproperlyConfigured, which does not quote the value, because it can contain a password.
+    """
+    url = env.str(name, **default)
+    if url.partition("://")[0] not in schemes:
+        raise ImproperlyConfigured(f"{name} has no known scheme; an example is {example}")
+    try:
+        parts = urlsplit(url)
+        # The servers of a database cluster are separated by commas.
+        ports = [urlsplit(f"//{server}").port for server in parts.netloc.rpartition("@")[2].split(",")]
+        is_valid = 0 not in ports and re.fullmatch(pattern, f"{parts.scheme}:{parts.netloc}{parts.path}")
+    except ValueError:
+        is_valid = None
+    if not is_valid:
+        problem = "has an invalid host, port or path (write / in a password as %2F)"
+        raise ImproperlyConfigured(f"{name} {problem}; an example is {example}")
+    return url.rstrip("/")
 
 
 def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
@@ -86,7 +102,7 @@ def latest_version() -> str:
 SECRET_KEY = env.str("SECRET_KEY")
 DEBUG = False  # not configurable: debug pages would show settings and data to clients
 LOCAL_RUN = read_bool("LOCAL_RUN", default=False)
-BASE_URL = read_url("BASE_URL", default="http://127.0.0.1:8000")
+BASE_URL = read_url("BASE_URL", "https://pipeline.example.com", default="http://127.0.0.1:8000")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
 FIELD_ENCRYPTION_KEYS = read_encryption_keys()
 
@@ -174,7 +190,10 @@ FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
 # --- Database ---------------------------------------------------------------------------------------------------------
 STATEMENT_SECONDS = 30
 ADMIN_STATEMENT_SECONDS = read_int("ADMIN_STATEMENT_SECONDS", default=5)  # see organizations.isolation
-DATABASES = {"default": env.db_url("DATABASE_URL", engine="django.db.backends.postgresql")}
+DATABASE_URL = read_url(
+    "DATABASE_URL", "postgres://user:password@host:5432/name", schemes=env.POSTGRES_FAMILY, pattern=".*/.+"
+)
+DATABASES = {"default": env.db_url_config(DATABASE_URL, engine="django.db.backends.postgresql")}
 DATABASES["default"] |= {
     "CONN_MAX_AGE": read_int("DATABASE_CONNECTION_SECONDS", default=300, min_value=0),
     "CONN_HEALTH_CHECKS": True,
@@ -196,7 +215,9 @@ DATABASES["default"] |= {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: Celery's broker, and the rate limits' counters ------------------------------------------------------------
-REDIS_URL = env.str("REDIS_URL")
+REDIS_URL = read_url(
+    "REDIS_URL", "redis://:password@host:6379/0", schemes=("redis", "rediss"), pattern=r".+:[^/]+(/\d*)?"
+)
 REDIS_SOCKET_SECONDS = 0.5
 CACHES = {
     "default": {
@@ -301,7 +322,7 @@ WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
 WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
 # Twice the API's default rate limit: a booking can cause two events, and one endpoint must be able to receive both.
 WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
-WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", default="")
+WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", "http://user:password@proxy:3128")
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90)
 WEBHOOK_REQUESTS_PER_ENDPOINT = read_int("WEBHOOK_REQUESTS_PER_ENDPOINT", default=8)
 # What the workers send, in the order in which they look for it.
@@ -321,7 +342,14 @@ if DELIVERY_LEASE_SECONDS < 2 * DELIVERY_DEADLINE_SECONDS:
 HEALTH_BACKLOG_SECONDS = read_int("HEALTH_BACKLOG_SECONDS", default=300)
 
 # --- E-mail -----------------------------------------------------------------------------------------------------------
-vars().update(env.email_url("EMAIL_URL", default="smtp://127.0.0.1:25"))
+EMAIL_URL = read_url(
+    "EMAIL_URL",
+    "smtp+tls://user:password@host:587",
+    schemes=env.EMAIL_SCHEMES,
+    pattern="smtp.*:[^/]+|.+mail:.*",
+    default="smtp://127.0.0.1:25",
+)
+vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds for each response of the mail server
 MAILS_PER_ORGANIZATION_PER_DAY = read_int("MAILS_PER_ORGANIZATION_PER_DAY", default=5000)
 INVITATIONS_PER_ORGANIZATION_PER_DAY = read_int("INVITATIONS_PER_ORGANIZATION_PER_DAY", default=100)
