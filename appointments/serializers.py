@@ -171,7 +171,9 @@ class BookingInputSerializer(InputSerializer):
         help_text="Used only if the lead has no phone yet. E.164 preferred; an unreadable number is ignored.",
     )
     host_email = EmailField(required=False, help_text="An active member of the organization.")
-    setter_email = EmailField(required=False, help_text="An active member of the organization.")
+    setter_email = EmailField(
+        required=False, help_text="An active member of the organization. Defaults to the lead's setter."
+    )
     triager_email = EmailField(required=False, help_text="An active member of the organization.")
     meeting_url = URLField(required=False)
     notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")

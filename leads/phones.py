@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import phonenumbers
-from phonenumbers import NumberParseException, PhoneNumberFormat
+from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResult
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
         number = phonenumbers.parse(text, default_country)
     except NumberParseException:
         return None
-    if not phonenumbers.is_possible_number(number):
+    # A number without its area code is possible only locally: nobody could call it with the country code in front.
+    if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
         return None
     main_country = phonenumbers.region_code_for_country_code(number.country_code or 0)  # of a calling code: US for 1
     country = phonenumbers.region_code_for_number(number) or main_country

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 
 from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
-from leads.phones import Phone
+from leads.phones import Phone, parse_phone
 from leads.topics import CREATED, STATUS_CHANGED
 from organizations.actors import Actor, actor_columns
 from organizations.limits import LimitReached, can_add_row
@@ -24,7 +24,7 @@ from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
-from statuses.models import PAID_ROLES, Board, Status, StatusRole
+from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status, status_summary
 from webhooks.services import record_event
 
@@ -32,7 +32,16 @@ from webhooks.services import record_event
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
 )
-MERGED_FIELDS = ["last_source", "first_name", "last_name", "setter", "phone_e164", "phone_country", "updated_at"]
+MERGED_FIELDS = [
+    "last_source",
+    "first_name",
+    "is_first_name_from_email",
+    "last_name",
+    "setter",
+    "phone_e164",
+    "phone_country",
+    "updated_at",
+]
 TOUCH_POINT_FIELDS = ["next_touch_point_at", "next_touch_point_type"]
 
 
@@ -47,10 +56,10 @@ def upsert_lead(
     *,
     organization: Organization,
     actor: Actor,
-    source: Source,
     create_defaults: Mapping[str, Any],
     email: str = "",
     lead_id: UUID | None = None,
+    last_source: Source | None = None,
     first_name: str = "",
     last_name: str = "",
     phone: Phone | None = None,
@@ -59,26 +68,29 @@ def upsert_lead(
 ) -> LeadResult:
     """Return the lead with this id or else with this e-mail, locked. Create it if no lead has the e-mail.
 
-    Names and phone fill empty fields; the source becomes the last one, and the setter replaces the lead's
-    (docs/interface.md, L4, L9 and L11). Only a new lead gets `create_defaults`, its status among them, and the time of
-    its first appointment as `touch_point`. Stores a new lead's history and event too. Raises ValidationFailed if the
-    organization has no lead with `lead_id`. Runs in the caller's transaction.
+    Names and phone fill empty fields; `last_source` and setter replace the lead's (docs/interface.md, L4, L5, L9 and
+    L11). Only a new lead gets `create_defaults`, with its status and sources, and the time of its first appointment as
+    `touch_point`. Stores a new lead's history and event too. Raises ValidationFailed if the organization has no lead
+    with `lead_id`. Runs in the caller's transaction.
     """
 
     def merge(lead: Lead) -> None:
-        lead.last_source = source
-        lead.first_name = lead.first_name or first_name
+        if last_source:
+            lead.last_source = last_source
+        if first_name and (not lead.first_name or lead.is_first_name_from_email):
+            lead.first_name, lead.is_first_name_from_email = first_name, False
         lead.last_name = lead.last_name or last_name
         if setter:
             lead.setter = setter
-        if phone and not lead.phone_e164:
+        # Version 0.2 stored numbers without their area code, which are no known value.
+        if phone and not parse_phone(lead.phone_e164 or "", lead.phone_country or ""):
             lead.phone_e164, lead.phone_country = phone.e164, phone.country
         lead.updated_at = now()
 
     if lead_id:
         lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
     else:
-        new = Lead(organization=organization, email=email, first_source=source, **create_defaults)
+        new = Lead(organization=organization, email=email, **create_defaults)
         if touch_point:
             new.next_touch_point_at, new.next_touch_point_type = touch_point, TouchPointType.APPOINTMENT.value
         merge(new)
@@ -116,8 +128,9 @@ def follow_appointments(
 ) -> None:
     """Set the touch point and the status of a locked lead after one of its appointments was booked or changed.
 
-    Without a status the lead keeps its own, and so does one with a paid status, which only people move (S10). A touch
-    point that staff have set stays if no appointment is upcoming, or if it comes before the next one (L13).
+    Without a status the lead keeps its own, and so does one with a paid status, which only people move (S10), and one
+    with a verdict that a cancellation would overwrite (S9). A touch point that staff have set stays if no appointment
+    is upcoming, or if it comes before the next one (L13).
     """
     set_by_staff = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
     touch_point = (next_appointment, TouchPointType.APPOINTMENT.value if next_appointment else None)
@@ -127,7 +140,9 @@ def follow_appointments(
     if is_moved:
         lead.next_touch_point_at, lead.next_touch_point_type = touch_point
         lead.updated_at = now()
-    if status and status.pk != lead.status_id and lead.status.role not in PAID_ROLES:
+    is_canceled = status is not None and status.role == StatusRole.CANCELED
+    kept_roles = [*PAID_ROLES, *VERDICT_ROLES] if is_canceled else PAID_ROLES
+    if status and status.pk != lead.status_id and lead.status.role not in kept_roles:
         set_status(lead, status, actor=actor)
     elif is_moved:
         lead.save(update_fields=[*TOUCH_POINT_FIELDS, "updated_at"])
@@ -178,9 +193,8 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: 
     if fields.get("status") is None:
         fields = {**fields, "status": default_status(organization, Board.LEAD, StatusRole.NEW_LEAD)}
     source = get_or_create_source(organization=organization, name="MANUAL")
-    lead, is_new = upsert_lead(
-        organization=organization, actor=actor, email=email, source=source, create_defaults=fields
-    )
+    defaults = {**fields, "first_source": source, "last_source": source}
+    lead, is_new = upsert_lead(organization=organization, actor=actor, email=email, create_defaults=defaults)
     if not is_new:
         raise ValidationFailed({"email": ["belongs to a lead already"]})
     return lead
@@ -198,6 +212,8 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
         if others.with_email(organization.pk, fields["email"]).exists():
             raise ValidationFailed({"email": ["belongs to another lead"]})
     values = {name: value for name, value in fields.items() if name != "status"}
+    if "first_name" in values:
+        values["is_first_name_from_email"] = False
     for name, value in values.items():
         setattr(stored, name, value)
     stored.updated_at = now()

@@ -70,16 +70,17 @@ def submit(
         opt_in_id, lead_id = known
         return Submission(opt_in_id, lead_id, is_new_lead=False)
 
+    lead_source = lead_source or get_or_create_source(organization=organization, name=source_name)
     lead, is_new_lead = upsert_lead(
         organization=organization,
         actor=actor,
         email=email,
-        source=lead_source or get_or_create_source(organization=organization, name=source_name),
+        last_source=lead_source,
         first_name=first_name,
         last_name=last_name,
         phone=phone,
         setter=find_setter(organization, traffic.get("utm_content", "")),
-        create_defaults={"status": new_lead_status},
+        create_defaults={"status": new_lead_status, "first_source": lead_source},
     )
     opt_in = OptIn(
         organization=organization,

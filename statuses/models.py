@@ -45,6 +45,8 @@ class Board(models.TextChoices):
 # Roles that automatic changes set. Each needs a default status on each board at any time.
 AUTOMATIC_ROLES = [StatusRole.NEW_LEAD, StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED]
 PAID_ROLES = [StatusRole.WON, StatusRole.PARTIAL_PAYMENT]
+# Judgments of people about a lead, which a cancellation does not overwrite.
+VERDICT_ROLES = [StatusRole.UNQUALIFIED, StatusRole.LOST, StatusRole.FOLLOW_UP, StatusRole.NO_SHOW]
 
 validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 

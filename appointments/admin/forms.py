@@ -47,6 +47,7 @@ class BookingForm(TenantForm):
     class Meta:
         model = Appointment
         fields = ()
+        help_texts = {"setter": "Defaults to the lead's setter."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

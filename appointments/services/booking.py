@@ -30,11 +30,11 @@ from statuses.models import Board, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
-APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime]] = CompiledQuery(
+APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime, datetime | None]] = CompiledQuery(
     lambda: (
         Appointment.objects.of(Param("organization"))
         .filter(source=Param("name", "text"), external_reference=Param("reference"))
-        .values_list("pk", "schedule_time")
+        .values_list("pk", "schedule_time", "booked_for")
     )
 )
 EVENT_TYPE_BY_NAME: CompiledQuery[EventType] = CompiledQuery(
@@ -61,7 +61,7 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
 
 
 class ReferenceConflict(Conflict):
-    """The reference is booked for another time (docs/interface.md, A16)."""
+    """The reference is booked, and neither was nor is for this time (docs/interface.md, A16)."""
 
     message = (
         "external_reference {reference} already maps to an appointment at a different time; "
@@ -87,11 +87,12 @@ class BookingData(TypedDict, total=False):
 
 
 class Booking(NamedTuple):
-    """An appointment that was booked, and whether it is new."""
+    """An appointment that was booked, and whether it is new. `booked_for` is its first time, if it has moved since."""
 
     id: UUID
     schedule_time: datetime
     is_new: bool
+    booked_for: datetime | None = None
 
 
 @atomic_with_retry
@@ -105,13 +106,13 @@ def book(
 ) -> Booking:
     """Book an appointment, and create its lead, source and event type if there are none yet.
 
-    Safe to repeat: if the reference is booked for the same time, returns that appointment and changes nothing.
-    Raises ReferenceConflict if it is booked for another time, and ValidationFailed if a member, the lead id or the
-    event type id is unknown, or if the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead,
-    and for a new event type the organization.
+    Safe to repeat: if the reference was first booked for this time or has moved to it, returns that appointment and
+    changes nothing. Raises ReferenceConflict if it is booked for another time, and ValidationFailed if a member, the
+    lead id or the event type id is unknown, or if the event type is new and the organization has `MAX_EVENT_TYPES`.
+    Locks the lead, and for a new event type the organization.
     """
     booking = find_or_book(organization, actor, AppointmentSource.MANUAL, external_reference, schedule_time, data)
-    if booking.schedule_time != schedule_time:
+    if schedule_time not in (booking.schedule_time, booking.booked_for):
         raise ReferenceConflict(reference=external_reference)
     return booking
 
@@ -138,26 +139,31 @@ def find_or_book(
     )
     # The reference is checked before the members, so that a retry succeeds even if the host has left since.
     if known:
-        appointment_id, booked_time = known
-        return Booking(appointment_id, booked_time, is_new=False)
+        appointment_id, present_time, booked_for = known
+        return Booking(appointment_id, present_time, is_new=False, booked_for=booked_for)
 
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members = resolve_members(organization, data)
-    email = data.get("lead_email", "")
+    email, first_name = data.get("lead_email", ""), data.get("lead_first_name")
+    lead_source = lead_source or get_or_create_source(organization=organization, name=source.value)
     lead, is_new_lead = upsert_lead(
         organization=organization,
         actor=actor,
         lead_id=data.get("lead_id"),
         email=email,
-        source=lead_source or get_or_create_source(organization=organization, name=source.value),
         phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
         touch_point=schedule_time if schedule_time > now() else None,
         create_defaults={
             "status": lead_status,
-            "first_name": data.get("lead_first_name") or email.partition("@")[0],
+            "first_source": lead_source,
+            "last_source": lead_source,
+            "first_name": first_name or email.partition("@")[0],
+            "is_first_name_from_email": not first_name,
             "last_name": data.get("lead_last_name", ""),
         },
     )
+    if "setter" not in members and (setter := lead_setter(lead)):
+        members["setter"] = setter
     event_type = resolve_event_type(organization, source, data, event_type)
     appointment = Appointment(
         organization=organization,
@@ -197,6 +203,13 @@ def resolve_members(organization: Organization, data: BookingData) -> dict[str, 
         message = "must belong to an active member of the organization"
         raise ValidationFailed({f"{role}_email": [message] for role in unknown})
     return members
+
+
+def lead_setter(lead: Lead) -> Membership | None:
+    """Return the lead's setter, or None without one or if bookings can no longer name that member."""
+    members = Membership.objects.of(lead.organization).filter(CAN_BE_NAMED, pk=lead.setter_id)
+    setter: Membership | None = members.select_related("user", "mail_preference").first() if lead.setter_id else None
+    return setter
 
 
 def resolve_event_type(

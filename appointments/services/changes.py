@@ -166,6 +166,7 @@ def cancel(appointment: Appointment, actor: Actor, outcome: Status | None = None
 def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
     """Move an appointment to another time. A canceled or missed one and its lead become booked again."""
     previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
+    appointment.booked_for = appointment.booked_for or appointment.schedule_time
     appointment.schedule_time = to
     # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
     appointment.invitation_sequence += 1
@@ -188,14 +189,13 @@ def replace_outcome(appointment: Appointment, outcome: Status, actor: Actor) -> 
 
 
 def set_outcome(appointment: Appointment, outcome: Status | None, actor: Actor) -> None:
-    """Store the outcome with its history row, and the time, meeting URL and sequence that the caller has changed."""
+    """Store the outcome with its history row, and the times, meeting URL and sequence that the caller has changed."""
     previous, organization = appointment.outcome, appointment.organization
     appointment.outcome = outcome
     appointment.no_show = outcome is not None and outcome.role == StatusRole.NO_SHOW
     appointment.updated_at = now()
-    appointment.save(
-        update_fields=["outcome", "no_show", "meeting_url", "schedule_time", "invitation_sequence", "updated_at"]
-    )
+    times = ["schedule_time", "booked_for", "updated_at"]
+    appointment.save(update_fields=["outcome", "no_show", "meeting_url", "invitation_sequence", *times])
     if outcome is not None and outcome != previous:
         OutcomeChange.objects.create(
             organization=organization,

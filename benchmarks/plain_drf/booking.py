@@ -98,8 +98,6 @@ def get_or_create_lead(
         )
         LeadStatusChange.objects.create(organization=organization, lead=lead, to_status=status, **actor_columns(actor))
         record_lead_created(lead, actor)
-    lead.last_source = source
-    lead.save()
     return lead
 
 

@@ -54,6 +54,9 @@ class LeadForm(CustomValuesForm):
     def clean_phone_e164(self) -> str | None:
         """Return the number as E.164, and set the country on the instance."""
         text = self.cleaned_data["phone_e164"]
+        # A number that version 0.2 has stored and would be refused today must not prevent other changes.
+        if "phone_e164" not in self.changed_data:
+            return self.instance.phone_e164
         phone = parse_phone(text, self.organization.default_country) if text else None
         if text and phone is None:
             raise forms.ValidationError("Enter a valid phone number.")

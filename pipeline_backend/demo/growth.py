@@ -62,7 +62,7 @@ SELECT {values} FROM {table} AS original JOIN {table}_copies AS copy ON copy.ori
 MOVED = "original.{0} + CASE WHEN original.{0} < now() THEN -copy.weeks ELSE copy.weeks / 4 END * interval '7 days'"
 CHANGED_VALUES = {
     **{column: MOVED.format(column) + " - copy.jitter" for column in ("created_at", "updated_at")},
-    **{column: MOVED.format(column) for column in ("schedule_time", "next_touch_point_at")},
+    **{column: MOVED.format(column) for column in ("schedule_time", "booked_for", "next_touch_point_at")},
     "external_reference": "original.external_reference || '.' || copy.id",
 }
 

@@ -88,6 +88,7 @@ def test_an_existing_lead_can_be_chosen_for_a_booking(closer: Client, event_type
         ({}, "Choose a lead or enter an e-mail, but not both."),
         ({"lead_email": "ada@example.com", "meeting_url": "javascript:alert(1)"}, "Enter a valid URL."),
         ({"lead_email": "ada@example.com", "lead_phone": "nobody"}, "Enter a valid phone number."),
+        ({"lead_email": "ada@example.com", "lead_phone": "555-5555"}, "Enter a valid phone number."),
         ({"lead_email": "ada@example.com", "schedule_time_0": "0001-01-01"}, "Enter a year from 1970 to 2100."),
     ],
 )

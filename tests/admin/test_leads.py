@@ -38,6 +38,29 @@ def test_a_new_lead_has_status_history_source_and_event(closer: Client, organiza
     assert events_of(organization) == ["lead.created"]
 
 
+@pytest.mark.parametrize("phone", ["555-5555", "+1 555 5555"])
+def test_a_phone_without_its_area_code_is_refused(closer: Client, organization: Organization, phone: str):
+    before = snapshot_of(organization)
+    data = form_data(closer, admin_url(Lead, "add"), email="ada@example.com", phone_e164=phone)
+
+    response = closer.post(admin_url(Lead, "add"), data)
+
+    assert form_errors(response) == ["Enter a valid phone number."]
+    assert snapshot_of(organization) == before
+
+
+def test_a_lead_whose_stored_phone_is_not_valid_can_be_edited(closer: Client, appointment: Appointment):
+    # Version 0.2 stored such numbers.
+    Lead.objects.of(appointment.organization).update(phone_e164="+15555555", phone_country="US")
+    url = admin_url(Lead, "change", appointment.lead_id)
+
+    response = closer.post(url, form_data(closer, url, last_name="Lovelace"))
+
+    assert response.status_code == 302, form_errors(response)
+    lead = Lead.objects.of(appointment.organization).get()
+    assert (lead.last_name, lead.phone_e164, lead.phone_country) == ("Lovelace", "+15555555", "US")
+
+
 def test_a_changed_status_of_a_lead_has_a_history_entry_and_an_event(closer: Client, appointment: Appointment):
     url, won = admin_url(Lead, "change", appointment.lead_id), status_with_role(appointment.organization, "WON")
 

@@ -107,6 +107,13 @@ def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, hos
     assert count_statements(lambda: api.book(**booking)) == 10
 
 
+def test_a_booking_that_takes_the_leads_setter_takes_one_statement_more(api: ApiClient, host: Membership) -> None:
+    api.submit(email="lead0@example.com", traffic={"utm_content": host.user_id})
+    booking = {"external_reference": "new", "lead_email": "lead0@example.com", "host_email": host.user.email}
+
+    assert count_statements(lambda: api.book(**booking)) == 11
+
+
 def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.book(external_reference="ref-0")) == 2
 

@@ -228,6 +228,42 @@ def test_canceling_does_not_change_the_status_of_a_lead_that_has_paid(api, organ
     assert summary_of(organization)["events"].count("lead.status_changed") == before
 
 
+@pytest.mark.parametrize("role", ["UNQUALIFIED", "LOST", "FOLLOW_UP", "NO_SHOW"])
+def test_canceling_does_not_overwrite_a_verdict_about_the_lead(api, organization, role):
+    """docs/interface.md, S9"""
+    appointment = book(api)
+    api.patch(f"/api/external/leads/{appointment['lead']['id']}/status", {"status_id": api.get_status(role)["id"]})
+    before = summary_of(organization)["events"].count("lead.status_changed")
+
+    api.cancel()
+
+    assert api.get_appointment(appointment["id"])["outcome"]["role"] == "CANCELED"
+    assert api.get_lead(appointment["lead"]["id"])["status"]["role"] == role
+    assert summary_of(organization)["events"].count("lead.status_changed") == before
+
+
+@pytest.mark.parametrize("role", ["NEW_LEAD", "RESCHEDULED", "APPOINTMENT_BOOKED"])
+def test_canceling_replaces_a_status_that_is_no_verdict(api, role):
+    """docs/interface.md, S9"""
+    appointment = book(api)
+    api.patch(f"/api/external/leads/{appointment['lead']['id']}/status", {"status_id": api.get_status(role)["id"]})
+
+    api.cancel()
+
+    assert api.get_lead(appointment["lead"]["id"])["status"]["role"] == "CANCELED"
+
+
+@pytest.mark.parametrize("role", ["UNQUALIFIED", "LOST", "FOLLOW_UP", "NO_SHOW"])
+def test_a_new_booking_replaces_a_verdict_about_the_lead(api, role):
+    """docs/interface.md, S8"""
+    lead_id = book(api)["lead"]["id"]
+    api.patch(f"/api/external/leads/{lead_id}/status", {"status_id": api.get_status(role)["id"]})
+
+    book(api, "ref-2", LATER)
+
+    assert api.get_lead(lead_id)["status"]["role"] == "APPOINTMENT_BOOKED"
+
+
 def test_a_lead_with_another_upcoming_appointment_stays_booked(api):
     """docs/interface.md, S9, L13"""
     first = book(api)

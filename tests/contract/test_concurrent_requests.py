@@ -1,14 +1,17 @@
 """Concurrent requests, with real threads and connections (docs/interface.md, A31)."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
 
+from appointments.models import Appointment
+from appointments.services import reschedule
 from leads.models import LeadStatusChange
 from tests.client import ApiClient
 from tests.contract.concurrency import THREADS, field_values, run_concurrently, status_codes
-from tests.factories import make_member, summary_of
+from tests.factories import make_member, owner_actor, summary_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,6 +48,22 @@ def test_booking_one_reference_at_two_times_creates_one_appointment_and_conflict
     assert status_codes(response for time, response in results if time == booked_time) == {201: 1, 200: 49}
     assert status_codes(response for time, response in results if time != booked_time) == {409: 50}
     assert summary_of(organization)["events"] == ["appointment.created", "lead.created"]
+
+
+def test_a_retry_of_the_first_time_is_200_while_staff_move_the_appointment(api, organization):
+    """docs/interface.md, A15, A16"""
+    appointment = Appointment.objects.of(organization).get(pk=api.book().json()["data"]["id"])
+    actor, first_day = owner_actor(organization), datetime(2028, 1, 1, tzinfo=UTC)
+
+    def move(days):
+        to = first_day + timedelta(days=days)
+        reschedule(organization=organization, actor=actor, appointment=appointment, to=to)
+
+    moves = [lambda _, days=days: move(days) for days in range(1, 11)]
+    responses = run_concurrently(api.key, *moves, *[lambda api: api.book()] * 54)
+
+    assert status_codes(response for response in responses if response) == {200: 54}
+    assert summary_of(organization)["events"].count("appointment.rescheduled") == 10
 
 
 def test_100_bookings_with_one_new_email_and_event_type_create_one_of_each(api, organization):

@@ -108,7 +108,7 @@ def test_an_import_notifies_nobody_because_the_provider_has_invited_everybody(
     assert notifications_of(organization) == []
 
 
-def test_an_import_for_a_known_lead_moves_its_source_touch_point_and_status(
+def test_an_import_for_a_known_lead_moves_its_touch_point_and_status_and_keeps_its_source(
     organization: Organization, api: ApiClient, run_import: Import
 ) -> None:
     lead_id = api.submit(source="WEBINAR").json()["data"]["lead_id"]
@@ -117,7 +117,7 @@ def test_an_import_for_a_known_lead_moves_its_source_touch_point_and_status(
 
     lead = api.get_lead(lead_id)
     assert lead["first_name"] == "Ada"
-    assert (lead["first_source"]["name"], lead["last_source"]["name"]) == ("WEBINAR", "SCHEDULER_A")
+    assert (lead["first_source"]["name"], lead["last_source"]["name"]) == ("WEBINAR", "WEBINAR")
     assert (lead["status"]["role"], lead["next_touch_point_type"]) == ("APPOINTMENT_BOOKED", "APPOINTMENT")
     assert events_of(organization) == [
         "appointment.created",

@@ -6,9 +6,19 @@ import pytest
 
 from appointments.models import EventType
 from leads.models import Lead
+from leads.services import edit_lead
 from organizations.models import Membership
 from tests.contract.assertions import assert_invalid_fields
-from tests.factories import deactivate, make_event_type, make_member, owner_of, snapshot_of, summary_of
+from tests.factories import (
+    deactivate,
+    make_event_type,
+    make_member,
+    notifications_of,
+    owner_actor,
+    owner_of,
+    snapshot_of,
+    summary_of,
+)
 
 # Far in the future, so that the appointment is still to come whenever the tests run.
 LATER = "2090-01-05T10:00:00.000Z"
@@ -68,6 +78,40 @@ def test_a_last_name_is_used_without_a_first_name(api):
     assert (lead["first_name"], lead["last_name"]) == ("ada", "Byron")
 
 
+def test_the_first_real_first_name_replaces_the_email_prefix(api):
+    """docs/interface.md, L5"""
+    lead_id = get_lead(api, api.book())["id"]
+
+    # A booking uses names only for a new lead (L4), so the first real name is that of the first opt-in.
+    api.book(external_reference="ref-2", lead_first_name="Augusta")
+    api.submit(first_name="Ada")
+    api.submit(first_name="Grace")
+
+    lead = api.get_lead(lead_id)
+    assert (lead["first_name"], lead["last_name"]) == ("Ada", "")
+
+
+@pytest.mark.parametrize("create", ["book", "submit"])
+def test_a_real_first_name_that_equals_the_email_prefix_is_kept(api, create):
+    """docs/interface.md, L4"""
+    created = api.book(lead_first_name="ada") if create == "book" else api.submit(first_name="ada")
+
+    api.submit(first_name="Grace")
+
+    (lead,) = api.get_data("/api/external/leads")
+    assert (created.status_code, lead["first_name"]) == (201, "ada")
+
+
+def test_a_first_name_that_staff_have_set_is_kept(api, organization):
+    """docs/interface.md, L4, L5"""
+    lead = Lead.objects.of(organization).get(pk=get_lead(api, api.book())["id"])
+    edit_lead(organization=organization, actor=owner_actor(organization), lead=lead, first_name="Augusta")
+
+    api.submit(first_name="Grace")
+
+    assert api.get_lead(str(lead.pk))["first_name"] == "Augusta"
+
+
 def test_names_are_not_used_for_an_existing_lead_not_even_for_empty_ones(api):
     """docs/interface.md, L4"""
     api.submit(first_name="Ada", last_name=...)
@@ -105,6 +149,9 @@ def test_a_known_phone_is_kept(api):
         pytest.param("US", " +44 20 7946 0000 ", ("+442079460000", "GB"), id="with_spaces"),
         pytest.param("US", "call me", (None, None), id="words"),
         pytest.param("US", "12", (None, None), id="too_short"),
+        pytest.param("US", "5555555", (None, None), id="without_area_code_us"),
+        pytest.param("US", "+15555555", (None, None), id="international_without_area_code"),
+        pytest.param("DE", "+1 555 5555", (None, None), id="without_area_code_of_another_country"),
         pytest.param("US", "+999123456789", (None, None), id="no_such_country"),
         pytest.param("US", "+1" + "2" * 40, (None, None), id="too_long"),
         pytest.param("US", "9" * 300, (None, None), id="much_too_long"),
@@ -243,6 +290,39 @@ def test_every_unknown_member_is_named(api, host):
     response = api.book(host_email="hana@acme.example", setter_email="x@acme.example", triager_email="y@acme.example")
 
     assert_invalid_fields(response, "setter_email", "triager_email")
+
+
+def test_a_booking_without_setter_email_takes_the_leads_setter(api, organization, other_organization):
+    """docs/interface.md, L9"""
+    setter = make_member(organization, "sam@acme.example")
+    lead_id = api.submit(traffic={"utm_content": setter.user_id}).json()["data"]["lead_id"]
+    other = make_member(organization, "other@acme.example")
+
+    ids = [
+        api.book(external_reference=f"ref-{number}", **fields).json()["data"]["id"]
+        for number, fields in enumerate([{}, {"setter_email": None}, {"setter_email": "other@acme.example"}])
+    ]
+
+    setters = [api.get_appointment(id)["setter"]["id"] for id in ids]
+    assert setters == [setter.user_id, setter.user_id, other.user_id]
+    assert api.get_lead(lead_id)["setter"]["id"] == setter.user_id
+    # As a participant, the setter is notified; the owner would be if there were none.
+    assert notifications_of(organization) == [
+        ("CALL_BOOKED", "other@acme.example"),
+        ("CALL_BOOKED", "sam@acme.example"),
+        ("CALL_BOOKED", "sam@acme.example"),
+    ]
+
+
+def test_a_setter_who_has_left_is_not_taken_over(api, organization):
+    """docs/interface.md, L9"""
+    setter = make_member(organization, "sam@acme.example")
+    lead_id = api.submit(traffic={"utm_content": setter.user_id}).json()["data"]["lead_id"]
+    deactivate(setter)
+
+    appointment = api.get_appointment(api.book().json()["data"]["id"])
+
+    assert (appointment["setter"], api.get_lead(lead_id)["setter"]["id"]) == (None, setter.user_id)
 
 
 def test_a_member_of_two_organizations_can_be_host_in_both(api, other_api, organization, other_organization):

@@ -1,6 +1,7 @@
 """POST /api/external/appointments: new bookings, retries and conflicts (docs/interface.md, A8 and A13 to A17)."""
 
 import re
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -8,7 +9,6 @@ import pytest
 from appointments.models import Appointment
 from appointments.services import reschedule
 from notifications.models import Kind
-from pipeline_backend.db.timestamps import now
 from tests.client import SCHEDULE_TIME
 from tests.contract.assertions import assert_error_format, assert_invalid_fields
 from tests.factories import deactivate, make_member, make_provider_appointment, owner_actor, snapshot_of, summary_of
@@ -137,21 +137,21 @@ def test_a_known_reference_with_another_time_is_409_and_changes_nothing(api, org
     assert snapshot_of(organization) == before
 
 
-def test_after_rescheduling_the_new_time_is_compared(api, organization):
-    """docs/interface.md, A16"""
+def test_after_rescheduling_the_first_and_the_present_time_are_retries(api, organization):
+    """docs/interface.md, A15, A16"""
     id = api.book().json()["data"]["id"]
-    appointment = Appointment.objects.of(organization).get(pk=id)
-    # Day 1, because the date of today need not exist in another year (29 February).
-    reschedule(
-        organization=organization,
-        actor=owner_actor(organization),
-        appointment=appointment,
-        to=now().replace(year=2028, day=1),
-    )
+    for time in [datetime(2028, 1, 5, tzinfo=UTC), datetime(2028, 1, 6, tzinfo=UTC)]:
+        appointment = Appointment.objects.of(organization).get(pk=id)
+        reschedule(organization=organization, actor=owner_actor(organization), appointment=appointment, to=time)
+    before = snapshot_of(organization)
 
-    responses = [api.book(), api.book(schedule_time=api.get_appointment(id)["schedule_time"])]
+    retries = [api.book(schedule_time=time) for time in [SCHEDULE_TIME, "2028-01-06T00:00:00Z"]]
+    refused = api.book(schedule_time="2028-01-05T00:00:00Z")
 
-    assert [response.status_code for response in responses] == [409, 200]
+    duplicate = {"id": id, "is_duplicate": True}
+    assert [(retry.status_code, retry.json().get("data")) for retry in retries] == [(200, duplicate)] * 2
+    assert refused.status_code == 409
+    assert snapshot_of(organization) == before
 
 
 def test_malformed_fields_are_checked_before_the_reference(api, organization):

@@ -32,29 +32,39 @@ def test_the_utm_source_of_an_opt_in_is_the_leads_source(api):
     assert (lead["first_source"]["name"], lead["last_source"]["name"]) == ("google", "google")
 
 
-def test_the_first_source_never_changes_and_the_last_source_follows(api):
+def test_the_first_source_never_changes_and_the_last_source_follows_opt_ins_only(api):
     """docs/interface.md, L11"""
     lead_id = api.submit(source="WEBINAR").json()["data"]["lead_id"]
+    names = []
+    for act in (book, lambda api: api.submit(traffic={"utm_source": "google"}), lambda api: book(api, "ref-2")):
+        act(api)
+        lead = api.get_lead(lead_id)
+        names.append((lead["first_source"]["name"], lead["last_source"]["name"]))
+
+    assert names == [("WEBINAR", "WEBINAR"), ("WEBINAR", "google"), ("WEBINAR", "google")]
+
+
+def test_an_opt_in_moves_the_last_source_of_a_lead_that_a_booking_has_created(api):
+    """docs/interface.md, L11"""
+    lead_id = book(api)["lead"]["id"]
+
     api.submit(traffic={"utm_source": "google"})
-    before = api.get_lead(lead_id)
 
-    book(api)
-
-    after = api.get_lead(lead_id)
-    assert (before["first_source"]["name"], before["last_source"]["name"]) == ("WEBINAR", "google")
-    assert (after["first_source"], after["last_source"]["name"]) == (before["first_source"], "MANUAL")
+    lead = api.get_lead(lead_id)
+    assert (lead["first_source"]["name"], lead["last_source"]["name"]) == ("MANUAL", "google")
 
 
 def test_an_appointment_keeps_the_leads_sources_at_booking(api):
     """docs/interface.md, A19"""
     api.submit(source="WEBINAR")
+    api.submit(traffic={"utm_source": "google"})
     id = book(api)["id"]
     # Changes the lead's last source, but not the appointment's.
-    api.submit(traffic={"utm_source": "google"})
+    api.submit(traffic={"utm_source": "bing"})
 
     appointment = api.get_appointment(id)
 
-    assert (appointment["first_source"]["name"], appointment["last_source"]["name"]) == ("WEBINAR", "MANUAL")
+    assert (appointment["first_source"]["name"], appointment["last_source"]["name"]) == ("WEBINAR", "google")
 
 
 def test_a_source_is_one_row_per_organization(api, other_api):

@@ -172,7 +172,7 @@ def test_the_detail_has_exactly_the_documented_fields(api, full_appointment, mem
     detail = response.json()["data"]
     sources = {
         name: {"id": detail[name]["id"], "name": text}
-        for name, text in {"first_source": "utm_source 0", "last_source": "MANUAL"}.items()
+        for name, text in {"first_source": "utm_source 0", "last_source": "utm_source 3"}.items()
     }
     assert response.status_code == 200
     assert response.json() == {

@@ -140,6 +140,12 @@ def test_an_invalid_phone_is_400(api, organization, phone):
     assert_refused(api, organization, "phone_e164", phone_e164=phone, phone_country="GB")
 
 
+@pytest.mark.parametrize("phone", ["+15555555", "+1 555 5555"])
+def test_a_phone_without_its_area_code_is_400(api, organization, phone):
+    """docs/interface.md, L6, L8"""
+    assert_refused(api, organization, "phone_e164", phone_e164=phone, phone_country="US")
+
+
 @pytest.mark.parametrize("country", ["ZZ", "GBR", "United Kingdom", "G", "44", 44, True, ["GB"]])
 def test_an_invalid_phone_country_is_400(api, organization, country):
     """docs/interface.md, L8"""

@@ -4,8 +4,9 @@ from uuid import UUID
 
 import pytest
 
+from leads.models import Lead
 from optins.models import OptIn
-from tests.factories import deactivate, make_member, make_status, owner_of, snapshot_of, summary_of
+from tests.factories import deactivate, make_member, make_status, owner_of, set_columns, snapshot_of, summary_of
 
 TRAFFIC = {name: f"https://example.com/{name}" for name in ["referrer", "landing_page"]}
 TRAFFIC |= {name: f"the {name}" for name in ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]}
@@ -214,6 +215,18 @@ def test_empty_fields_of_the_lead_are_filled(api):
         "+12125550123",
         "US",
     ]
+
+
+def test_a_stored_phone_that_is_not_valid_is_replaced(api, organization):
+    """docs/interface.md, L6"""
+    lead_id = api.submit(phone_e164="+12125550123", phone_country="US").json()["data"]["lead_id"]
+    # Version 0.2 stored a number without its area code like this.
+    set_columns(Lead, organization, lead_id, phone_e164="+15555555")
+
+    api.submit(phone_e164="+442079460000", phone_country="GB")
+
+    lead = api.get_lead(lead_id)
+    assert (lead["phone_e164"], lead["phone_country"]) == ("+442079460000", "GB")
 
 
 def test_an_opt_in_does_not_change_the_status_of_an_existing_lead(api, organization):
