@@ -1,8 +1,9 @@
 """Appointments with their event types, outcome history, notes and call analyses."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import UniqueConstraint
@@ -53,6 +54,13 @@ class EventType(TenantModel):
     # The API shows null for an event type that no scheduler manages.
     provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)
     owner_name = models.CharField("owner at the provider", max_length=255, null=True, blank=True)
+    duration_minutes = models.PositiveSmallIntegerField(
+        "duration in minutes",
+        default=60,
+        db_default=60,
+        validators=[MinValueValidator(5), MaxValueValidator(24 * 60)],
+        help_text="How long the entry in calendars is. Entries that were sent already keep their length.",
+    )
 
     objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
     unscoped: ClassVar[Any] = NamedQuerySet.as_manager()
@@ -112,6 +120,10 @@ class Appointment(TenantModel, Traffic):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
+    # The members whose calendars have an entry. Null counts as nobody.
+    invited = ArrayField(models.UUIDField(), null=True, editable=False)
+    # The UID's second half. Appointments that version 0.2 has booked have the host of BASE_URL there.
+    calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)
     updated_at = MillisecondDateTimeField(default=now, editable=False)
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
@@ -144,6 +156,16 @@ class Appointment(TenantModel, Traffic):
             models.Index(fields=["organization", "outcome", "-created_at", "-id"], name="appointment_outcome"),
             models.Index(fields=["organization", "call_category", "-created_at", "-id"], name="appointment_category"),
         ]
+
+    @property
+    def duration_minutes(self) -> int:
+        """Return how long the call takes, which is the event type's duration."""
+        return self.event_type.duration_minutes if self.event_type else 60
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the call has ended."""
+        return self.schedule_time + timedelta(minutes=self.duration_minutes) < now()
 
     def __str__(self) -> str:
         return f"{self.lead}, {self.schedule_time:%d %b %Y %H:%M} UTC"

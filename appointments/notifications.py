@@ -1,16 +1,19 @@
 """Notifications about appointments. They are rendered when they are sent, from the context stored with them."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from django.db.models import QuerySet
 
-from appointments.models import Appointment
+from appointments.models import Appointment, AppointmentSource, Note
 from notifications.models import Context, Kind, Notification
-from notifications.services import build_notifications
+from notifications.services import build_notifications, build_slack_messages
+from organizations.actors import Actor
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import isoformat_z
 from pipeline_backend.db.writes import insert_all
+from statuses.models import StatusRole
 
 
 def active_members(organization: Organization | Param) -> QuerySet[Membership]:
@@ -19,40 +22,97 @@ def active_members(organization: Organization | Param) -> QuerySet[Membership]:
     return members.select_related("user", "mail_preference")
 
 
-def notify_participants(kind: Kind, appointment: Appointment) -> None:
-    """Store the notifications about a change of the appointment, for those of its participants who are active."""
-    participants = active_members(appointment.organization).filter(
-        pk__in=[appointment.host_id, appointment.setter_id, appointment.triager_id]
-    )
+def notify_participants(change: Kind, appointment: Appointment) -> None:
+    """Store the notifications about a change of the appointment, and who is invited now (docs/interface.md, N2, N5).
+
+    The appointment is locked, and holds its new values. `CALL_BOOKED` is for one that is booked again, `CALL_UPDATED`
+    for other people, another link or another event type; both do nothing for an appointment that is canceled or over
+    or that a scheduler manages.
+    """
+    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
+    is_quiet = is_canceled or appointment.is_over or appointment.source != AppointmentSource.MANUAL
+    if is_quiet and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED):
+        return
+    # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
+    appointment.invitation_sequence += 1
+    members = [appointment.host_id, appointment.setter_id, appointment.triager_id, *(appointment.invited or [])]
     latest_note = appointment.notes.first()
     note = latest_note.note if latest_note else ""
-    insert_all(*build_appointment_notifications(kind, appointment, participants, note))
+    rows = build_appointment_notifications(
+        change, appointment, active_members(appointment.organization).filter(pk__in=members), note
+    )
+    appointment.save(update_fields=["invitation_sequence", "invited"])
+    insert_all(*rows)
 
 
 def build_appointment_notifications(
-    kind: Kind, appointment: Appointment, participants: Iterable[Membership], note: str
+    change: Kind, appointment: Appointment, members: Iterable[Membership], note: str
 ) -> list[Notification]:
-    """Return the unsaved notifications to those who are active or, without any, to the owners (docs/interface.md, N2).
+    """Return the unsaved notifications about a change, and set who is invited, which the caller stores with them.
 
-    A member who is named twice is notified once.
+    `members` are those who take part and those who were invited before. Who takes part and is active is invited, or
+    without any of them the owners; who was invited before and isn't any more gets a cancellation. Slack hears of the
+    change once, unless it is `CALL_UPDATED`.
     """
-    organization = appointment.organization
-    active = [member for member in dict.fromkeys(participants) if member.is_active]
-    recipients = active or list(active_members(organization).filter(role=MemberRole.OWNER))
-    context = notification_context(appointment, note)
-    return build_notifications(organization=organization, kind=kind, recipients=recipients, context=context)
+    organization, is_canceled = appointment.organization, change == Kind.CALL_CANCELED
+    before = appointment.invited or []
+    active = [member for member in dict.fromkeys(members) if member.is_active]
+    named = {appointment.host_id, appointment.setter_id, appointment.triager_id}
+    participants = [member for member in active if member.pk in named]
+    attending = participants or list(active_members(organization).filter(role=MemberRole.OWNER))
+
+    recipients: dict[Kind, list[Membership]] = defaultdict(list)
+    for member in attending:
+        is_new = change == Kind.CALL_UPDATED and member.pk not in before
+        recipients[Kind.CALL_BOOKED if is_new else change].append(member)
+    leaving = [member for member in active if member.pk in before and member not in attending]
+    recipients[Kind.CALL_CANCELED if is_canceled else Kind.CALL_REASSIGNED] += leaving
+    has_entries = not is_canceled and appointment.source == AppointmentSource.MANUAL
+    appointment.invited = [member.pk for member in attending] if has_entries else []
+
+    context = notification_context(appointment, note) | {"is_unassigned": not participants}
+    rows = (
+        []
+        if change == Kind.CALL_UPDATED
+        else build_slack_messages(organization=organization, kind=change, context=context)
+    )
+    for kind, group in recipients.items():
+        # Everybody is an attendee in the entry, also members who get no e-mail.
+        listed = group if kind in (Kind.CALL_CANCELED, Kind.CALL_REASSIGNED) else attending
+        attendees = [{"name": str(member), "email": member.user.email} for member in listed]
+        rows += build_notifications(
+            organization=organization, kind=kind, recipients=group, context=context | {"attendees": attendees}
+        )
+    return rows
+
+
+def notify_mentioned(note: Note, members: Iterable[Membership], actor: Actor) -> None:
+    """Store an e-mail to each active member whom a new note mentions, except to its author."""
+    organization, mentioned = note.organization, [member.pk for member in members]
+    recipients = active_members(organization).filter(pk__in=mentioned).exclude(user_id=actor.id)
+    context = notification_context(note.appointment, note.note) | {"author": actor.name}
+    insert_all(
+        *build_notifications(
+            organization=organization, kind=Kind.MENTIONED, recipients=list(recipients), context=context
+        )
+    )
 
 
 def notification_context(appointment: Appointment, note: str) -> Context:
     """Return the values that mails, invitations and Slack messages are rendered from."""
     # Copied, not looked up when sending: a notification describes the appointment as it was after the change.
     lead = appointment.lead
+    is_manual = appointment.source == AppointmentSource.MANUAL
     return {
         "appointment_id": str(appointment.pk),
+        # Empty without an entry in calendars: a scheduler sends its own.
+        "uid": f"{appointment.pk}@{appointment.calendar_domain}" if is_manual else "",
         "sequence": appointment.invitation_sequence,
         "schedule_time": isoformat_z(appointment.schedule_time),
+        "duration_minutes": appointment.duration_minutes,
         "updated_at": isoformat_z(appointment.updated_at),
         "event_type": appointment.event_type.name if appointment.event_type else "",
+        "call_category": appointment.get_call_category_display(),
         "lead_name": str(lead),
         "lead_email": lead.email,
         "lead_phone": lead.phone_e164 or "",

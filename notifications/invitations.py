@@ -1,7 +1,7 @@
 """Calendar invitations (RFC 5545, RFC 5546; docs/interface.md, N5).
 
-An appointment has one UID. Every rescheduling and the cancellation have a higher SEQUENCE, so that calendars update the
-same entry.
+An appointment has one UID. Each later invitation or cancellation has a higher SEQUENCE, so that calendars change the
+same entry, in whatever order the e-mails arrive.
 """
 
 from datetime import datetime, timedelta
@@ -13,12 +13,12 @@ from icalendar import Calendar, Event, vCalAddress, vText
 
 from notifications.models import Context, Kind
 
-DURATION = timedelta(hours=1)  # appointments have no end, and calendars need one
+CANCELLATIONS = [Kind.CALL_CANCELED, Kind.CALL_REASSIGNED]
 
 
 def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str, bytes]:
     """Return the method (REQUEST or CANCEL) and the calendar as bytes."""
-    method = "CANCEL" if kind == Kind.CALL_CANCELED else "REQUEST"
+    method = "CANCEL" if kind in CANCELLATIONS else "REQUEST"
     calendar = Calendar()
     calendar.add("prodid", "-//Pipeline Backend//EN")
     calendar.add("version", "2.0")
@@ -30,12 +30,15 @@ def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str,
 def build_event(method: str, context: Context, start: datetime) -> Event:
     """Return the appointment as a calendar event."""
     event = Event()
-    event.add("uid", f"{context['appointment_id']}@{urlsplit(settings.BASE_URL).hostname}")
+    # Remove the defaults after 0.3: notifications that version 0.2 has queued have neither UID nor duration.
+    event.add("uid", context.get("uid", f"{context['appointment_id']}@{urlsplit(settings.BASE_URL).hostname}"))
     event.add("sequence", context["sequence"])
     event.add("dtstamp", datetime.fromisoformat(context["updated_at"]))
     event.add("dtstart", start)
-    event.add("dtend", start + DURATION)
+    event.add("dtend", start + timedelta(minutes=context.get("duration_minutes", 60)))
     event.add("summary", f"{context['event_type'] or 'Appointment'} with {context['lead_name']}")
+    event.add("description", describe(context))
+    # Also for a participant who leaves a call that takes place: calendars remove an entry only with this status.
     event.add("status", "CANCELLED" if method == "CANCEL" else "CONFIRMED")
     if context["meeting_url"]:
         event.add("location", context["meeting_url"])
@@ -44,6 +47,20 @@ def build_event(method: str, context: Context, start: datetime) -> Event:
     for attendee in context["attendees"]:
         event.add("attendee", build_attendee(attendee), encode=False)
     return event
+
+
+def describe(context: Context) -> str:
+    """Return the text of the entry: what is known about the lead and the call, its links, and the latest note."""
+    facts = {
+        "E-mail": context["lead_email"],
+        "Phone": context["lead_phone"],
+        "Host": context["host"],
+        "Category": context.get("call_category"),
+        "Meeting": context["meeting_url"],
+        "Appointment": context["link"],
+    }
+    lines = [f"{name}: {value}" for name, value in facts.items() if value]
+    return "\n".join([*lines, *(["", context["note"]] if context["note"] else [])])
 
 
 def build_organizer() -> vCalAddress:
@@ -56,10 +73,10 @@ def build_organizer() -> vCalAddress:
 
 
 def build_attendee(attendee: dict[str, str]) -> vCalAddress:
-    """Return a participant as an attendee who is asked to accept."""
+    """Return a participant as an attendee. Nobody is asked to answer, because nobody reads the organizer's mailbox."""
     address = vCalAddress(f"mailto:{attendee['email']}")
     address.params["cn"] = vText(attendee["name"])
     address.params["role"] = vText("REQ-PARTICIPANT")
     address.params["partstat"] = vText("NEEDS-ACTION")
-    address.params["rsvp"] = vText("TRUE")
+    address.params["rsvp"] = vText("FALSE")
     return address

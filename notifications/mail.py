@@ -18,13 +18,19 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.template.loader import render_to_string
 
 from notifications.invitations import build_invitation
-from notifications.models import APPOINTMENT_KINDS, Context, Notification
+from notifications.models import Context, Kind, Notification
 from notifications.unsubscribing import unsubscribe_url
 from organizations.models import User
 from pipeline_backend.outbox import Result
 
 MAX_NAME_LENGTH = 200
 ABORT_INTERVAL_SECONDS = 0.5
+
+# The sentence that explains a kind of e-mail, for those whose name does not.
+HINTS = {
+    Kind.CALL_UPDATED: "The people, the link or the type of the call have changed.",
+    Kind.CALL_REASSIGNED: "You no longer take part in this call. Its entry in your calendar is removed.",
+}
 
 # C0 and C1 control characters, and the characters that change the reading direction.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -95,7 +101,7 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
     kind = notification.get_kind_display()
     context: Context = {"kind": kind, "unsubscribe_url": unsubscribe_url(notification)}
     headers = {"X-Notification-Id": str(notification.pk)}
-    if notification.kind not in APPOINTMENT_KINDS:
+    if notification.kind == Kind.ENDPOINTS_FAILING:
         endpoints = notification.context["endpoints"]
         links = [{**endpoint, "link": admin_link("webhooks/endpoint", endpoint["id"])} for endpoint in endpoints]
         subject = single_line(f"{kind}: {', '.join(endpoint['name'] for endpoint in endpoints)}")
@@ -105,14 +111,30 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
     data = sanitize_context(notification.context)
     start = datetime.fromisoformat(data["schedule_time"])
     when = format_local_time(start, user.time_zone)
+    data |= {"when": when, "link": admin_link("appointments/appointment", data["appointment_id"])}
+    if notification.kind == Kind.MENTIONED:
+        subject = single_line(f"{kind}: {data['lead_name']}")
+        return build_email(user.email, subject, "notifications/mention", context | data, headers)
+
     subject = single_line(f"{kind}: {data['lead_name']}, {when}")
-    context |= {**data, "when": when, "link": admin_link("appointments/appointment", data["appointment_id"])}
-    email = build_email(user.email, subject, "notifications/appointment", context, headers)
+    context |= {"hint": HINTS.get(Kind(notification.kind)), "reason": reason(notification.kind, data)}
+    email = build_email(user.email, subject, "notifications/appointment", context | data, headers)
+    if data.get("uid") == "":
+        return email
     method, calendar = build_invitation(notification.kind, data, start)
-    # Mail clients show the calendar part with buttons to accept; the file is for those that don't.
+    # Mail clients show the calendar part as an entry; the file is for those that don't.
     email.attach_alternative(calendar.decode(), f"text/calendar; method={method}")
     email.attach("invite.ics", calendar.decode(), f"text/calendar; method={method}")
     return email
+
+
+def reason(kind: str, context: Context) -> str:
+    """Return why the recipient gets the e-mail, as the end of a sentence."""
+    if kind == Kind.CALL_REASSIGNED:
+        return "you were invited to the call before"
+    if context.get("is_unassigned"):
+        return f"nobody is assigned to the call and you are an owner of {context['organization']}"
+    return "you are the host, the setter or the triager of the call"
 
 
 def build_email(
@@ -144,8 +166,9 @@ def admin_link(page: str, id: str) -> str:
 
 def sanitize_context(context: Context) -> Context:
     """Return the context with every name on one line and without control characters. A note keeps its line breaks."""
-    names = {name: single_line(context[name]) for name in ("lead_name", "event_type", "host", "organization")}
-    attendees = [{**attendee, "name": single_line(attendee["name"])} for attendee in context["attendees"]]
+    one_line = ("lead_name", "event_type", "host", "organization", "author")
+    names = {name: single_line(context[name]) for name in one_line if name in context}
+    attendees = [{**attendee, "name": single_line(attendee["name"])} for attendee in context.get("attendees", [])]
     note = "\n".join(CONTROL_CHARACTERS.sub(" ", line) for line in context["note"].splitlines())
     return {**context, **names, "attendees": attendees, "note": note}
 

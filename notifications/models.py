@@ -21,10 +21,10 @@ class Kind(models.TextChoices):
     CALL_BOOKED = "CALL_BOOKED", "Call Booked"
     CALL_RESCHEDULED = "CALL_RESCHEDULED", "Call Rescheduled"
     CALL_CANCELED = "CALL_CANCELED", "Call Canceled"
+    CALL_UPDATED = "CALL_UPDATED", "Call Updated"
+    CALL_REASSIGNED = "CALL_REASSIGNED", "Call Reassigned"
+    MENTIONED = "MENTIONED", "Mentioned in a note"
     ENDPOINTS_FAILING = "ENDPOINTS_FAILING", "Webhook endpoints need attention"
-
-
-APPOINTMENT_KINDS = [Kind.CALL_BOOKED, Kind.CALL_RESCHEDULED, Kind.CALL_CANCELED]
 
 
 class ChannelKind(models.TextChoices):

@@ -3,7 +3,7 @@
 from django.db import transaction
 from django.db.models.functions import Now
 
-from notifications.models import APPOINTMENT_KINDS, ChannelKind, Context, Kind, MailPreference, Notification
+from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
 from pipeline_backend.outbox import State, notify_on_commit
 
@@ -13,24 +13,26 @@ WAKE_UP_TASK = "notifications.deliver_due"
 def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
-    """Return unsaved notifications, which the caller inserts in this transaction.
+    """Return an unsaved e-mail for each recipient who accepts the kind, which the caller inserts in this transaction.
 
-    That is one e-mail for each recipient who accepts the kind and, for appointments, one message to the organization's
-    Slack channel if it has one. The dispatcher is notified after the commit.
+    The dispatcher is notified after the commit.
     """
-    # Everybody is an attendee in the invitation, also members who get no e-mail.
-    attendees = [{"name": str(member), "email": member.user.email} for member in recipients]
-    context = context | {"attendees": attendees}
     rows = [
         Notification(organization=organization, kind=kind, recipient=member, context=context)
         for member in recipients
         if accepts(member, kind)
     ]
-    if organization.slack_url and kind in APPOINTMENT_KINDS:
-        rows.append(Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context))
     if rows:
         notify_on_commit(WAKE_UP_TASK, organization.pk)
     return rows
+
+
+def build_slack_messages(*, organization: Organization, kind: Kind, context: Context) -> list[Notification]:
+    """Return the unsaved message to the organization's Slack channel, or an empty list if it has none."""
+    if not organization.slack_url:
+        return []
+    notify_on_commit(WAKE_UP_TASK, organization.pk)
+    return [Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context)]
 
 
 def accepts(member: Membership, kind: Kind) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from appointments.models import Appointment, AppointmentSource, Note, OutcomeChange
-from appointments.notifications import notify_participants
+from appointments.notifications import notify_mentioned, notify_participants
 from appointments.topics import CANCELED, OUTCOME_CHANGED, RESCHEDULED
 from leads.models import Lead
 from leads.services import follow_appointments, get_lead_for_update
@@ -155,8 +155,6 @@ def cancel(appointment: Appointment, actor: Actor, outcome: Status | None = None
     if appointment.meeting_url is not None:
         previous["meeting_url"] = appointment.meeting_url
     appointment.meeting_url = None
-    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
-    appointment.invitation_sequence += 1
     set_outcome(appointment, outcome or default_status(organization, Board.APPOINTMENT, StatusRole.CANCELED), actor)
     lock_and_update_lead(appointment, default_status(organization, Board.LEAD, StatusRole.CANCELED), actor)
     record_event(CANCELED, appointment, actor=actor, previous=previous)
@@ -168,8 +166,6 @@ def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
     previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
     appointment.booked_for = appointment.booked_for or appointment.schedule_time
     appointment.schedule_time = to
-    # A higher sequence tells calendars that this supersedes the invitation they have (RFC 5546).
-    appointment.invitation_sequence += 1
     outcome, lead_status = appointment.outcome, None
     if outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW):
         outcome = default_status(appointment.organization, Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED)
@@ -189,13 +185,13 @@ def replace_outcome(appointment: Appointment, outcome: Status, actor: Actor) -> 
 
 
 def set_outcome(appointment: Appointment, outcome: Status | None, actor: Actor) -> None:
-    """Store the outcome with its history row, and the times, meeting URL and sequence that the caller has changed."""
+    """Store the outcome with its history row, and the times and meeting URL that the caller has changed."""
     previous, organization = appointment.outcome, appointment.organization
     appointment.outcome = outcome
     appointment.no_show = outcome is not None and outcome.role == StatusRole.NO_SHOW
     appointment.updated_at = now()
     times = ["schedule_time", "booked_for", "updated_at"]
-    appointment.save(update_fields=["outcome", "no_show", "meeting_url", "invitation_sequence", *times])
+    appointment.save(update_fields=["outcome", "no_show", "meeting_url", *times])
     if outcome is not None and outcome != previous:
         OutcomeChange.objects.create(
             organization=organization,
@@ -241,4 +237,6 @@ def add_note(appointment: Appointment, text: str, actor: Actor, mentions: list[M
     note = Note.objects.create(
         organization=appointment.organization, appointment=appointment, note=text, **actor_columns(actor)
     )
-    note.mention_users.set(mentions or [])
+    if mentions:
+        note.mention_users.set(mentions)
+        notify_mentioned(note, mentions, actor)

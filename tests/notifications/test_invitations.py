@@ -122,8 +122,8 @@ RULES: dict[str, Callable[[Invitation, str], bool]] = {
     "every participant is an ATTENDEE once, with a mail address": lambda invite, method: (
         sorted(invite.all("ATTENDEE")) == ["mailto:hana@acme.example", "mailto:sam@acme.example"]
     ),
-    "each ATTENDEE is asked to accept": lambda invite, method: all(
-        {"ROLE=REQ-PARTICIPANT", "PARTSTAT=NEEDS-ACTION", "RSVP=TRUE"} <= set(parameters.split(";"))
+    "no ATTENDEE is asked to answer": lambda invite, method: all(
+        {"ROLE=REQ-PARTICIPANT", "PARTSTAT=NEEDS-ACTION", "RSVP=FALSE"} <= set(parameters.split(";"))
         for parameters in invite.parameters("ATTENDEE")
     ),
     "the ORGANIZER has no PARTSTAT": lambda invite, method: "PARTSTAT" not in invite.parameters("ORGANIZER")[0],
@@ -134,10 +134,11 @@ RULES: dict[str, Callable[[Invitation, str], bool]] = {
         bool(UTC_TIME.fullmatch(invite.get("DTEND"))) and invite.get("DTEND") > invite.get("DTSTART")
     ),
     "UID appears once and is globally unique": lambda invite, method: bool(
-        re.fullmatch(r"[0-9a-f-]{36}@[\w.]+", invite.get("UID"))
+        re.fullmatch(r"[0-9a-f-]{36}@[\w.-]+", invite.get("UID"))
     ),
     "SEQUENCE appears once and is a number": lambda invite, method: invite.get("SEQUENCE").isdecimal(),
     "SUMMARY appears once": lambda invite, method: len(invite.all("SUMMARY")) == 1,
+    "DESCRIPTION appears once": lambda invite, method: len(invite.all("DESCRIPTION")) == 1,
     "STATUS fits the METHOD": lambda invite, method: invite.get("STATUS") == STATUSES[method],
     "there is no recurrence and no reply": lambda invite, method: (
         [name for name in FORBIDDEN if invite.all(name)] == []
