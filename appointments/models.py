@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -156,6 +157,11 @@ class Appointment(TenantModel, Traffic):
             models.Index(fields=["organization", "outcome", "-created_at", "-id"], name="appointment_outcome"),
             models.Index(fields=["organization", "call_category", "-created_at", "-id"], name="appointment_category"),
         ]
+
+    @property
+    def participant_ids(self) -> set[UUID]:
+        """Return the ids of the members who are host, setter or triager."""
+        return {id for id in (self.host_id, self.setter_id, self.triager_id) if id is not None}
 
     @property
     def duration_minutes(self) -> int:

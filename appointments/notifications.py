@@ -35,7 +35,7 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
         return
     # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
     appointment.invitation_sequence += 1
-    members = [appointment.host_id, appointment.setter_id, appointment.triager_id, *(appointment.invited or [])]
+    members = {*appointment.participant_ids, *(appointment.invited or [])}
     latest_note = appointment.notes.first()
     note = latest_note.note if latest_note else ""
     rows = build_appointment_notifications(
@@ -57,8 +57,7 @@ def build_appointment_notifications(
     organization, is_canceled = appointment.organization, change == Kind.CALL_CANCELED
     before = appointment.invited or []
     active = [member for member in dict.fromkeys(members) if member.is_active]
-    named = {appointment.host_id, appointment.setter_id, appointment.triager_id}
-    participants = [member for member in active if member.pk in named]
+    participants = [member for member in active if member.pk in appointment.participant_ids]
     attending = participants or list(active_members(organization).filter(role=MemberRole.OWNER))
 
     recipients: dict[Kind, list[Membership]] = defaultdict(list)
