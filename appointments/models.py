@@ -9,6 +9,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.formats import date_format
 from uuid_utils.compat import uuid7
 
 from leads.models import Lead, NamedQuerySet, Source
@@ -174,7 +176,7 @@ class Appointment(TenantModel, Traffic):
         return self.schedule_time + timedelta(minutes=self.duration_minutes) < now()
 
     def __str__(self) -> str:
-        return f"{self.lead}, {self.schedule_time:%d %b %Y %H:%M} UTC"
+        return f"{self.lead}, {date_format(timezone.localtime(self.schedule_time), 'DATETIME_FORMAT')}"
 
 
 class OutcomeChange(StatusChange):

@@ -16,7 +16,6 @@ from django.core.validators import URLValidator
 from django.db import IntegrityError
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
@@ -262,7 +261,7 @@ class ServiceAdmin(ModelAdmin):
         ]
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> forms.Field | None:
-        """Return the form field, without links to other forms; timestamps name the user's time zone."""
+        """Return the form field, without links to other forms; a timestamp has a year of the API's."""
         field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None
@@ -270,7 +269,6 @@ class ServiceAdmin(ModelAdmin):
             if hasattr(field.widget, link):
                 setattr(field.widget, link, False)
         if isinstance(db_field, MillisecondDateTimeField):
-            field.help_text = f"{field.help_text} Time zone: {timezone.get_current_timezone_name()}.".strip()
             field.validators = [*field.validators, validate_year]
         return field
 

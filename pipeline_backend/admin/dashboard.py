@@ -43,8 +43,8 @@ ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
     (
         Notification,
         {"state": State.PENDING, "medium": ChannelKind.EMAIL, "organization__mail_paused_until__gt": Now()},
-        "e-mail waits until the next day begins (UTC), because the daily limit is reached",
-        "e-mails wait until the next day begins (UTC), because the daily limit is reached",
+        "e-mail waits, because the daily limit is reached",
+        "e-mails wait, because the daily limit is reached",
         f"state__exact={State.PENDING}",
     ),
 ]

@@ -5,7 +5,6 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 
 from organizations.permissions import ALL_ROLES, current_user, organizations_with_role, roles_by_organization
 
@@ -77,9 +76,8 @@ def menu_item(title: str, icon: str, view: str, *args: str) -> dict[str, object]
 
 
 def subheader(request: HttpRequest) -> str:
-    """Return the user's organization, and the time zone of all times shown."""
+    """Return the name of the user's organization."""
     if not request.user.is_authenticated:
         return ""
     names = [str(organization) for organization in organizations_with_role(request, ALL_ROLES)[:2]]
-    name = names[0] if len(names) == 1 else "Several organizations"
-    return f"{name} · {timezone.get_current_timezone_name()}"
+    return names[0] if len(names) == 1 else "Several organizations"

@@ -1,13 +1,16 @@
 """The list filter by days: in the user's time zone, and with the last day."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.contrib.admin import ModelAdmin
+from django.db.models import DateField
 from django.test import Client
 
 from leads.models import Lead
+from organizations.admin.filters import DayRangeFilter
 from organizations.models import Membership, Organization
-from tests.admin.pages import admin_url, logged_in_client
+from tests.admin.pages import MODEL_ADMINS, admin_url, logged_in_client
 from tests.factories import make_api, make_member
 
 
@@ -41,6 +44,49 @@ def test_days_are_those_of_the_users_time_zone(lead: Lead, organization: Organiz
     found = [listed(client, day, day) for day in ("2026-03-09", "2026-03-10")]
 
     assert found == [[], [lead]]
+
+
+# The clocks go forward by an hour on 29 March 2026 in Berlin, back by half an hour on 5 April 2026 on Lord Howe Island,
+# and forward at midnight on 24 April 2026 in Cairo. The first and last moment of each of these days, in UTC:
+@pytest.mark.parametrize(
+    ("time_zone", "day", "first", "last"),
+    [
+        ("Europe/Berlin", "2026-03-29", "2026-03-28T23:00", "2026-03-29T21:59:59.999"),
+        ("Australia/Lord_Howe", "2026-04-05", "2026-04-04T13:00", "2026-04-05T13:29:59.999"),
+        ("Africa/Cairo", "2026-04-24", "2026-04-23T22:00", "2026-04-24T20:59:59.999"),
+    ],
+)
+def test_a_day_on_which_the_clocks_change_is_a_whole_day(
+    time_zone: str, day: str, first: str, last: str, lead: Lead, organization: Organization
+):
+    client = logged_in_client(make_member(organization, "berta@acme.example", time_zone=time_zone))
+    moments = [datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (first, last)]
+    outside = [moments[0] - timedelta(milliseconds=1), moments[1] + timedelta(milliseconds=1)]
+
+    found = []
+    for moment in (*moments, *outside):
+        Lead.objects.of(organization).update(created_at=moment)
+        found.append(listed(client, day, day))
+
+    assert found == [[lead], [lead], [], []]
+
+
+def test_a_range_that_ends_before_it_begins_is_empty(lead: Lead, host: Membership):
+    assert listed(logged_in_client(host), "2026-03-10", "2026-03-08") == []
+
+
+@pytest.mark.parametrize("model_admin", MODEL_ADMINS, ids=lambda model_admin: model_admin.opts.label)
+def test_every_filter_by_date_counts_whole_days(model_admin: ModelAdmin):
+    filters = [entry if isinstance(entry, tuple) else (entry, None) for entry in model_admin.list_filter]
+    by_date = [kind for name, kind in filters if is_date(model_admin, name)]
+
+    assert [kind for kind in by_date if kind is not DayRangeFilter] == []
+    assert model_admin.date_hierarchy is None
+
+
+def is_date(model_admin: ModelAdmin, name: object) -> bool:
+    """Return whether the filter's field is a date or a timestamp. Filters that are classes of ours have no field."""
+    return isinstance(name, str) and isinstance(model_admin.opts.get_field(name), DateField)
 
 
 @pytest.mark.parametrize("day", ["today", "2026-02-30", "0001-01-01", "99999999999-01-01"])

@@ -6,6 +6,7 @@ from django.db.models import Count, Q, QuerySet
 from django.db.models.aggregates import Aggregate
 from django.db.models.fields import FloatField
 from django.template.loader import render_to_string
+from django.utils import timezone
 
 from pipeline_backend.db.timestamps import now
 from webhooks.models import Attempt, Endpoint
@@ -67,7 +68,7 @@ def sparkline(attempts: list[Attempt]) -> list[dict[str, object]]:
         # A minimum height keeps the bar of a fast attempt visible.
         height = max(MIN_BAR_HEIGHT, round(CHART_HEIGHT * attempt.duration_ms / longest))
         result = attempt.error or attempt.status_code
-        title = f"{attempt.created_at:%d %b %H:%M:%S} UTC: {result}, {attempt.duration_ms} ms"
+        title = f"{timezone.localtime(attempt.created_at):%d %b %H:%M:%S}: {result}, {attempt.duration_ms} ms"
         position = {"x": index * BAR_SPACING, "y": CHART_HEIGHT - height, "height": height}
         bars.append({**position, "is_failure": bool(attempt.error), "title": title})
     return bars

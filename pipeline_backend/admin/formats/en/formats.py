@@ -2,4 +2,4 @@
 
 DATE_FORMAT = "j M Y"
 TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "j M Y, H:i"
+DATETIME_FORMAT = "D j M Y, H:i"

@@ -1,0 +1,110 @@
+"""Each page shows all its times in the user's time zone, and names that zone once."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django.contrib.admin import ModelAdmin
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+from appointments.models import Appointment, CallAnalysis
+from organizations.models import MemberRole, Organization
+from pipeline_backend.db.timestamps import now
+from tests.admin.forms import form_data
+from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client, shown_messages
+from tests.admin.sample_data import create_sample_data
+from tests.factories import make_member
+from webhooks.models import Attempt, Endpoint
+
+ZONE = "Australia/Lord_Howe"  # +11:00 in summer
+
+
+@pytest.fixture
+def member(organization: Organization) -> Client:
+    """A client of Acme's second owner, whose time zone nobody else has."""
+    return logged_in_client(make_member(organization, "isla@acme.example", role=MemberRole.OWNER, time_zone=ZONE))
+
+
+@pytest.fixture
+def appointment(organization: Organization) -> Appointment:
+    """An appointment at 23:30 UTC on 4 January, which is 10:30 on 5 January for the member."""
+    appointment = create_sample_data(organization, "ours")
+    appointment.schedule_time = datetime(2027, 1, 4, 23, 30, tzinfo=UTC)
+    appointment.save()
+    return appointment
+
+
+def text_of(page: str) -> str:
+    """Return what a person reads on the page, without the options of its selects."""
+    return re.sub(r"<[^>]+>", " ", re.sub(r"<(option|script|style)\b.*?</\1>", " ", page, flags=re.DOTALL))
+
+
+@pytest.mark.parametrize("model_admin", TENANT_MODEL_ADMINS, ids=lambda model_admin: model_admin.opts.label)
+def test_every_page_names_the_time_zone_once(model_admin: ModelAdmin, member: Client, appointment: Appointment):
+    model = model_admin.model
+    row = model.objects.of(appointment.organization).first()
+    urls = [admin_url(model, "changelist"), *([admin_url(model, "change", row.pk)] if row else [])]
+    if model_admin.can_add:
+        urls.append(admin_url(model, "add"))
+
+    pages = {url: text_of(member.get(url, follow=True).content.decode()) for url in urls}
+
+    assert {url: page.count(ZONE) for url, page in pages.items()} == dict.fromkeys(urls, 1)
+    assert [url for url, page in pages.items() if "UTC" in page] == []
+
+
+@pytest.mark.parametrize("url", ["/admin/", "/admin/account/sessions/"])
+def test_pages_of_the_site_name_the_time_zone_once(url: str, member: Client, appointment: Appointment):
+    page = text_of(member.get(url).content.decode())
+
+    assert (page.count(ZONE), "UTC" in page) == (1, False)
+
+
+def test_the_heading_of_an_appointment_shows_the_time_of_its_field(member: Client, appointment: Appointment):
+    url = admin_url(Appointment, "change", appointment.pk)
+
+    page, form = text_of(member.get(url).content.decode()), form_data(member, url)
+
+    assert (form["schedule_time_0"], form["schedule_time_1"]) == ("2027-01-05", "10:30:00")
+    assert "Ours, Tue 5 Jan 2027, 10:30" in page
+
+
+def test_pages_that_refer_to_an_appointment_show_its_time_in_the_same_zone(member: Client, appointment: Appointment):
+    analysis = CallAnalysis.objects.of(appointment.organization).get()
+    urls = [
+        admin_url(CallAnalysis, "change", analysis.pk),
+        admin_url(Appointment, "cancel", appointment.pk),
+        admin_url(Appointment, "history", appointment.pk),
+    ]
+
+    pages = [text_of(member.get(url).content.decode()) for url in urls]
+
+    assert ["Tue 5 Jan 2027, 10:30" in page for page in pages] == [True, True, True]
+
+
+def test_the_message_after_saving_shows_the_time_of_the_page(member: Client, appointment: Appointment):
+    url = admin_url(Appointment, "change", appointment.pk)
+
+    response = member.post(url, form_data(member, url, recording_url="https://rec.example/1"))
+
+    assert "Tue 5 Jan 2027, 10:30" in shown_messages(response)[0]
+
+
+def test_the_chart_of_an_endpoint_shows_times_in_the_same_zone(member: Client, appointment: Appointment):
+    attempted_at = now().replace(hour=0, minute=0, second=7)
+    Attempt.objects.of(appointment.organization).update(created_at=attempted_at)
+    endpoint = Endpoint.objects.of(appointment.organization).get()
+
+    page = member.get(admin_url(Endpoint, "change", endpoint.pk)).content.decode()
+
+    assert re.search(r"<title>[^<]* 1[01]:[03]0:07: 200, 5 ms", page)
+    assert "UTC" not in page
+
+
+def test_the_browsers_time_zone_causes_no_warning():
+    # Django's script adds a warning beside each field when the browser's time zone differs from the user's.
+    css = Path(finders.find("pipeline_backend/admin.css")).read_text()
+
+    assert re.search(r"body \.timezonewarning\s*{\s*display: none;", css)
