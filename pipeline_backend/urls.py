@@ -11,6 +11,7 @@ from pipeline_backend.api.viewsets import UnknownRouteView
 from pipeline_backend.local import inbox
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
 from pipeline_backend.web.health import healthz, readyz
+from pipeline_backend.web.middleware import API_PATH
 from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 
 api: list[URLPattern | URLResolver] = [
@@ -21,8 +22,6 @@ api: list[URLPattern | URLResolver] = [
     path("", include("leads.urls")),
     path("", include("statuses.urls")),
     path("", include("webhooks.urls")),
-    # Must be last: every other path below /api/ answers 401 without a key and 404 as JSON with one.
-    re_path("", UnknownRouteView.as_view(schema=None)),
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -30,6 +29,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),
+    # Every other path that looks like the API's is 401 without a key and 404 with one, as JSON.
+    re_path(API_PATH.pattern, UnknownRouteView.as_view(schema=None)),
     path("", include("notifications.urls")),
     path("unsubscribe/invitation/<str:token>", unsubscribe_from_invitations, name="unsubscribe_invitation"),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.

@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminColorInputWidget
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.permissions import Area
-from statuses.models import Status, StatusChange
+from statuses.models import BY_NAME, Status, StatusChange
 from statuses.services import delete_status, save_status
 
 # Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
@@ -33,7 +33,7 @@ def status_label(status: Status | None) -> SafeString | str:
 def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
     """Return a column for an admin list that shows the row's status of this name as a colored label."""
 
-    @admin.display(description=label, ordering=f"{name}__name")
+    @admin.display(description=label, ordering=name)
     def column(row: Model) -> SafeString | str:
         return status_label(getattr(row, name))
 
@@ -67,7 +67,7 @@ class StatusAdmin(TenantAdmin):
         ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
     )
 
-    @admin.display(description="Status", ordering="name")
+    @admin.display(description="Status", ordering=BY_NAME)
     def label(self, status: Status) -> SafeString | str:
         return status_label(status)
 

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Q, UniqueConstraint
+from django.db.models import Func, Q, UniqueConstraint
 from uuid_utils.compat import uuid7
 
 from organizations.actors import ActorFields
@@ -48,6 +48,12 @@ PAID_ROLES = [StatusRole.WON, StatusRole.PARTIAL_PAYMENT]
 # Judgments of people about a lead, which a cancellation does not overwrite.
 VERDICT_ROLES = [StatusRole.UNQUALIFIED, StatusRole.LOST, StatusRole.FOLLOW_UP, StatusRole.NO_SHOW]
 
+# Ignores accents and letter case, so that Äpfel is beside apple, whatever the database's own collation.
+BY_NAME = Func(
+    "name",
+    template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)",
+    accents=r"'[\u0300-\u036F]'",
+)
 validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 
 
@@ -84,7 +90,7 @@ class Status(TenantModel):
 
     class Meta(TenantModel.Meta):
         verbose_name_plural = "statuses"
-        ordering = ["name", "id"]
+        ordering = [BY_NAME, "id"]
         indexes = [models.Index(fields=["organization", "role"], name="status_role")]
         constraints = [
             UniqueConstraint(

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from django.db.models.functions import Lower
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,11 +11,12 @@ from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.sql_serializers import Json
 from pipeline_backend.api.viewsets import ExternalViewSet
 from pipeline_backend.db.compiled import CompiledQuery
+from statuses.models import BY_NAME
 from statuses.serializers import StatusSerializer
 
 # Compiled for the benchmark "statuses".
 STATUSES_BY_NAME: CompiledQuery[tuple[UUID, str]] = CompiledQuery(
-    lambda: StatusSerializer.base_query().order_by(Lower("name"), "id")
+    lambda: StatusSerializer.base_query().order_by(BY_NAME, "id")
 )
 
 

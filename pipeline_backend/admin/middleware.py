@@ -14,6 +14,7 @@ from psycopg.errors import QueryCanceled
 from organizations.passwords import PasswordHashingBusy
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
 from pipeline_backend.api.rate_limits import Usage, hit
+from pipeline_backend.web.middleware import API_PATH
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class PageRequestMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith("/api/"):
+        if API_PATH.match(request.path_info):
             return self.get_response(request)
         is_counted = request.path_info.startswith("/admin/") and request.user.is_authenticated
         user_id = str(request.user.pk) if is_counted else None
@@ -53,7 +54,7 @@ class PageRequestMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return the response to an exception of a view or its template; None leaves it to Django."""
-        if request.path_info.startswith("/api/"):
+        if API_PATH.match(request.path_info):
             return None
         if isinstance(exception, PasswordHashingBusy):
             text = "Many people are signing in at the moment. Wait a few seconds, then try again."

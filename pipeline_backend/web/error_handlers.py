@@ -18,13 +18,14 @@ from pipeline_backend.api.exceptions import (
     UNAVAILABLE,
     is_unavailable,
 )
+from pipeline_backend.web.middleware import API_PATH
 
 
 def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Return Django's handler for one status code: JSON for the API, `page` for everything else."""
 
     def handle(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        if request.path_info.startswith("/api/"):
+        if API_PATH.match(request.path_info):
             return JsonResponse({"status": "error", "message": message}, status=status)
         return page(request, *args, **kwargs)
 
@@ -46,7 +47,7 @@ def handler500(request: HttpRequest) -> HttpResponse:
 def unavailable(request: HttpRequest) -> HttpResponse:
     """Return 503 with `Retry-After`, as JSON or as a page."""
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    if request.path_info.startswith("/api/"):
+    if API_PATH.match(request.path_info):
         return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=headers)
     # Rendered without the request: context processors would load the session and the user, which need the database.
     return HttpResponse(render_to_string("503.html"), status=503, headers=headers)

@@ -7,6 +7,7 @@ Scripts are loaded from this host only and are never inline. Some pages need a C
 every other response, above all JSON, allows nothing.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,7 +20,8 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-API_PREFIX = "/api/"
+# Also /api, /API/ and //api/, because a client that has a path slightly wrong reads JSON and no pages.
+API_PATH = re.compile("^/*[aA][pP][iI]")
 
 CSP_NONE = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 CSP_SELF = (
@@ -43,7 +45,7 @@ class SkipApi:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Return the next middleware's response for the API, this middleware's for everything else."""
-        if request.path_info.startswith(API_PREFIX):
+        if API_PATH.match(request.path_info):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]  # defined by the middleware that is mixed in
 

@@ -54,7 +54,15 @@ UNKNOWN_PATHS = [
     "/api/external/appointments/",
     "/api/external/statuses/",
     "/api/opt-in/submit/",
+    "/api",
+    "/api/",
+    "/apis",
+    "/api?page=1",
+    "/api.json",
+    "/API/external/statuses",
     "/api//external/appointments",
+    "/%2fapi/external/appointments",
+    "/%2f%2fapi",
     "/api/external/leads/x/status/",
     "/api/external/appointments/cancel/x",
     "/api/opt-in",
@@ -70,6 +78,7 @@ def test_an_unknown_path_is_404_in_the_error_form(api, path):
     """docs/interface.md, G8"""
     for method in ["GET", "POST", "PATCH", "DELETE"]:
         assert_error(api.request(method, path, b"{}"), 404, "Resource not found")
+        assert_error(ApiClient(None).request(method, path, b"{}"), 401, "Invalid or revoked API key")
 
 
 OTHER_MEDIA_TYPES = [

@@ -83,6 +83,17 @@ def test_statuses_are_sorted_by_name_case_insensitively_then_by_id(api, organiza
     )
 
 
+def test_statuses_are_sorted_as_a_person_would(api, organization):
+    """docs/interface.md, S4"""
+    names = ["#1 priority", "Äpfel", "apple", "Éclair", "eclipse", "Straße", "strategy", "zeta", "Зима", "зонт"]
+    for name in reversed(names):
+        make_status(organization, name)
+
+    listed = [status["name"] for status in api.get_data(PATH)]
+
+    assert [name for name in listed if name in names] == names
+
+
 def test_the_list_has_no_pages_and_ignores_all_parameters(api, organization):
     """docs/interface.md, S4"""
     for n in range(110):
