@@ -17,7 +17,7 @@ from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPoint
 from leads.phones import Phone, parse_phone
 from leads.topics import CREATED, STATUS_CHANGED
 from organizations.actors import Actor, actor_columns
-from organizations.limits import LimitReached, can_add_row
+from organizations.limits import check_limit
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
@@ -227,13 +227,12 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
 def save_custom_field(*, organization: Organization, field: CustomField) -> CustomField:
     """Store a new or changed custom field and return it.
 
-    For a new one, locks the organization, and raises LimitReached if it has `MAX_CUSTOM_FIELDS` custom fields.
+    For a new one, locks the organization, and raises Conflict if it has `MAX_CUSTOM_FIELDS` custom fields.
     """
-    fields = CustomField.objects.of(organization)
-    limit = settings.MAX_CUSTOM_FIELDS
-    if field._state.adding and not can_add_row(organization=organization, rows=fields, limit=limit):
-        advice = "Delete one that is no longer needed first."
-        raise LimitReached(limit=limit, rows="custom fields", advice=advice)
+    if field._state.adding:
+        rows, advice = CustomField.objects.of(organization), "Delete one that is no longer needed first."
+        limit = settings.MAX_CUSTOM_FIELDS
+        check_limit(organization=organization, rows=rows, limit=limit, name="custom fields", advice=advice)
     field.organization = organization
     field.save()
     return field

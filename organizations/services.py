@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from organizations.keys import new_key
-from organizations.limits import LimitReached, can_add_row
+from organizations.limits import check_limit
 from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
@@ -16,12 +16,6 @@ from pipeline_backend.db.timestamps import now
 
 # How long the old key keeps working after a rotation.
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
-
-
-class LastOwner(Conflict):
-    """The change would leave the organization without an active owner."""
-
-    message = "{name} is the last active owner; make someone else an owner first"
 
 
 @transaction.atomic
@@ -35,12 +29,11 @@ def issue_key(
 ) -> tuple[ApiKey, str]:
     """Create a key, with all scopes unless some are named. Return it and its full text, which isn't stored.
 
-    Locks the organization. Raises LimitReached if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
+    Locks the organization. Raises Conflict if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
     """
     active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
-    if not can_add_row(organization=organization, rows=active, limit=settings.MAX_API_KEYS):
-        advice = "Revoke one that is no longer needed first."
-        raise LimitReached(limit=settings.MAX_API_KEYS, rows="active API keys", advice=advice)
+    advice, limit = "Revoke one that is no longer needed first.", settings.MAX_API_KEYS
+    check_limit(organization=organization, rows=active, limit=limit, name="active API keys", advice=advice)
     parsed = new_key()
     key = ApiKey.objects.create(
         organization=organization,
@@ -60,7 +53,7 @@ def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> 
     """Issue a second key with the same name and scopes, and let this one expire after the overlap (one of OVERLAPS).
 
     Returns the new key and its full text. Locks the old key and the organization. Raises Conflict if the old key is
-    revoked or expired, and LimitReached as `issue_key` does: the old key counts until the overlap has ended.
+    revoked or expired, and as `issue_key` does: the old key counts until the overlap has ended.
     """
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
@@ -94,7 +87,7 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     """Make the user an active member. A former member becomes active again.
 
     People join by accepting an invitation (`pipeline_backend.accounts.invitations`); whoever else calls this answers
-    for the user's consent. Raises LastOwner if the last active owner would get another role.
+    for the user's consent. Raises Conflict if the last active owner would get another role.
     """
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
@@ -119,7 +112,8 @@ def change_member(
 ) -> Membership:
     """Change a member's role, access and notifications. Locks the member and the organization's owners.
 
-    `assignable` are the roles that the caller may assign. Raises LastOwner, and ValidationFailed if the role would
+    `assignable` are the roles that the caller may assign. Raises Conflict as
+    `ensure_active_owner` does, and ValidationFailed if the role would
     change from or to another one, or if an inactive member would become active: they must accept an invitation.
     """
     ensure_active_owner(member, role=role, is_active=is_active)
@@ -138,7 +132,7 @@ def change_member(
 
 @transaction.atomic
 def leave_organization(*, member: Membership) -> None:
-    """End the membership because the member wants to leave. Locks the organization's owners. Raises LastOwner."""
+    """End the membership because the member wants to leave. Locks the owners. Raises Conflict for the last one."""
     ensure_active_owner(member, role=member.role, is_active=False)
     member.is_active = False
     member.save(update_fields=["is_active"])
@@ -156,7 +150,7 @@ def record_member_changes(before: Membership, after: Membership) -> None:
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:
-    """Raise LastOwner if this change to the member leaves the organization without an active owner.
+    """Raise Conflict if this change to the member leaves the organization without an active owner.
 
     Locks the organization's owners, so call it in the transaction that changes the member.
     """
@@ -170,7 +164,7 @@ def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> No
         for owner in owners.select_related("user").select_for_update(of=["self"]).order_by("pk")
     }
     if is_user_active.pop(member.pk, None) is not None and not any(is_user_active.values()):
-        raise LastOwner(name=member)
+        raise Conflict(f"{member} is the last active owner; make someone else an owner first")
 
 
 @transaction.atomic

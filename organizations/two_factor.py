@@ -27,36 +27,9 @@ ATTEMPTS_PER_MINUTE = 10
 # After this many wrong codes in a row the user gets an e-mail, because somebody else may know the password.
 MAIL_AFTER_FAILURES = 5
 ISSUER = "Pipeline Backend"
-
-
-class AlreadyEnabled(Conflict):
-    """Two-factor sign-in is on, so there is nothing to enrol."""
-
-    message = "Two-factor sign-in is already on."
-
-
-class NotEnabled(Conflict):
-    """Two-factor sign-in is off."""
-
-    message = "Two-factor sign-in is off."
-
-
-class RequiredByOrganization(Conflict):
-    """An organization of the user requires two-factor sign-in."""
-
-    message = "An organization that you belong to requires two-factor sign-in."
-
-
-class AddressNotVerified(Conflict):
-    """Nobody has proved that the account's address is theirs, so its second factor could keep the person out."""
-
-    message = "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
-
-
-class WrongCode(Conflict):
-    """The code is wrong, was used before, or came too soon after a wrong one."""
-
-    message = "This code is wrong or was used before. Wait for the next one, then try again."
+OFF = "Two-factor sign-in is off."
+# Also after a right code that came too soon after a wrong one.
+WRONG_CODE = "This code is wrong or was used before. Wait for the next one, then try again."
 
 
 def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
@@ -81,22 +54,24 @@ def locked_user(user: User) -> User:
     return User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
-def ensure_can_enrol(stored: User) -> None:
-    """Raise AlreadyEnabled or AddressNotVerified if this user, who is locked, may not set two-factor sign-in up."""
+def check_can_enrol(stored: User) -> None:
+    """Raise Conflict if two-factor sign-in is on, or if the user's address is not verified. The user is locked."""
     if stored.two_factor_enabled_at is not None:
-        raise AlreadyEnabled
+        raise Conflict("Two-factor sign-in is already on.")
+    # The second factor of somebody with another person's address would keep that person out.
     if stored.email_verified_at is None:
-        raise AddressNotVerified
+        text = "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
+        raise Conflict(text)
 
 
 def start_enrolment(*, user: User) -> str:
     """Store and return a new key, for the user's app. It counts once it is confirmed by a code.
 
-    Locks the user. Raises AlreadyEnabled and AddressNotVerified.
+    Locks the user. Raises Conflict as `check_can_enrol` does.
     """
     key = base64.b32encode(secrets.token_bytes(KEY_BYTES)).decode()
     with bypass_rls(), transaction.atomic():
-        ensure_can_enrol(locked_user(user))
+        check_can_enrol(locked_user(user))
         # A new one each time: somebody may have seen the last one in a session that is not theirs.
         TotpDevice.objects.update_or_create(user=user, defaults={"key": key, "last_step": -1, "confirmed": False})
     return key
@@ -115,60 +90,57 @@ def key_uri(user: User, key: str) -> str:
 
 
 def confirm_enrolment(*, user: User, code: str) -> list[str]:
-    """Switch two-factor sign-in on, and return new recovery codes, which are not stored. Ends all other sessions.
+    """Switch two-factor sign-in on, and return new recovery codes, which are not stored; none for a wrong code.
 
-    The caller has checked the password. Locks the user. Raises AlreadyEnabled, AddressNotVerified and WrongCode.
+    Ends all other sessions. The caller has checked the password. Locks the user. Raises Conflict as `check_can_enrol`
+    does.
     """
-    codes: list[str] = []
     with bypass_rls(), transaction.atomic():
-        ensure_can_enrol(locked_user(user))
+        check_can_enrol(locked_user(user))
         device = TotpDevice.objects.filter(user=user).first()
-        if device is not None and device.verify_token(code):
-            device.confirmed = True
-            device.save()
-            set_enabled_at(user, enabled=True)
-            codes = store_recovery_codes(user)
-            record_security_event(SecurityEventKind.TWO_FACTOR_ENABLED, user=user)
-    # Not within the transaction, which would undo that the wrong code was counted.
-    if not codes:
-        raise WrongCode
-    return codes
+        if device is None or not device.verify_token(code):
+            return []  # not an error, which would undo that the wrong code was counted
+        device.confirmed = True
+        device.save()
+        set_enabled_at(user, enabled=True)
+        record_security_event(SecurityEventKind.TWO_FACTOR_ENABLED, user=user)
+        return store_recovery_codes(user)
 
 
-def disable(*, user: User, code: str) -> None:
-    """Switch two-factor sign-in off; the caller has checked the password. Ends all other sessions.
+def disable(*, user: User, code: str) -> bool:
+    """Switch two-factor sign-in off, and end all other sessions. Returns False for a wrong code.
 
-    Locks the user. Raises NotEnabled, RequiredByOrganization and WrongCode.
+    The caller has checked the password. Locks the user. Raises Conflict if it is off, or if an organization of the user
+    requires it.
     """
     with bypass_rls(), transaction.atomic():
         if locked_user(user).two_factor_enabled_at is None:
-            raise NotEnabled
+            raise Conflict(OFF)
         if Organization.objects.filter(
             is_active=True,
             requires_two_factor=True,
             pk__in=user.memberships.filter(is_active=True).values("organization"),
         ).exists():
-            raise RequiredByOrganization
-        is_verified = verify(user, code)
-        if is_verified:
-            delete_factors(user)
-            record_security_event(SecurityEventKind.TWO_FACTOR_DISABLED, user=user)
-    if not is_verified:
-        raise WrongCode
+            raise Conflict("An organization that you belong to requires two-factor sign-in.")
+        if not verify(user, code):
+            return False
+        delete_factors(user)
+        record_security_event(SecurityEventKind.TWO_FACTOR_DISABLED, user=user)
+        return True
 
 
 def replace_recovery_codes(*, user: User, code: str) -> list[str]:
-    """Return ten new recovery codes; the old ones stop working. Locks the user. Raises NotEnabled and WrongCode."""
-    codes: list[str] = []
+    """Return ten new recovery codes, none for a wrong code; the old ones stop working.
+
+    Locks the user. Raises Conflict if two-factor sign-in is off.
+    """
     with bypass_rls(), transaction.atomic():
         if locked_user(user).two_factor_enabled_at is None:
-            raise NotEnabled
-        if verify(user, code):
-            codes = store_recovery_codes(user)
-            record_security_event(SecurityEventKind.RECOVERY_CODES_REPLACED, user=user)
-    if not codes:
-        raise WrongCode
-    return codes
+            raise Conflict(OFF)
+        if not verify(user, code):
+            return []
+        record_security_event(SecurityEventKind.RECOVERY_CODES_REPLACED, user=user)
+        return store_recovery_codes(user)
 
 
 def verify_second_factor(*, user: User, code: str) -> bool:
@@ -199,9 +171,9 @@ def unused_recovery_codes(user: User) -> int:
 
 def verify(user: User, code: str) -> bool:
     """Check a code of either kind, use it up and log the result. The caller has locked the user."""
-    code = normalize_code(code)
+    code = "".join(character for character in code.lower() if character.isalnum())[:64]
     # Not counted as a failure of the app: nobody guesses 80 bits, and so a recovery code always helps.
-    if use_recovery_code(user, code):
+    if RecoveryCode.objects.filter(user=user, code_hash=hash_code(code), used_at=None).update(used_at=now()):
         record_security_event(SecurityEventKind.RECOVERY_CODE_USED, user=user, actor=user)
         return True
     device = TotpDevice.objects.get(user=user)
@@ -212,23 +184,12 @@ def verify(user: User, code: str) -> bool:
     return False
 
 
-def use_recovery_code(user: User, code: str) -> bool:
-    """Use the recovery code up. Returns False if the user has no such unused code."""
-    rows = RecoveryCode.objects.filter(user=user, code_hash=hash_code(code), used_at=None)
-    return rows.update(used_at=now()) == 1
-
-
 def store_recovery_codes(user: User) -> list[str]:
     """Replace the user's recovery codes, and return the new ones as they are shown."""
     RecoveryCode.objects.filter(user=user).delete()
     codes = [base64.b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.bulk_create([RecoveryCode(user=user, code_hash=hash_code(code)) for code in codes])
     return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]
-
-
-def normalize_code(code: str) -> str:
-    """Return a typed code without spaces and dashes, in lower case."""
-    return "".join(character for character in code.lower() if character.isalnum())[:64]
 
 
 def hash_code(code: str) -> str:

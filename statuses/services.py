@@ -40,20 +40,6 @@ DEFAULT_STATUS_BY_ROLE: dict[Board, CompiledQuery[Status]] = {
 }
 
 
-class RequiredStatus(Conflict):
-    """The status is the default that automatic changes need."""
-
-    message = (
-        "{name} is the default for automatic changes to {role} on the {board}. Make another status the default first."
-    )
-
-
-class StatusInUse(Conflict):
-    """Leads, appointments or their histories refer to the status."""
-
-    message = "{name} is used by a lead, an appointment or their history. Rename it instead of deleting it."
-
-
 def seed_defaults(*, organization: Organization) -> None:
     """Create a new organization's ten statuses: one per role, on both boards, each the default of its role."""
     Status.unscoped.bulk_create(
@@ -95,7 +81,7 @@ def get_board_status(organization: Organization, board: Board, status_id: uuid.U
 def save_status(*, organization: Organization, status: Status) -> Status:
     """Store a new or changed status. If it is now the default of its role, it replaces the previous default.
 
-    Locks the stored status. Raises RequiredStatus if automatic changes would be left without a default.
+    Locks the stored status. Raises Conflict if automatic changes would be left without a default.
     """
     # Before the save, because a unique constraint allows one default for each role and board.
     for flag in DEFAULT_FLAG.values():
@@ -113,17 +99,18 @@ def save_status(*, organization: Organization, status: Status) -> Status:
 
 @transaction.atomic
 def delete_status(*, organization: Organization, status: Status) -> None:
-    """Delete a status. Raises RequiredStatus if automatic changes need it, StatusInUse if anything refers to it."""
+    """Delete a status. Raises Conflict if automatic changes need it, or if anything refers to it."""
     status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
     ensure_required_defaults(status, None)
     try:
         status.delete()
     except ProtectedError:
-        raise StatusInUse(name=status.name) from None
+        problem = "is used by a lead, an appointment or their history. Rename it instead of deleting it."
+        raise Conflict(f"{status.name} {problem}") from None
 
 
 def ensure_required_defaults(before: Status, after: Status | None) -> None:
-    """Raise RequiredStatus if the change (None: deletion) takes away a default that automatic changes need."""
+    """Raise Conflict if the change (None: deletion) takes away a default that automatic changes need."""
     if before.role not in AUTOMATIC_ROLES:
         return
     for board, flag in DEFAULT_FLAG.items():
@@ -133,4 +120,5 @@ def ensure_required_defaults(before: Status, after: Status | None) -> None:
             after is not None and after.role == before.role and getattr(after, flag) and after.is_on_board(board)
         )
         if not is_still_default:
-            raise RequiredStatus(name=before.name, role=StatusRole(before.role).label, board=board.label.lower())
+            use = f"the default for automatic changes to {StatusRole(before.role).label} on the {board.label.lower()}"
+            raise Conflict(f"{before.name} is {use}. Make another status the default first.")

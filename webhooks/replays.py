@@ -41,18 +41,6 @@ RESET: dict[str, Any] = {
 }
 
 
-class NotReplayable(Conflict):
-    """The delivery waits for its first attempt, or is being sent."""
-
-    message = "This delivery is already in progress."
-
-
-class EndpointDisabled(Conflict):
-    """Nothing is sent to a disabled endpoint."""
-
-    message = "This endpoint is disabled. Enable it, then replay."
-
-
 @dataclass(frozen=True)
 class Progress:
     """A replay, and how many of its deliveries are delivered, pending and failed."""
@@ -77,13 +65,12 @@ class Progress:
 def replay(*, delivery: Delivery) -> Delivery:
     """Send a delivery again that has ended or waits for its next attempt.
 
-    Raises EndpointDisabled, or NotReplayable if the delivery is in progress.
+    Raises Conflict if the endpoint is disabled, or if the delivery is in progress.
     """
-    if not is_enabled(delivery.organization, delivery.endpoint_id):
-        raise EndpointDisabled
+    check_enabled(delivery.organization, delivery.endpoint_id)
     replayable = Delivery.objects.of(delivery.organization).filter(REPLAYABLE, pk=delivery.pk)
     if not replayable.update(**RESET, next_attempt_at=Now()):
-        raise NotReplayable
+        raise Conflict("This delivery is already in progress.")
     notify_on_commit(WAKE_UP_TASK, delivery.endpoint_id)
     delivery.refresh_from_db()
     return delivery
@@ -109,11 +96,11 @@ def replay_since(
     """Replay everything of a period that the endpoint missed, and return how many deliveries that is.
 
     That is: dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled.
-    `types` limits the replay to some topics; none means all that the endpoint subscribes to. Raises EndpointDisabled.
+    `types` limits the replay to some topics; none means all that the endpoint subscribes to. Raises Conflict if it is
+    disabled.
     """
     organization, until = endpoint.organization, until or now()
-    if not is_enabled(organization, endpoint.pk):
-        raise EndpointDisabled
+    check_enabled(organization, endpoint.pk)
     # A missed test event is useless later.
     included = set(endpoint.event_types or topics()) & set(types or topics()) - {TEST.name}
     events = Event.objects.of(organization).filter(created_at__gte=since, created_at__lte=until, type__in=included)
@@ -170,11 +157,11 @@ def start_replay(
     return row.count
 
 
-def is_enabled(organization: Organization, endpoint_id: UUID) -> bool:
-    """Return whether the endpoint is active."""
+def check_enabled(organization: Organization, endpoint_id: UUID) -> None:
+    """Raise Conflict if the endpoint is disabled."""
     # Read again, because the caller's object may be older than the endpoint's last change.
-    is_active: bool = Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists()
-    return is_active
+    if not Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists():
+        raise Conflict("This endpoint is disabled. Enable it, then replay.")
 
 
 def recent_progress(endpoint: Endpoint) -> list[Progress]:

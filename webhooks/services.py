@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from organizations.actors import Actor, actor_columns
 from organizations.isolation import TenantModel
-from organizations.limits import LimitReached, can_add_row
+from organizations.limits import check_limit
 from organizations.models import Organization
 from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed
@@ -124,13 +124,12 @@ def add_endpoint(
     """Create an endpoint for these event types (an empty list means all), and return it with its signing secret.
 
     Show the secret now: it is stored encrypted and never displayed again. Locks the organization. Raises
-    ValidationFailed, and LimitReached if the organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
+    ValidationFailed, and Conflict if the organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
     """
     validate_endpoint(url, event_types or [])
-    endpoints = Endpoint.objects.of(organization)
-    if not can_add_row(organization=organization, rows=endpoints, limit=settings.MAX_WEBHOOK_ENDPOINTS):
-        advice = "Change one that is no longer needed instead."
-        raise LimitReached(limit=settings.MAX_WEBHOOK_ENDPOINTS, rows="webhook endpoints", advice=advice)
+    rows, advice = Endpoint.objects.of(organization), "Change one that is no longer needed instead."
+    limit = settings.MAX_WEBHOOK_ENDPOINTS
+    check_limit(organization=organization, rows=rows, limit=limit, name="webhook endpoints", advice=advice)
     secret = new_secret()
     endpoint = Endpoint.objects.create(
         organization=organization, url=url, description=description, event_types=event_types or [], secret=secret

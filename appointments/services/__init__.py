@@ -1,9 +1,7 @@
 """The services of appointments: the only code that writes them, used by the API, the admin and the demo alike."""
 
-from appointments.services.booking import Booking, BookingData, ReferenceConflict, book
+from appointments.services.booking import Booking, BookingData, book
 from appointments.services.changes import (
-    AppointmentNotFound,
-    ManagedByProvider,
     cancel_appointment,
     cancel_by_reference,
     change_outcome,
@@ -11,16 +9,12 @@ from appointments.services.changes import (
     edit_appointment,
     reschedule,
 )
-from appointments.services.configuration import EventTypeInUse, delete_event_type, save_analysis, save_event_type
+from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
 
 __all__ = [
-    "AppointmentNotFound",
     "Booking",
     "BookingData",
-    "EventTypeInUse",
-    "ManagedByProvider",
-    "ReferenceConflict",
     "book",
     "cancel_appointment",
     "cancel_by_reference",

@@ -60,15 +60,6 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
 )
 
 
-class ReferenceConflict(Conflict):
-    """The reference is booked, and neither was nor is for this time (docs/interface.md, A16)."""
-
-    message = (
-        "external_reference {reference} already maps to an appointment at a different time; "
-        "use a new external_reference for a new booking"
-    )
-
-
 class BookingData(TypedDict, total=False):
     """The fields of a booking request except reference and time. `BookingInputSerializer` describes them."""
 
@@ -107,13 +98,14 @@ def book(
     """Book an appointment, and create its lead, source and event type if there are none yet.
 
     Safe to repeat: if the reference was first booked for this time or has moved to it, returns that appointment and
-    changes nothing. Raises ReferenceConflict if it is booked for another time, and ValidationFailed if a member, the
-    lead id or the event type id is unknown, or if the event type is new and the organization has `MAX_EVENT_TYPES`.
-    Locks the lead, and for a new event type the organization.
+    changes nothing. Raises Conflict if it is booked for another time (docs/interface.md, A16), and ValidationFailed if
+    a member, the lead id or the event type id is unknown, or if the event type is new and the organization has
+    `MAX_EVENT_TYPES`. Locks the lead, and for a new event type the organization.
     """
     booking = find_or_book(organization, actor, AppointmentSource.MANUAL, external_reference, schedule_time, data)
     if schedule_time not in (booking.schedule_time, booking.booked_for):
-        raise ReferenceConflict(reference=external_reference)
+        problem = "already maps to an appointment at a different time; use a new external_reference for a new booking"
+        raise Conflict(f"external_reference {external_reference} {problem}")
     return booking
 
 

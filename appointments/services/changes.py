@@ -22,34 +22,23 @@ from statuses.services import default_status, get_board_status, status_summary
 from webhooks.services import record_event
 
 
-class AppointmentNotFound(ResourceNotFound):
-    """No appointment has the reference (docs/interface.md, A22)."""
-
-    message = "No appointment found for external_reference {reference}"
-
-
-class ManagedByProvider(Conflict):
-    """Only a scheduler's appointment has the reference (docs/interface.md, A22)."""
-
-    message = "The appointment for external_reference {reference} is managed by {provider}; cancel it there"
-
-
 @atomic_with_retry
 def cancel_by_reference(
     *, organization: Organization, actor: Actor, external_reference: str, notes: str = ""
 ) -> Appointment:
     """Cancel an appointment that was booked through the API. Repeating it is safe.
 
-    Raises AppointmentNotFound if the reference is unknown, ManagedByProvider if a scheduler manages the appointment.
-    Locks the appointment, then its lead.
+    Raises ResourceNotFound if the reference is unknown, and Conflict if a scheduler manages the appointment
+    (docs/interface.md, A22). Locks the appointment, then its lead.
     """
     appointments = Appointment.objects.of(organization).filter(external_reference=external_reference)
     appointment: Appointment | None = appointments.manual().for_update().first()
     if appointment is None:
         other = appointments.exclude(source=AppointmentSource.MANUAL).first()
         if other is None:
-            raise AppointmentNotFound(reference=external_reference)
-        raise ManagedByProvider(reference=external_reference, provider=other.source)
+            raise ResourceNotFound(f"No appointment found for external_reference {external_reference}")
+        problem = f"is managed by {other.source}; cancel it there"
+        raise Conflict(f"The appointment for external_reference {external_reference} {problem}")
     appointment.organization = organization
     cancel_and_notify(appointment, actor, notes)
     return appointment

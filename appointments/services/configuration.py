@@ -5,28 +5,21 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from appointments.models import CallAnalysis, EventType
-from organizations.limits import LimitReached, can_add_row
+from organizations.limits import check_limit
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
-
-
-class EventTypeInUse(Conflict):
-    """Appointments refer to the event type, so it can't be deleted."""
-
-    message = "{name} can't be deleted because appointments use it"
 
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, event_type: EventType) -> EventType:
     """Store a new or changed event type and return it. Booked appointments keep their category.
 
-    For a new one, locks the organization, and raises LimitReached if it has `MAX_EVENT_TYPES` event types.
+    For a new one, locks the organization, and raises Conflict if it has `MAX_EVENT_TYPES` event types.
     """
-    event_types = EventType.objects.of(organization)
-    limit = settings.MAX_EVENT_TYPES
-    if event_type._state.adding and not can_add_row(organization=organization, rows=event_types, limit=limit):
-        advice = "Delete one that no appointment uses first."
-        raise LimitReached(limit=limit, rows="event types", advice=advice)
+    if event_type._state.adding:
+        rows, advice = EventType.objects.of(organization), "Delete one that no appointment uses first."
+        limit = settings.MAX_EVENT_TYPES
+        check_limit(organization=organization, rows=rows, limit=limit, name="event types", advice=advice)
     event_type.organization = organization
     event_type.save()
     return event_type
@@ -34,11 +27,11 @@ def save_event_type(*, organization: Organization, event_type: EventType) -> Eve
 
 @transaction.atomic
 def delete_event_type(*, organization: Organization, event_type: EventType) -> None:
-    """Delete an event type. Raises EventTypeInUse if an appointment refers to it."""
+    """Delete an event type. Raises Conflict if an appointment refers to it."""
     try:
         EventType.objects.of(organization).get(pk=event_type.pk).delete()
     except ProtectedError:
-        raise EventTypeInUse(name=event_type.name) from None
+        raise Conflict(f"{event_type.name} can't be deleted because appointments use it") from None
 
 
 @transaction.atomic

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from organizations.models import Invitation, MemberRole, Membership, Organization, SecurityEventKind, User
+from organizations.models import Invitation, Membership, Organization, SecurityEventKind, User
 from organizations.permissions import ROLE_ORDER, roles_up_to
 from organizations.security_log import record_security_event
 from organizations.services import add_member
@@ -27,38 +27,21 @@ WAKE_UP_TASK = "accounts.deliver_invitations"
 VALID_FOR = timedelta(days=7)
 MAX_SENT = 3
 RESEND_INTERVAL = timedelta(minutes=5)
+ACCOUNT_DISABLED = "Your account has been disabled."
 UNSUBSCRIBE_SALT = "pipeline_backend.accounts.unsubscribe"
 TOKEN_PATTERN = re.compile(r"([0-9a-f]{32})-([0-9a-f]{64})")
 
 
 class InvitationClosed(Conflict):
-    """The invitation has been answered or withdrawn, has expired, or its inviter may not invite any more."""
+    """Nobody can accept the invitation any more, or its person may not, because their account is disabled."""
 
     message = "This invitation is no longer valid. Ask for a new one."
-
-
-class SentTooOften(Conflict):
-    """The invitation can't be sent again now."""
-
-    message = "An invitation is sent at most {limit} times, and at most once in 5 minutes."
-
-
-class AccountDisabled(Conflict):
-    """An operator has banned the account."""
-
-    message = "Your account has been disabled."
 
 
 class SignInRequired(Conflict):
     """The address belongs to an account with a verified address, which only its own person may use."""
 
     message = "Sign in to accept this invitation."
-
-
-class AccountJustCreated(Conflict):
-    """Another request has created the account in the meantime."""
-
-    message = "An account with this address has just been created. Open the link again."
 
 
 @dataclass(frozen=True)
@@ -82,36 +65,17 @@ def invite(
     """Invite the address, and mail the invitation after the commit. `invited_by` is None for a management command.
 
     `assignable` are the roles that the inviter may assign. Locks the organization. Raises ValidationFailed if the role
-    is not one of them, or if the address belongs to a member, to a former member with a role that is not one of them,
-    or to an open invitation, or was invited too often, or if its person has asked for no more invitations, or if the
-    organization has made a day's number of them. It reads nothing but the organization's own rows.
+    is not one of them, or if `find_obstacle` finds one.
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if role not in assignable:
         raise ValidationFailed({"role": ["must not be above your own"]})
     email = email.strip()
-    member = Membership.objects.of(organization).filter(user__in=User.objects.with_email(email)).first()
-    if member and member.is_active:
-        raise ValidationFailed({"email": ["already belongs to a member"]})
-    if member and member.role not in assignable:
-        raise ValidationFailed(
-            {"email": ["belonged to a member whose role is above yours; ask an owner to invite them"]}
-        )
     unanswered = Invitation.objects.of(organization).unanswered().with_email(email)
     unanswered.filter(expires_at__lte=now()).update(withdrawn_at=now())
-    if Invitation.objects.of(organization).with_email(email).filter(unsubscribed_at__isnull=False).exists():
-        raise ValidationFailed({"email": ["belongs to somebody who has asked for no more invitations"]})
-    recent = Invitation.objects.of(organization).filter(created_at__gt=now() - timedelta(days=1))
-    # Withdrawing and inviting anew would otherwise mail somebody without end.
-    if (recent.with_email(email).aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
-        raise ValidationFailed({"email": ["was invited too often; try again tomorrow"]})
-    if unanswered.exists():
-        raise ValidationFailed({"email": ["has an open invitation; send it again or withdraw it"]})
-    limit = settings.INVITATIONS_PER_ORGANIZATION_PER_DAY
-    if recent.count() >= limit:
-        raise ValidationFailed(
-            {"email": [f"was not invited: the organization has made {limit} invitations within a day"]}
-        )
+    obstacle = find_obstacle(organization, email, assignable)
+    if obstacle:
+        raise ValidationFailed({"email": [obstacle]})
     invitation: Invitation = Invitation.objects.create(
         organization=organization, email=email, role=role, invited_by=invited_by, expires_at=now() + VALID_FOR
     )
@@ -120,9 +84,31 @@ def invite(
     return invitation
 
 
+def find_obstacle(organization: Organization, email: str, assignable: Collection[str]) -> str:
+    """Return why the organization can't invite the address now, or "". Reads only the organization's own rows."""
+    member = Membership.objects.of(organization).filter(user__in=User.objects.with_email(email)).first()
+    if member and member.is_active:
+        return "already belongs to a member"
+    if member and member.role not in assignable:
+        return "belonged to a member whose role is above yours; ask an owner to invite them"
+    invitations = Invitation.objects.of(organization)
+    if invitations.with_email(email).filter(unsubscribed_at__isnull=False).exists():
+        return "belongs to somebody who has asked for no more invitations"
+    recent = invitations.filter(created_at__gt=now() - timedelta(days=1))
+    # Withdrawing and inviting anew would otherwise mail somebody without end.
+    if (recent.with_email(email).aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
+        return "was invited too often; try again tomorrow"
+    if invitations.unanswered().with_email(email).exists():
+        return "has an open invitation; send it again or withdraw it"
+    limit = settings.INVITATIONS_PER_ORGANIZATION_PER_DAY
+    if recent.count() >= limit:
+        return f"was not invited: the organization has made {limit} invitations within a day"
+    return ""
+
+
 def record_invitation_event(kind: SecurityEventKind, invitation: Invitation, user: User | None = None) -> None:
     """Add an event to the organization's security log. It names the role and no address."""
-    details = f"as {role_label(invitation)}"
+    details = f"as {invitation.get_role_display()}"
     record_security_event(kind, organization=invitation.organization, user=user, details=details)
 
 
@@ -130,13 +116,13 @@ def record_invitation_event(kind: SecurityEventKind, invitation: Invitation, use
 def send_again(*, invitation: Invitation, invited_by: User) -> None:
     """Mail the invitation once more, valid for another seven days, with `invited_by` as its inviter from now on.
 
-    Locks the invitation. Raises InvitationClosed, and SentTooOften.
+    Locks the invitation. Raises InvitationClosed, and Conflict if it was sent too often.
     """
     invitation = Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
     if not invitation.is_open:
         raise InvitationClosed
     if invitation.sent_count >= MAX_SENT or invitation.last_sent_at > now() - RESEND_INTERVAL:
-        raise SentTooOften(limit=MAX_SENT)
+        raise Conflict(f"An invitation is sent at most {MAX_SENT} times, and at most once in 5 minutes.")
     Invitation.objects.of(invitation.organization).filter(pk=invitation.pk).update(
         invited_by=invited_by,
         expires_at=now() + VALID_FOR,
@@ -188,8 +174,7 @@ def find_by_unsubscribe_token(token: str) -> Invitation | None:
         pk = UUID(signing.Signer(salt=UNSUBSCRIBE_SALT).unsign(token))
     except signing.BadSignature:
         return None
-    found: Invitation | None = Invitation.unscoped.select_related("organization").filter(pk=pk).first()
-    return found
+    return Invitation.unscoped.select_related("organization").filter(pk=pk).first()
 
 
 def find_invitation(token: str) -> Invitation:
@@ -215,8 +200,7 @@ def may_still_invite(invitation: Invitation) -> bool:
 
 def find_account(invitation: Invitation) -> User | None:
     """Return the account with the invited address, or None."""
-    account: User | None = User.objects.with_email(invitation.email).first()
-    return account
+    return User.objects.with_email(invitation.email).first()
 
 
 def needs_sign_in(account: User | None, invitation: Invitation) -> bool:
@@ -240,8 +224,7 @@ def is_same_mailbox(address: str, other: str) -> bool:
 def has_open_invitation(user: User) -> bool:
     """Return whether the user may sign in to accept an invitation, even without being a member of any organization."""
     rows = Invitation.unscoped.unanswered().with_email(user.email)
-    found: bool = rows.filter(expires_at__gt=now(), organization__is_active=True).exists()
-    return found
+    return rows.filter(expires_at__gt=now(), organization__is_active=True).exists()
 
 
 @transaction.atomic
@@ -249,13 +232,13 @@ def accept(*, token: str, signed_in_user: User | None, new_account: NewAccount |
     """Make the person with the invited address a member. Their address is verified from now on.
 
     An account with a verified address must be the signed-in one. Any other account gets the new password, which ends
-    its sessions; without an account, one is created. Locks the invitation, then the account. Raises InvitationClosed,
-    AccountDisabled, SignInRequired, and AccountJustCreated.
+    its sessions; without an account, one is created. Locks the invitation, then the account. Raises InvitationClosed
+    and SignInRequired.
     """
     invitation = lock_open_invitation(token)
     account = User.objects.with_email(invitation.email).select_for_update().first()
     if account and not account.is_active:
-        raise AccountDisabled
+        raise InvitationClosed(ACCOUNT_DISABLED)
     if needs_sign_in(account, invitation):
         if account != signed_in_user:
             raise SignInRequired
@@ -281,7 +264,7 @@ def prove_address(account: User | None, *, email: str, new_account: NewAccount) 
             with transaction.atomic():
                 return User.objects.create_user(email, new_account.password, email_verified_at=now(), **names)
         except IntegrityError:
-            raise AccountJustCreated from None
+            raise SignInRequired("An account with this address has just been created. Open the link again.") from None
     account.set_password(new_account.password)
     account.email_verified_at = now()
     account.first_name, account.last_name = new_account.first_name, new_account.last_name
@@ -350,8 +333,3 @@ def open_invitations_for(email: str) -> list[Invitation]:
     """Return the open invitations of an address, in all organizations. Only for operators."""
     rows = Invitation.unscoped.unanswered().with_email(email).select_related("organization", "invited_by")
     return [invitation for invitation in rows if invitation.is_open and may_still_invite(invitation)]
-
-
-def role_label(invitation: Invitation) -> str:
-    """Return the role's name as e-mails and pages show it."""
-    return str(MemberRole(invitation.role).label)

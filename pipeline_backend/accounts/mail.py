@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from notifications.daily_limit import DailyLimit
 from notifications.mail import build_email, mail_session, send_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
-from pipeline_backend.accounts.invitations import invitation_link, role_label, unsubscribe_path
+from pipeline_backend.accounts.invitations import invitation_link, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import Queue, Result, Send
@@ -22,7 +22,7 @@ def send_invitation(invitation: Invitation, connection: BaseEmailBackend) -> Res
     inviter = invitation.invited_by
     context = {
         "organization": single_line(invitation.organization.name),
-        "role": role_label(invitation),
+        "role": invitation.get_role_display(),
         "inviter": single_line(f"{inviter} ({inviter.email})") if inviter else "",
         "expires_at": invitation.expires_at,
         "link": invitation_link(invitation),

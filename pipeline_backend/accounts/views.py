@@ -20,9 +20,10 @@ from django.views.decorators.http import require_http_methods
 from notifications.views import invalid_link_page, unsubscribe_page
 from organizations.isolation import bypass_rls
 from organizations.models import Invitation, User
-from organizations.sign_in_limits import remember_browser
+from organizations.sign_in_limits import TOO_MANY_ATTEMPTS, remember_browser
 from pipeline_backend.accounts import invitations
 from pipeline_backend.accounts.forms import NewAccountForm, NewPasswordForm, PasswordResetForm
+from pipeline_backend.accounts.invitations import InvitationClosed, SignInRequired
 from pipeline_backend.accounts.password_reset import request_password_reset, reset_password, reset_tokens
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.rate_limits import is_attempt_allowed
@@ -46,9 +47,9 @@ def account_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRes
     return wrapper
 
 
-def account_context(request: HttpRequest, **context: object) -> dict[str, Any]:
-    """Return a template context with what all pages of the admin show."""
-    return {**admin.site.each_context(request), **context}
+def account_page_response(request: HttpRequest, template: str, status: int = 200, **context: object) -> HttpResponse:
+    """Return the page, with what all pages of the admin show in its context."""
+    return render(request, f"accounts/{template}.html", {**admin.site.each_context(request), **context}, status=status)
 
 
 @account_page
@@ -59,18 +60,16 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitations.find_invitation(token)
         account = invitations.find_account(invitation)
         if request.user.is_authenticated and request.user != account:
-            return render(request, "accounts/other_account.html", account_context(request))
+            return account_page_response(request, "other_account")
         if account and not account.is_active:
-            raise invitations.AccountDisabled
+            raise InvitationClosed(invitations.ACCOUNT_DISABLED)
         if request.method == "POST" and "decline" in request.POST:
             invitations.decline(token=token)
-            context = account_context(
-                request, invitation=invitation, unsubscribe_path=invitations.unsubscribe_path(invitation)
-            )
-            return render(request, "accounts/declined.html", context)
+            path = invitations.unsubscribe_path(invitation)
+            return account_page_response(request, "declined", invitation=invitation, unsubscribe_path=path)
         return show_invitation(request, token, invitation, account)
-    except (invitations.InvitationClosed, invitations.AccountDisabled) as error:
-        return render(request, "accounts/closed.html", account_context(request, error=str(error)), status=404)
+    except InvitationClosed as error:
+        return account_page_response(request, "closed", status=404, error=str(error))
 
 
 # Without CSRF protection: mail servers post to it (RFC 8058), and the signed link itself authorizes.
@@ -95,64 +94,58 @@ def unsubscribe_from_invitations(request: HttpRequest, token: str) -> HttpRespon
 def show_invitation(request: HttpRequest, token: str, invitation: Invitation, account: User | None) -> HttpResponse:
     """Show the invitation with the form that this person needs, or accept it if the form was sent and is valid.
 
-    Raises InvitationClosed and AccountDisabled.
+    Raises InvitationClosed.
     """
     needs_sign_in = invitations.needs_sign_in(account, invitation)
     form: NewAccountForm | None = None
     if not needs_sign_in:
         names = {"first_name": account.first_name, "last_name": account.last_name} if account else {}
-        data = request.POST if request.method == "POST" else None
-        form = NewAccountForm(account or User(email=invitation.email), data, initial=names)
+        form = NewAccountForm(account or User(email=invitation.email), request.POST or None, initial=names)
     error = ""
     # Also without a form and a session: the service says whether to sign in, or that the link has just been used.
     if request.method == "POST" and (form is None or form.is_valid()):
+        user = request.user if isinstance(request.user, User) else None
         try:
-            return accept(request, token, form)
-        except (invitations.SignInRequired, invitations.AccountJustCreated) as refusal:
+            # A session of an account whose address was not verified ends now: its password changes.
+            member = invitations.accept(
+                token=token, signed_in_user=user, new_account=form.new_account() if form is not None else None
+            )
+        except SignInRequired as refusal:
             error = str(refusal)
-    context = account_context(
+        else:
+            messages.success(request, f"You are now a member of {member.organization}.")
+            return HttpResponseRedirect(reverse("admin:index"))
+    return account_page_response(
         request,
+        "invitation",
         invitation=invitation,
-        role=invitations.role_label(invitation),
         form=form,
         error=error,
         sign_in_url=f"{reverse('admin:login')}?{urlencode({'next': request.path})}",
         needs_sign_in=needs_sign_in and not request.user.is_authenticated,
     )
-    return render(request, "accounts/invitation.html", context)
-
-
-def accept(request: HttpRequest, token: str, form: NewAccountForm | None) -> HttpResponse:
-    """Accept the invitation, and go to the admin, or to the sign-in page with the new account."""
-    user = request.user if isinstance(request.user, User) else None
-    # A session of an account whose address was not verified ends now: its password changes.
-    member = invitations.accept(
-        token=token, signed_in_user=user, new_account=form.new_account() if form is not None else None
-    )
-    messages.success(request, f"You are now a member of {member.organization}.")
-    return HttpResponseRedirect(reverse("admin:index"))
 
 
 @account_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
     """Ask for an address, and store the request. The response is the same for every address."""
-    form = PasswordResetForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    form = PasswordResetForm(request.POST or None)
+    if form.is_valid():
         # Counted by client only: requests for an account are limited by the worker, who knows whether there is one.
         key = client_address(request.META)
         if is_attempt_allowed(request, group="password-reset", key=key, limit=RESETS_PER_ADDRESS):
             request_password_reset(email=form.cleaned_data["email"])
             return HttpResponseRedirect(reverse("password_reset_done"))
-        form.add_error(None, "Too many attempts. Wait a minute, then try again.")
-    return render(request, "accounts/password_reset.html", account_context(request, form=form))
+        form.add_error(None, TOO_MANY_ATTEMPTS)
+    return account_page_response(request, "password_reset", form=form)
 
 
 @account_page
 @require_http_methods(["GET", "HEAD"])
 def password_reset_done(request: HttpRequest) -> HttpResponse:
     """Say that an e-mail is on its way if an account has the address."""
-    return render(request, "accounts/password_reset_done.html", account_context(request))
+    return account_page_response(request, "password_reset_done")
 
 
 class ChoosePasswordView(PasswordResetConfirmView):
@@ -186,7 +179,7 @@ class ChoosePasswordView(PasswordResetConfirmView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the template context, with what all pages of the admin show."""
-        return account_context(self.request, **super().get_context_data(**kwargs))
+        return {**admin.site.each_context(self.request), **super().get_context_data(**kwargs)}
 
 
 choose_password = account_page(ChoosePasswordView.as_view())

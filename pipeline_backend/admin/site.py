@@ -22,12 +22,14 @@ from unfold.sites import UnfoldAdminSite
 
 from organizations.isolation import bypass_rls
 from organizations.models import SecurityEvent, SecurityEventKind, User
-from organizations.permissions import (
-    current_user,
-    roles_by_organization,
-)
+from organizations.permissions import current_user, roles_by_organization
 from organizations.security_log import record_security_event
-from organizations.sign_in_limits import is_old_password_check_allowed, is_sign_in_allowed, remember_browser
+from organizations.sign_in_limits import (
+    TOO_MANY_ATTEMPTS,
+    is_old_password_check_allowed,
+    is_sign_in_allowed,
+    remember_browser,
+)
 from pipeline_backend.accounts.invitations import has_open_invitation
 from pipeline_backend.admin.sessions import sessions_page
 from pipeline_backend.admin.two_factor import SignInView, require_two_factor, second_factor_page, two_factor_page
@@ -36,7 +38,6 @@ from pipeline_backend.db.timestamps import now
 
 WRONG_GUESS = "Wrong old password, in a session"
 WRONG_GUESSES_UNTIL_MAIL = 3
-TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
 
 
 class SignInForm(AuthenticationForm):

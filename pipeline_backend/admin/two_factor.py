@@ -22,20 +22,20 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from organizations import two_factor
+from organizations.admin.actions import secret_page
 from organizations.isolation import bypass_rls
 from organizations.models import User
 from organizations.permissions import current_user
-from organizations.sign_in_limits import is_old_password_check_allowed, remember_browser
-from pipeline_backend.api.exceptions import DomainError
+from organizations.sign_in_limits import TOO_MANY_ATTEMPTS, is_old_password_check_allowed, remember_browser
+from pipeline_backend.api.exceptions import Conflict
 
 PENDING_KEY = "pending_sign_in"
 PENDING_SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-TOO_MANY_ATTEMPTS = "Too many attempts. Wait a minute, then try again."
 # The pages that are open to users who must set up two-factor sign-in first.
 OPEN_PAGES = {"two_factor", "logout", "jsi18n"}
 
-Change = TypeVar("Change")
+Result = TypeVar("Result")
 
 
 class CodeForm(forms.Form):
@@ -123,7 +123,7 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
             remember_browser(request, user, response)
             return response
         else:
-            form.add_error("code", two_factor.WrongCode.message)
+            form.add_error("code", two_factor.WRONG_CODE)
     context = {**admin.site.each_context(request), "title": "Second factor", "form": form}
     return TemplateResponse(request, "admin/second_factor.html", context)
 
@@ -150,29 +150,31 @@ def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., H
 def two_factor_page(request: HttpRequest) -> HttpResponse:
     """Show the page to set two-factor sign-in up, or the one to change it."""
     user = current_user(request)
-    if user.two_factor_enabled_at is None:
-        return enrolment_page(request, user)
-    return settings_page(request, user)
+    data = request.POST if request.method == "POST" else None
+    # Counted whatever was sent, because each form's attempts also guess the password or a code.
+    if data is not None and not two_factor.is_code_check_allowed(request, user):
+        messages.error(request, TOO_MANY_ATTEMPTS)
+        data = None
+    return (enrolment_page if user.two_factor_enabled_at is None else settings_page)(request, user, data)
 
 
-def enrolment_page(request: HttpRequest, user: User) -> HttpResponse:
+def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
     """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
     context = {**admin.site.each_context(request), "title": "Two-factor sign-in"}
-    data = submitted(request, user)
     if data is None:
         return TemplateResponse(request, "admin/two_factor_start.html", context)
     if "start" in data:
         try:
             form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
-        except DomainError as error:  # the page with the button is old, or sent by hand
+        except Conflict as error:  # the page with the button is old, or sent by hand
             messages.error(request, str(error))
             return HttpResponseRedirect(reverse("admin:two_factor"))
     else:
         form, key = PasswordAndCodeForm(request, data), two_factor.pending_key(user)
-    codes = submit(form, lambda code: two_factor.confirm_enrolment(user=user, code=code))
-    if codes is not None:
+    codes = submit(form, two_factor.confirm_enrolment, user)
+    if codes:
         update_session_auth_hash(request, user)
-        return recovery_codes_page(request, codes)
+        return recovery_codes_page(request, user, codes)
     context |= {
         "form": form,
         "key": " ".join(key[start : start + 4] for start in range(0, len(key), 4)),
@@ -181,15 +183,14 @@ def enrolment_page(request: HttpRequest, user: User) -> HttpResponse:
     return TemplateResponse(request, "admin/two_factor_enrolment.html", context)
 
 
-def settings_page(request: HttpRequest, user: User) -> HttpResponse:
+def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
     """Offer new recovery codes, and to switch two-factor sign-in off."""
-    data = submitted(request, user)
     codes_form = CodeForm(data if data and "replace" in data else None)
     disable_form = PasswordAndCodeForm(request, data if data and "disable" in data else None)
-    codes = submit(codes_form, lambda code: two_factor.replace_recovery_codes(user=user, code=code))
-    if codes is not None:
-        return recovery_codes_page(request, codes)
-    if submit(disable_form, lambda code: disable(user, code)):
+    codes = submit(codes_form, two_factor.replace_recovery_codes, user)
+    if codes:
+        return recovery_codes_page(request, user, codes)
+    if submit(disable_form, two_factor.disable, user):
         update_session_auth_hash(request, user)
         messages.success(request, "Two-factor sign-in is off.")
         return HttpResponseRedirect(reverse("admin:two_factor"))
@@ -204,40 +205,28 @@ def settings_page(request: HttpRequest, user: User) -> HttpResponse:
     return TemplateResponse(request, "admin/two_factor.html", context)
 
 
-def disable(user: User, code: str) -> bool:
-    """Switch two-factor sign-in off, and return True."""
-    two_factor.disable(user=user, code=code)
-    return True
-
-
-def submitted(request: HttpRequest, user: User) -> QueryDict | None:
-    """Return the POST's data, or None for a GET and for too many attempts, which also guess the password."""
-    if request.method != "POST":
-        return None
-    if not two_factor.is_code_check_allowed(request, user):
-        messages.error(request, TOO_MANY_ATTEMPTS)
-        return None
-    return request.POST
-
-
-def submit(form: CodeForm, change: Callable[[str], Change]) -> Change | None:
-    """Call `change` with the code if the form was sent and is valid. Show a service's error in it and return None."""
+def submit(form: CodeForm, change: Callable[..., Result], user: User) -> Result | None:
+    """Call the service with user and code if the form was sent and is valid. Show its refusal in the form."""
     if not form.is_valid():
         return None
     try:
-        return change(form.cleaned_data["code"])
-    except two_factor.WrongCode as error:
-        form.add_error("code", str(error))
-    except DomainError as error:
+        result = change(user=user, code=form.cleaned_data["code"])
+    except Conflict as error:
         form.add_error(None, str(error))
-    return None
+        return None
+    if not result:
+        form.add_error("code", two_factor.WRONG_CODE)
+    return result
 
 
-def recovery_codes_page(request: HttpRequest, codes: list[str]) -> HttpResponse:
+def recovery_codes_page(request: HttpRequest, user: User, codes: list[str]) -> HttpResponse:
     """Return the page that shows new recovery codes, once."""
-    context = {**admin.site.each_context(request), "title": "Recovery codes", "codes": codes}
-    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
-    return TemplateResponse(request, "admin/recovery_codes.html", context, headers=headers)
+    explanation = (
+        "Each of these codes replaces your authenticator app once. They are shown only now: print them, or store them "
+        "where you find them without your phone."
+    )
+    page, secret = admin.site.get_model_admin(User), "\n".join(codes)
+    return secret_page(page, request, user, title="Recovery codes", explanation=explanation, secret=secret)
 
 
 def qr_code(text: str) -> SafeString:

@@ -26,15 +26,12 @@ UNAVAILABLE = "The service is briefly unavailable; send the request again"
 
 
 class DomainError(Exception):
-    """A request that can't be carried out, with a message for the client or staff member who made it.
+    """A request that can't be carried out, with a message for the client or staff member who made it."""
 
-    Subclasses set `message`; the keyword arguments fill its placeholders.
-    """
+    message = "The request can't be carried out"  # if none is given
 
-    message = "The request can't be carried out"
-
-    def __init__(self, **params: object) -> None:
-        super().__init__(self.message.format(**params))
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or self.message)
 
 
 class ResourceNotFound(DomainError):

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from pipeline_backend.api.exceptions import Conflict
 from statuses.models import Status
-from statuses.services import RequiredStatus, delete_status, save_status
+from statuses.services import delete_status, save_status
 from tests.contract.assertions import assert_error
 from tests.factories import make_status, set_columns
 
@@ -127,10 +128,10 @@ def test_a_required_default_status_cannot_be_deleted_or_moved(api, organization,
     status = Status.objects.of(organization).get(role=role)
     before = api.get_data(PATH)
 
-    with pytest.raises(RequiredStatus):
+    with pytest.raises(Conflict, match="Make another status the default first"):
         delete_status(organization=organization, status=status)
     status.type, status.is_lead_default = "APPOINTMENT", False
-    with pytest.raises(RequiredStatus):
+    with pytest.raises(Conflict, match="Make another status the default first"):
         save_status(organization=organization, status=status)
 
     assert api.get_data(PATH) == before

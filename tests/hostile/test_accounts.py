@@ -35,7 +35,6 @@ from organizations.models import (
 )
 from organizations.permissions import roles_up_to
 from organizations.services import add_member, change_member
-from organizations.two_factor import AddressNotVerified
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.timestamps import now
 from tests.accounts import (
@@ -504,7 +503,9 @@ def test_somebody_who_never_proved_the_address_cannot_switch_two_factor_on(world
 
     assert ("is not verified yet" in page, "/admin/password-reset/" in page) == (True, True)
     assert started.status_code == 302
-    assert form_errors(confirmed) == [AddressNotVerified.message]
+    assert form_errors(confirmed) == [
+        "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
+    ]
     assert not TotpDevice.objects.exists()
 
 

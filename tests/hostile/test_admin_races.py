@@ -11,8 +11,8 @@ from leads.models import Lead
 from leads.services import add_lead, edit_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
-from organizations.services import LastOwner, add_member
-from pipeline_backend.api.exceptions import ValidationFailed
+from organizations.services import add_member
+from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import make_member, make_organization, owner_of, snapshot_of
@@ -157,7 +157,7 @@ def test_of_two_concurrent_changes_to_the_same_e_mail_one_is_refused():
 def test_adding_the_last_owner_again_does_not_demote_them(organization: Organization):
     owner = owner_of(organization)
 
-    with pytest.raises(LastOwner):
+    with pytest.raises(Conflict, match="is the last active owner"):
         add_member(organization=organization, user=owner.user, role=MemberRole.SETTER)
 
     assert owner_of(organization) == owner

@@ -6,6 +6,7 @@ import pytest
 
 from organizations.actors import SYSTEM
 from organizations.models import Organization
+from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, run_group
 from tests.client import ApiClient
@@ -13,7 +14,7 @@ from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.pruning import prune
 from webhooks.queue import DELIVERIES
-from webhooks.replays import EndpointDisabled, NotReplayable, count_pending_replays, replay, replay_all, replay_since
+from webhooks.replays import count_pending_replays, replay, replay_all, replay_since
 from webhooks.services import add_endpoint, change_endpoint, send_test
 
 
@@ -125,7 +126,7 @@ def test_a_delivery_that_waits_for_a_retry_can_be_replayed_at_once(
 def test_a_delivery_that_was_never_attempted_cannot_be_replayed(organization: Organization, endpoint: Endpoint) -> None:
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    with pytest.raises(NotReplayable):
+    with pytest.raises(Conflict, match="already in progress"):
         replay(delivery=Delivery.objects.of(organization).get())
 
 
@@ -136,9 +137,9 @@ def test_a_replay_to_a_disabled_endpoint_is_refused_and_changes_nothing(
     run_group(DELIVERIES, endpoint.pk)
     set_active(endpoint, False)
 
-    with pytest.raises(EndpointDisabled):
+    with pytest.raises(Conflict, match="endpoint is disabled"):
         replay(delivery=Delivery.objects.of(organization).get())
-    with pytest.raises(EndpointDisabled):
+    with pytest.raises(Conflict, match="endpoint is disabled"):
         replay_since(endpoint=endpoint, actor=SYSTEM, since=now() - timedelta(hours=1))
 
     assert replay_all(organization=organization, actor=SYSTEM, deliveries=Delivery.objects.of(organization)) == 0
