@@ -24,6 +24,7 @@ from organizations.models import User
 from pipeline_backend.outbox import Result
 
 MAX_NAME_LENGTH = 200
+MAX_SUBJECT_NAME_LENGTH = 100
 ABORT_INTERVAL_SECONDS = 0.5
 
 # The sentence that explains a kind of e-mail, for those whose name does not.
@@ -112,11 +113,14 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
     start = datetime.fromisoformat(data["schedule_time"])
     when = format_local_time(start, user.time_zone)
     data |= {"when": when, "link": admin_link("appointments/appointment", data["appointment_id"])}
+    # Cut, so that the time fits behind it.
+    subject = f"{kind}: {data['lead_name'][:MAX_SUBJECT_NAME_LENGTH]}"
     if notification.kind == Kind.MENTIONED:
-        subject = single_line(f"{kind}: {data['lead_name']}")
         return build_email(user.email, subject, "notifications/mention", context | data, headers)
 
-    subject = single_line(f"{kind}: {data['lead_name']}, {when}")
+    subject = single_line(f"{subject}, {when}")
+    if notification.kind == Kind.CALL_REASSIGNED:
+        data["meeting_url"] = ""
     context |= {"hint": HINTS.get(Kind(notification.kind)), "reason": reason(notification.kind, data)}
     email = build_email(user.email, subject, "notifications/appointment", context | data, headers)
     if data.get("uid") == "":

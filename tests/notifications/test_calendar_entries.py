@@ -280,3 +280,13 @@ def test_a_mention_is_not_posted_to_slack(
     rows = Notification.objects.of(organization).values_list("kind", "medium")
     assert sorted(rows) == [("CALL_BOOKED", "EMAIL"), ("CALL_BOOKED", "SLACK"), ("MENTIONED", "EMAIL")]
     assert "slack" not in json.dumps(Notification.objects.of(organization).get(kind="MENTIONED").context)
+
+
+def test_a_long_name_leaves_the_time_in_the_subject(
+    api: ApiClient, organization: Organization, mailoutbox: list[Any]
+) -> None:
+    api.book(lead_first_name="Wolfeschlegelstein" * 14)
+
+    deliver_due(str(organization.pk))
+
+    assert mailoutbox[0].subject.endswith(", Tuesday, 05 January 2027, 10:00 (UTC)")
