@@ -24,8 +24,7 @@ class LeadViewSet(ExternalViewSet):
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
-        lead_filter = LeadFilter(request.query_params, organization=self.organization)
-        return self.list_response(LeadSerializer, lead_filter, message="Leads retrieved")
+        return self.list_response(LeadSerializer, LeadFilter, message="Leads retrieved")
 
     @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:

@@ -43,8 +43,7 @@ class OptInViewSet(ExternalViewSet):
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's opt-ins, newest first."""
-        opt_in_filter = OptInFilter(request.query_params, organization=self.organization)
-        return self.list_response(OptInListSerializer, opt_in_filter, message="Opt-ins retrieved")
+        return self.list_response(OptInListSerializer, OptInFilter, message="Opt-ins retrieved")
 
     @extend_schema(summary="Get an opt-in", responses={200: DetailResponse(OptInDetailSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:

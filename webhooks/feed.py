@@ -1,15 +1,15 @@
 """The query parameters of the events list (docs/interface.md, W6)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
-from pipeline_backend.api.pagination import MAX_LIMIT, parse_integer
+from pipeline_backend.api.pagination import MAX_LIMIT, parse_integer, read_parameters
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
@@ -24,12 +24,13 @@ class FeedQuery:
     limit: int
 
     @classmethod
-    def from_params(cls, params: Mapping[str, str]) -> "FeedQuery":
+    def from_params(cls, query: QueryDict) -> "FeedQuery":
         """Validate the parameters. Raises ValidationFailed naming all that are invalid."""
-        limit, errors = parse_integer(params, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
+        params, errors = read_parameters(query, {"after": False, "type": True, "limit": False})
+        limit, limit_errors = parse_integer(params, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
         after, after_errors = read_after(params.get("after", ""))
         types, types_errors = read_types(params.get("type", ""))
-        errors |= after_errors | types_errors
+        errors = limit_errors | after_errors | types_errors | errors
         if errors:
             raise ValidationFailed(errors)
         return cls(after, types, limit)
@@ -38,7 +39,7 @@ class FeedQuery:
     def parameters() -> list[OpenApiParameter]:
         """Return the parameters for the OpenAPI document."""
         last_event = "The id of the last event you have; events after it are returned. Omit it to start with the first."
-        types = f"Event types, comma-separated: any of {', '.join(topics())}."
+        types = f"Event types, comma-separated or repeated: any of {', '.join(topics())}."
         limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
         return [
             OpenApiParameter("after", OpenApiTypes.UUID, description=last_event),

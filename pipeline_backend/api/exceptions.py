@@ -21,6 +21,7 @@ MALFORMED = "The request is malformed"
 NOT_FOUND = "Resource not found"
 SERVER_ERROR = "Something went wrong on our side; the X-Request-Id header names this request"
 MESSAGES = {404: NOT_FOUND, 429: "Too many requests"}  # in place of DRF's
+MAX_QUOTED_NAME = 64  # of a field's name in a message, which would otherwise be as long as the request
 RETRY_AFTER_SECONDS = 5
 UNAVAILABLE = "The service is briefly unavailable; send the request again"
 

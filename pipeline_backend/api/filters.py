@@ -61,6 +61,7 @@ class QueryFilter(Filter):
 
     field_class = ParameterField
     schema: Schema = {"type": "string"}  # in the OpenAPI document  # never changed in place
+    takes_several = False  # values, separated by commas
 
     def __init__(self, field_name: str, *, help_text: str = "", **options: Any) -> None:
         super().__init__(field_name, help_text=help_text, parse=self.parse, **options)
@@ -122,15 +123,15 @@ class ChoiceFilter(QueryFilter):
         self, field_name: str, choices: type[models.TextChoices], *, single: bool = False, help_text: str = ""
     ) -> None:
         self.choices = list(choices.values)
-        self.single = single
+        self.takes_several = not single
         if single:
             self.schema = {"type": "string", "enum": self.choices}
-        default_help_text = f"Comma-separated: any of {', '.join(self.choices)}."
+        default_help_text = f"Comma-separated or repeated: any of {', '.join(self.choices)}."
         super().__init__(field_name, lookup_expr="in", help_text=help_text or default_help_text)
 
     def parse(self, text: str) -> set[str]:
         # The split is bounded, so that a request of a million commas costs nothing.
-        values = {text} if self.single else set(text.split(",", len(self.choices) * 4))
+        values = set(text.split(",", len(self.choices) * 4)) if self.takes_several else {text}
         if not values <= set(self.choices):
             raise ValueError(f"must be one of: {', '.join(self.choices)}")
         return values
@@ -224,6 +225,12 @@ class ListFilter(FilterSet):
         }
         if unknown:
             raise ValidationFailed(unknown)
+
+    @classmethod
+    def accepted_parameters(cls) -> dict[str, bool]:
+        """Return the names of all parameters, and whether they may be repeated."""
+        filters = {name: filter.takes_several for name, filter in cls.declared_filters.items()}
+        return {"page": False, "limit": False, **filters}
 
     @classmethod
     def parameters(cls) -> Iterator[tuple[str, Schema, str]]:

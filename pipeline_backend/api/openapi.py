@@ -41,7 +41,7 @@ COMMON_ERRORS = {
     "429": "Too many requests. Retry after the number of seconds in Retry-After.",
     "503": "The database is briefly unavailable. Retry after the number of seconds in Retry-After.",
 }
-QUERY_ERROR = {"400": "A field or parameter is missing or invalid; `errors` has the messages by name."}
+QUERY_ERROR = {"400": "A field or parameter is missing, invalid or unknown; `errors` has the messages by name."}
 TOO_LARGE, WRONG_TYPE = "The body is larger than 1 MiB.", "The body is not application/json, or is compressed."
 BODY_ERRORS = QUERY_ERROR | {"413": TOO_LARGE, "415": WRONG_TYPE}
 NOT_FOUND_ERROR = {"404": "The organization has no object with this id."}

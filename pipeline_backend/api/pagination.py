@@ -1,12 +1,17 @@
-"""Pagination: the `page` and `limit` parameters, and the `pagination` object (docs/interface.md, G23 and G24)."""
+"""Query parameters of lists, and the `pagination` object (docs/interface.md, G23, G24 and G26)."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.http import QueryDict
+
+from pipeline_backend.api.exceptions import MAX_QUOTED_NAME
+
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 100
 MAX_PAGE = 2**53 - 1  # the largest whole number that every JSON reader keeps exact
+MAX_UNKNOWN = 3  # unknown parameters that an error names, so that it stays short
 
 Errors = dict[str, list[str]]  # messages by parameter
 
@@ -41,6 +46,20 @@ class Page:
             "hasNext": self.number < pages,
             "hasPrev": self.number > 1,
         }
+
+
+def read_parameters(query: QueryDict, accepted: Mapping[str, bool]) -> tuple[dict[str, str], Errors]:
+    """Return the value of each parameter, and the errors in their names and number.
+
+    `accepted` says of each parameter whether it may be repeated: its values are then joined by commas.
+    """
+    values = {name: ",".join(filter(str.strip, query.getlist(name))) for name in query if name in accepted}
+    repeated = [name for name in values if len(query.getlist(name)) > 1 and not accepted[name]]
+    # Caches and trackers add parameters such as `_`. A parameter without a name says nothing.
+    unknown = [name[:MAX_QUOTED_NAME] for name in query if name not in accepted and name[:1] not in {"", "_"}]
+    error = f"is not a parameter of this list, which accepts: {', '.join(accepted)}"
+    errors = {name: [error] for name in unknown[:MAX_UNKNOWN]}
+    return values, errors | {name: ["must be given only once"] for name in repeated}
 
 
 def parse_integer(query: Mapping[str, str], name: str, *, default: int, max_value: int) -> tuple[int, Errors]:

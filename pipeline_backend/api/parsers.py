@@ -18,10 +18,9 @@ from django.conf import settings
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
-from pipeline_backend.api.exceptions import BodyTooLarge, ValidationFailed
+from pipeline_backend.api.exceptions import MAX_QUOTED_NAME, BodyTooLarge, ValidationFailed
 
 MAX_DEPTH = 32
-MAX_QUOTED_NAME = 64  # of a field's name in an error message, which would otherwise be as long as the request
 MAX_SEARCHED = 1_000  # values that are searched for the one to name in an error message
 
 

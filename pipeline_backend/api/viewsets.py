@@ -15,7 +15,7 @@ from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import ResourceNotFound, ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.filters import ListFilter
-from pipeline_backend.api.pagination import Page
+from pipeline_backend.api.pagination import Page, read_parameters
 from pipeline_backend.api.rate_limits import WINDOW_SECONDS, Usage, find_exhausted, hit, remember_exhausted
 from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.sql_serializers import SQLSerializer
@@ -98,10 +98,14 @@ class UnknownRouteView(ApiView):
 class ExternalViewSet(ViewSetMixin, ApiView):
     """Base class of the API's resources."""
 
-    def list_response(self, serializer: type[SQLSerializer], filters: ListFilter, *, message: str) -> Response:
+    def list_response(
+        self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str
+    ) -> Response:
         """Return one page of the rows that match the filters; raises a 400 that names the invalid parameters."""
-        page, errors = Page.from_query(self.request.query_params)
-        errors |= filters.errors
+        query, errors = read_parameters(self.request.query_params, filter_class.accepted_parameters())
+        page, page_errors = Page.from_query(query)
+        filters = filter_class(query, organization=self.organization)
+        errors = page_errors | filters.errors | errors
         if errors:
             raise ValidationFailed(errors)
         total, ids = filters.page(page.offset, page.limit)

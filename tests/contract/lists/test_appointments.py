@@ -55,6 +55,9 @@ def categories(api, organization):
         ("TRIAGE_CALL,SALES_CALL", ["TRIAGE", "SALES"]),
         ("SALES_CALL,SALES_CALL", ["SALES"]),
         ("SALES_CALL,COACHING_CALL,TRIAGE_CALL", ["TRIAGE", "COACHING", "SALES"]),
+        (["TRIAGE_CALL", "SALES_CALL"], ["TRIAGE", "SALES"]),
+        (["TRIAGE_CALL,SALES_CALL", "", "SALES_CALL,COACHING_CALL"], ["TRIAGE", "COACHING", "SALES"]),
+        (["", " "], ["TRIAGE", "COACHING", "SALES"]),
     ],
 )
 def test_appointments_are_filtered_by_call_category(api, categories, value, expected):

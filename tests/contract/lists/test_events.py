@@ -37,3 +37,14 @@ def test_limit_is_an_integer_from_1_to_100(api, value):
 def test_a_malformed_or_unknown_after_is_400(api, value):
     """docs/interface.md, G21"""
     assert_invalid_fields(api.get(PATH, {"after": value}), "after")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_repeated_type_is_the_union(api):
+    """docs/interface.md, G26, W6"""
+    api.book()
+
+    events = api.list_events(type=["appointment.created", "lead.created"])
+
+    assert [event["type"] for event in events] == ["lead.created", "appointment.created"]
+    assert [event["type"] for event in api.list_events(type=["appointment.created", ""])] == ["appointment.created"]

@@ -124,6 +124,36 @@ def test_every_invalid_parameter_is_named(api, name):
     assert_invalid_fields(response, "page", "limit", "created_from", "created_to")
 
 
+LISTS = ["/api/external/appointments", "/api/external/opt-ins", "/api/external/leads", "/api/external/events"]
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_an_unknown_parameter_is_400_with_the_accepted_ones(api, path):
+    """docs/interface.md, G26"""
+    response = api.get(path, {"limit": 1, "created_form": "2027-01-05"})
+
+    assert_invalid_fields(response, "created_form")
+    accepted = response.json()["message"].removeprefix("created_form is not a parameter of this list, which accepts: ")
+    assert {name: api.get(path, {name: ""}).status_code for name in set(accepted.split(", ")) - {"page", "limit"}} == {
+        name: 200 for name in accepted.split(", ") if name not in {"page", "limit"}
+    }
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_parameter_with_an_underscore_in_front_is_ignored(api, path):
+    """docs/interface.md, G26"""
+    assert api.get(path, {"_": "1732240000000", "_cache": ["1", "2"]}).status_code == 200
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_repeated_parameter_that_takes_one_value_is_400(api, path):
+    """docs/interface.md, G26"""
+    response = api.get(path, {"limit": ["5", "5"]})
+
+    assert_invalid_fields(response, "limit")
+    assert response.json()["message"] == "limit must be given only once"
+
+
 @each_list
 def test_rows_with_the_same_created_at_are_sorted_by_id_descending(api, organization, name):
     """docs/interface.md, G25"""
