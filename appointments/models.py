@@ -18,6 +18,7 @@ from optins.models import Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
+from organizations.versions import VersionedModel
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import Status, StatusChange, StatusRole
@@ -92,7 +93,7 @@ class AppointmentQuerySet(TenantQuerySet):
         return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=StatusRole.CANCELED)
 
 
-class Appointment(TenantModel, Traffic):
+class Appointment(VersionedModel, Traffic):
     """A booked meeting with a lead. UTM fields and sources are copied at booking and never change."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -127,12 +128,13 @@ class Appointment(TenantModel, Traffic):
     invited = ArrayField(models.UUIDField(), null=True, editable=False)
     # The UID's second half. Appointments that version 0.2 has booked have the host of BASE_URL there.
     calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)
-    updated_at = MillisecondDateTimeField(default=now, editable=False)
+
+    unversioned = ("booked_for", "invitation_sequence", "invited", "calendar_domain")
 
     objects: ClassVar[Any] = tenant_manager(AppointmentQuerySet)
     unscoped: ClassVar[Any] = AppointmentQuerySet.as_manager()
 
-    class Meta(TenantModel.Meta):
+    class Meta(VersionedModel.Meta):
         ordering = ["-schedule_time", "-id"]
         constraints = [
             UniqueConstraint(

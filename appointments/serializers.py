@@ -10,7 +10,7 @@ from leads.serializers import LeadSummarySerializer, SourceSerializer, custom_fi
 from optins.models import UTM_FIELDS, OptIn
 from optins.serializers import OptInListSerializer
 from organizations.models import Membership
-from organizations.serializers import UserSerializer
+from organizations.serializers import ActorSerializer, UserSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import (
     MAX_TEXT_LENGTH,
@@ -36,6 +36,19 @@ class EventTypeSerializer(sql.SQLSerializer):
         Provider, null=True, help_text="Null for an event type that was created through this API."
     )
     owner_name = sql.StringField(null=True, help_text="The owner's name at the scheduler.")
+
+
+class EventTypeDetailSerializer(sql.SQLSerializer):
+    """An event type, as events have it."""
+
+    component_name = "EventTypeDetail"
+    model = EventType
+
+    id = sql.UUIDField()
+    name = sql.StringField()
+    call_category = sql.ChoiceField(CallCategory, help_text="The category of new appointments.")
+    provider = sql.ChoiceField(Provider, null=True)
+    owner_name = sql.StringField(null=True)
 
 
 class NoteSerializer(sql.SQLSerializer):
@@ -107,6 +120,11 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
     """An appointment with its sources and opt-ins, without notes and UTM fields."""
 
     exclude = ("notes", *UTM_FIELDS)
+    untracked = (
+        *AppointmentListSerializer.untracked,
+        *("lead", "opt_ins"),
+        *("source", "external_reference", "first_source", "last_source"),
+    )
 
     first_source = sql.NestedObject(
         SourceSerializer, help_text="The lead's first source, as it was when the appointment was booked."
@@ -120,6 +138,17 @@ class AppointmentDetailSerializer(AppointmentListSerializer):
         limit=3,
         help_text="The lead's most recent opt-ins.",
     )
+
+
+class NoteEventSerializer(NoteSerializer):
+    """A note with its author and its appointment, as events have it."""
+
+    component_name = "NoteDetail"
+
+    id = sql.UUIDField()
+    author = sql.SameRowObject(ActorSerializer)
+    created_at = sql.DateTimeField()
+    appointment = sql.NestedObject(AppointmentDetailSerializer)
 
 
 class BookingSerializer(sql.SQLSerializer):

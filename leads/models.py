@@ -12,8 +12,9 @@ from uuid_utils.compat import uuid7
 
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
+from organizations.versions import VersionedModel
 from pipeline_backend.db.compiled import Param, as_expression
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from statuses.models import Status, StatusChange
 
 
@@ -81,7 +82,7 @@ class LeadQuerySet(TenantQuerySet):
         return self.select_for_update(no_key=True)
 
 
-class Lead(TenantModel):
+class Lead(VersionedModel):
     """A person the organization sells to; one per e-mail in an organization (docs/interface.md, L1)."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -101,12 +102,13 @@ class Lead(TenantModel):
     next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, blank=True)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
-    updated_at = MillisecondDateTimeField(default=now, editable=False)
+
+    unversioned = ("is_first_name_from_email",)
 
     objects: ClassVar[Any] = tenant_manager(LeadQuerySet)
     unscoped: ClassVar[Any] = LeadQuerySet.as_manager()
 
-    class Meta(TenantModel.Meta):
+    class Meta(VersionedModel.Meta):
         ordering = ["-created_at", "-id"]
         constraints = [UniqueConstraint("organization", Lower("email"), name="one_lead_per_email")]
         indexes = [

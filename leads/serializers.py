@@ -86,6 +86,8 @@ class LeadSerializer(LeadSummarySerializer):
     """A lead."""
 
     component_name = "LeadDetail"
+    untracked = (*LeadSummarySerializer.untracked, "first_source")
+
     status = sql.NestedObject(StatusSerializer)
     setter = sql.NestedObject(UserSerializer, null=True)
     first_source = sql.NestedObject(SourceSerializer)
@@ -93,6 +95,20 @@ class LeadSerializer(LeadSummarySerializer):
     custom_fields = custom_fields(CustomField.Entity.LEAD)
     created_at = sql.DateTimeField()
     updated_at = sql.DateTimeField()
+
+
+class CustomFieldSerializer(sql.SQLSerializer):
+    """The definition of a custom field, as events have it."""
+
+    component_name = "CustomFieldDetail"
+    model = CustomField
+
+    id = sql.UUIDField()
+    entity = sql.ChoiceField(CustomField.Entity, help_text="The objects that have the field.")
+    key = sql.StringField()
+    label = sql.StringField()
+    type = sql.ChoiceField(CustomField.Type)
+    position = sql.IntegerField(help_text="Custom fields are shown in the order of position and key.")
 
 
 class LeadStatusSerializer(sql.SQLSerializer):

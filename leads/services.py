@@ -1,7 +1,7 @@
 """Services that create and change leads, sources and custom fields.
 
-`upsert_lead`, `follow_appointments` and what finds rows for them run in the caller's transaction, the other services
-in one of their own.
+`upsert_lead`, `follow_appointments`, `save_lead` and what finds rows for them run in the caller's transaction, the
+other services in one of their own.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,15 @@ from django.db import transaction
 
 from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone, parse_phone
-from leads.topics import CREATED, STATUS_CHANGED
+from leads.serializers import CustomFieldSerializer, LeadSerializer
+from leads.topics import (
+    CREATED,
+    CUSTOM_FIELD_CREATED,
+    CUSTOM_FIELD_DELETED,
+    CUSTOM_FIELD_UPDATED,
+    STATUS_CHANGED,
+    UPDATED,
+)
 from organizations.actors import Actor, actor_columns
 from organizations.limits import check_limit
 from organizations.models import Membership, Organization
@@ -25,24 +33,13 @@ from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
-from statuses.services import default_status, get_board_status, status_summary
-from webhooks.services import record_event
+from statuses.services import default_status, get_board_status
+from webhooks.services import record_event, store_changes
 
 # Compiled for the benchmarks "create an appointment" and "submit an opt-in".
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
 )
-MERGED_FIELDS = [
-    "last_source",
-    "first_name",
-    "is_first_name_from_email",
-    "last_name",
-    "setter",
-    "phone_e164",
-    "phone_country",
-    "updated_at",
-]
-TOUCH_POINT_FIELDS = ["next_touch_point_at", "next_touch_point_type"]
 
 
 class LeadResult(NamedTuple):
@@ -70,8 +67,8 @@ def upsert_lead(
 
     Names and phone fill empty fields; `last_source` and setter replace the lead's (docs/interface.md, L4, L5, L9 and
     L11). Only a new lead gets `create_defaults`, with its status and sources, and the time of its first appointment as
-    `touch_point`. Stores a new lead's history and event too. Raises ValidationFailed if the organization has no lead
-    with `lead_id`. Runs in the caller's transaction.
+    `touch_point`. Stores a new lead with its history and event; call `save_lead` for another one. Raises
+    ValidationFailed if the organization has no lead with `lead_id`. Runs in the caller's transaction.
     """
 
     def merge(lead: Lead) -> None:
@@ -85,7 +82,6 @@ def upsert_lead(
         # Version 0.2 stored numbers without their area code, which are no known value.
         if phone and not parse_phone(lead.phone_e164 or "", lead.phone_country or ""):
             lead.phone_e164, lead.phone_country = phone.e164, phone.country
-        lead.updated_at = now()
 
     if lead_id:
         lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
@@ -97,14 +93,13 @@ def upsert_lead(
         lead, is_new = insert_or_get(
             new,
             lambda: Lead.objects.of(organization).for_update().with_email(organization.pk, email).first(),
-            build_status_change(new, None, actor),
+            build_status_change(new, actor),
         )
         lead.organization = organization
     if is_new:
         record_event(CREATED, lead, actor=actor)
     else:
         merge(lead)
-        lead.save(update_fields=MERGED_FIELDS)
     return LeadResult(lead, is_new)
 
 
@@ -123,11 +118,10 @@ def get_lead_for_update(*, organization: Organization, lead_id: UUID) -> Lead:
     return lead
 
 
-def follow_appointments(
-    lead: Lead, *, actor: Actor, next_appointment: datetime | None, status: Status | None = None
-) -> None:
+def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
     """Set the touch point and the status of a locked lead after one of its appointments was booked or changed.
 
+    Call `save_lead` to store them.
     Without a status the lead keeps its own, and so does one with a paid status, which only people move (S10), and one
     with a verdict that a cancellation would overwrite (S9). A touch point that staff have set stays if no appointment
     is upcoming, or if it comes before the next one (L13).
@@ -135,40 +129,35 @@ def follow_appointments(
     set_by_staff = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
     touch_point = (next_appointment, TouchPointType.APPOINTMENT.value if next_appointment else None)
     is_kept = set_by_staff and (next_appointment is None or now() < set_by_staff < next_appointment)
-    # `updated_at` must not change if the touch point stays the same.
-    is_moved = not is_kept and touch_point != (lead.next_touch_point_at, lead.next_touch_point_type)
-    if is_moved:
+    if not is_kept:
         lead.next_touch_point_at, lead.next_touch_point_type = touch_point
-        lead.updated_at = now()
     is_canceled = status is not None and status.role == StatusRole.CANCELED
     kept_roles = [*PAID_ROLES, *VERDICT_ROLES] if is_canceled else PAID_ROLES
     if status and status.pk != lead.status_id and lead.status.role not in kept_roles:
-        set_status(lead, status, actor=actor)
-    elif is_moved:
-        lead.save(update_fields=[*TOUCH_POINT_FIELDS, "updated_at"])
+        lead.status = status
 
 
-def set_status(lead: Lead, status: Status, *, actor: Actor) -> None:
-    """Store a locked lead's new status and touch point, the history row, and the event `lead.status_changed`.
+def save_lead(lead: Lead, *, actor: Actor) -> None:
+    """Store the changes of a locked lead, a new status also in its history, and record one event for all of them.
 
-    If the lead has this status already, does nothing.
+    Does nothing if nothing has changed. Call it once in a transaction, after all changes to the lead.
     """
-    previous = lead.status
-    if previous.pk == status.pk:
+    from_status_id = lead.stored_values["status_id"]
+    before = store_changes(lead, LeadSerializer)
+    if before is None:
         return
-    lead.status = status
-    lead.updated_at = now()
-    lead.save(update_fields=["status", *TOUCH_POINT_FIELDS, "updated_at"])
-    insert_all(build_status_change(lead, previous, actor))
-    record_event(STATUS_CHANGED, lead, actor=actor, previous={"status": status_summary(previous)})
+    is_moved = lead.status_id != from_status_id
+    if is_moved:
+        insert_all(build_status_change(lead, actor, from_status_id))
+    record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
 
 
-def build_status_change(lead: Lead, from_status: Status | None, actor: Actor) -> LeadStatusChange:
+def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = None) -> LeadStatusChange:
     """Return the row of the status history for the lead's present status, unsaved."""
     return LeadStatusChange(
         organization=lead.organization,
         lead=lead,
-        from_status=from_status,
+        from_status_id=from_status_id,
         to_status=lead.status,
         **actor_columns(actor),
     )
@@ -183,7 +172,8 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, st
     lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
     if lead is not None:
         lead.organization = organization
-        set_status(lead, get_board_status(organization, Board.LEAD, status_id), actor=actor)
+        lead.status = get_board_status(organization, Board.LEAD, status_id)
+        save_lead(lead, actor=actor)
     return lead
 
 
@@ -211,21 +201,17 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
         others = Lead.objects.of(organization).exclude(pk=lead.pk)
         if others.with_email(organization.pk, fields["email"]).exists():
             raise ValidationFailed({"email": ["belongs to another lead"]})
-    values = {name: value for name, value in fields.items() if name != "status"}
-    if "first_name" in values:
-        values["is_first_name_from_email"] = False
-    for name, value in values.items():
+    for name, value in fields.items():
         setattr(stored, name, value)
-    stored.updated_at = now()
-    stored.save(update_fields=[*values, "updated_at"])
-    if "status" in fields:
-        set_status(stored, fields["status"], actor=actor)
+    if "first_name" in fields:
+        stored.is_first_name_from_email = False
+    save_lead(stored, actor=actor)
     return stored
 
 
 @transaction.atomic
-def save_custom_field(*, organization: Organization, field: CustomField) -> CustomField:
-    """Store a new or changed custom field and return it.
+def save_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> CustomField:
+    """Store a new or changed custom field, record the event, and return it.
 
     For a new one, locks the organization, and raises Conflict if it has `MAX_CUSTOM_FIELDS` custom fields.
     """
@@ -233,12 +219,15 @@ def save_custom_field(*, organization: Organization, field: CustomField) -> Cust
         rows, advice = CustomField.objects.of(organization), "Delete one that is no longer needed first."
         limit = settings.MAX_CUSTOM_FIELDS
         check_limit(organization=organization, rows=rows, limit=limit, name="custom fields", advice=advice)
+    before = CustomFieldSerializer.get_text(organization, field.pk)
     field.organization = organization
     field.save()
+    record_event(CUSTOM_FIELD_UPDATED if before else CUSTOM_FIELD_CREATED, field, actor=actor, before=before)
     return field
 
 
 @transaction.atomic
-def delete_custom_field(*, organization: Organization, field: CustomField) -> None:
-    """Delete a custom field. Its values stay in the rows, but nothing shows them."""
+def delete_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> None:
+    """Delete a custom field, and record the event. Its values stay in the rows, but nothing shows them."""
+    record_event(CUSTOM_FIELD_DELETED, field, actor=actor)
     CustomField.objects.of(organization).filter(pk=field.pk).delete()

@@ -1,6 +1,6 @@
 """Webhook event topics of leads."""
 
-from leads.serializers import LeadSerializer
+from leads.serializers import CustomFieldSerializer, LeadSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
@@ -11,6 +11,28 @@ CREATED = Topic(
 STATUS_CHANGED = Topic(
     "lead.status_changed",
     serializer=LeadSerializer,
-    summary="A lead's status changed.",
-    previous=("status",),
+    summary="A lead's status changed, and maybe other fields with it.",
+    is_change=True,
+)
+UPDATED = Topic(
+    "lead.updated",
+    serializer=LeadSerializer,
+    summary="Other fields of a lead changed, by a booking, by an opt-in, by staff or because an appointment changed.",
+    is_change=True,
+)
+CUSTOM_FIELD_CREATED = Topic(
+    "custom_field.created",
+    serializer=CustomFieldSerializer,
+    summary="A custom field was defined. All leads, or all appointments, show it from now on.",
+)
+CUSTOM_FIELD_UPDATED = Topic(
+    "custom_field.updated",
+    serializer=CustomFieldSerializer,
+    summary="The definition of a custom field changed. Leads or appointments show it as it is now.",
+    is_change=True,
+)
+CUSTOM_FIELD_DELETED = Topic(
+    "custom_field.deleted",
+    serializer=CustomFieldSerializer,
+    summary="A custom field was deleted. Leads or appointments no longer show it.",
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from leads.phones import Phone
-from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
+from leads.services import SOURCE_BY_NAME, get_or_create_source, save_lead, upsert_lead
 from optins.models import OptIn, QuestionAnswer
 from optins.serializers import QuestionAnswerData
 from optins.topics import CREATED
@@ -92,6 +92,8 @@ def submit(
     )
     answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **row) for row in questions_answers or []]
     insert_all(opt_in, *answers)
+    if not is_new_lead:
+        save_lead(lead, actor=actor)
     record_event(CREATED, opt_in, actor=actor)
     return Submission(opt_in.pk, lead.pk, is_new_lead)
 

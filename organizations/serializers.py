@@ -1,5 +1,6 @@
-"""The members of an organization, as the API shows them."""
+"""The members of an organization, and who made a change, as the API shows them."""
 
+from organizations.actors import ActorKind
 from organizations.models import MemberRole, Membership
 from pipeline_backend.api import sql_serializers as sql
 
@@ -15,3 +16,13 @@ class UserSerializer(sql.SQLSerializer):
     profile_image_url = sql.StringField("user__profile_image_url", null=True)
     id = sql.StringField("user_id", help_text="Begins with user_.")
     role = sql.ChoiceField(MemberRole)
+
+
+class ActorSerializer(sql.SQLSerializer):
+    """Who made a change: a staff member, an API key or the system."""
+
+    component_name = "Actor"
+
+    kind = sql.ChoiceField(ActorKind, "actor_kind")
+    id = sql.StringField("actor_id", help_text="The user's id or the key's id; empty for the system.")
+    name = sql.StringField("actor_name", help_text="The name when the change was made.")

@@ -5,6 +5,7 @@ import uuid
 from django.db import transaction
 from django.db.models import ProtectedError
 
+from organizations.actors import Actor
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
@@ -62,11 +63,6 @@ def default_status(organization: Organization, board: Board, role: StatusRole) -
     return status
 
 
-def status_summary(status: Status | None) -> dict[str, object] | None:
-    """Return a status as the `previous` object of an event shows it."""
-    return {"id": status.pk, "name": status.name, "role": status.role} if status else None
-
-
 def get_board_status(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
     """Return the status to set by hand. Raises ValidationFailed if it is unknown or not on the board."""
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
@@ -78,7 +74,7 @@ def get_board_status(organization: Organization, board: Board, status_id: uuid.U
 
 
 @transaction.atomic
-def save_status(*, organization: Organization, status: Status) -> Status:
+def save_status(*, organization: Organization, actor: Actor, status: Status) -> Status:
     """Store a new or changed status. If it is now the default of its role, it replaces the previous default.
 
     Locks the stored status. Raises Conflict if automatic changes would be left without a default.
@@ -98,7 +94,7 @@ def save_status(*, organization: Organization, status: Status) -> Status:
 
 
 @transaction.atomic
-def delete_status(*, organization: Organization, status: Status) -> None:
+def delete_status(*, organization: Organization, actor: Actor, status: Status) -> None:
     """Delete a status. Raises Conflict if automatic changes need it, or if anything refers to it."""
     status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
     ensure_required_defaults(status, None)

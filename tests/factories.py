@@ -10,7 +10,7 @@ from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
 from optins.models import OptIn
-from organizations.actors import Actor, staff_actor
+from organizations.actors import SYSTEM, Actor, staff_actor
 from organizations.isolation import TenantModel
 from organizations.models import ApiKey, MemberRole, Membership, Organization, User
 from organizations.services import add_member, issue_key
@@ -60,6 +60,7 @@ def make_status(organization: Organization, name: str, **fields: Any) -> Status:
     """Create a status in addition to the ten defaults; automatic status changes don't use it."""
     return save_status(
         organization=organization,
+        actor=SYSTEM,
         status=Status(organization=organization, name=name, **{"role": "FOLLOW_UP", **fields}),
     )
 

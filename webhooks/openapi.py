@@ -43,7 +43,7 @@ def body_schema(topic: Topic) -> Schema:
     properties["previous"] = properties["previous"] | previous
     for name in ["id"] if topic.previous else ["id", "previous"]:
         del properties[name]
-    required = [name for name in properties if name in event["required"] or name == "previous"]
+    required = [name for name in properties if name in event["required"] or name in ("previous", "actor")]
     return {"type": "object", "properties": properties, "required": required}
 
 

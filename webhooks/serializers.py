@@ -1,5 +1,6 @@
 """Serializers of events (docs/interface.md, W3 and W6)."""
 
+from organizations.serializers import ActorSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.sql_serializers import Schema, SchemaResolver
 from webhooks.topics import topics
@@ -41,9 +42,12 @@ class EventSerializer(sql.SQLSerializer):
     organization_id = sql.UUIDField()
     data = EventDataField()
     previous = PreviousField(help_text="Present only on changes: the fields that changed, with their old values.")
+    actor = sql.SameRowObject(
+        ActorSerializer, help_text="Who caused the event. Absent from events that version 0.2 recorded."
+    )
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:
-        """Return the schema with `previous` optional: only changes have it."""
+        """Return the schema with `previous` optional, which only changes have, and `actor`, which old events lack."""
         schema = super().schema(resolve)
-        return schema | {"required": [name for name in schema["required"] if name != "previous"]}
+        return schema | {"required": [name for name in schema["required"] if name not in ("previous", "actor")]}

@@ -1,7 +1,7 @@
 """Recording events, listing them, and managing endpoints."""
 
 import uuid
-from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
 
 import orjson
@@ -14,9 +14,11 @@ from organizations.actors import Actor, actor_columns
 from organizations.isolation import TenantModel
 from organizations.limits import check_limit
 from organizations.models import Organization
+from organizations.versions import VersionedModel
 from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_URL_LENGTH
+from pipeline_backend.api.sql_serializers import SQLSerializer
 from pipeline_backend.db.compiled import bind
 from pipeline_backend.db.timestamps import isoformat_z, now
 from pipeline_backend.egress import BlockedAddress, validate_url
@@ -36,8 +38,9 @@ INSERT_EVENT = """
 WITH event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s || subject.data || %s
+    SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s || subject.data || {previous} || %s
     FROM ({data_query}) AS subject (id, data)
+    {comparison}
     RETURNING id, organization_id, created_at
 )
 INSERT INTO webhooks_delivery
@@ -48,20 +51,42 @@ JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organizat
 WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR %s = ANY(endpoint.event_types))
 RETURNING endpoint_id
 """
+# The old values of the fields that differ, as JSON. The subject is compared as it is shown, so no field is forgotten.
+COMPARISON = """
+    CROSS JOIN LATERAL (
+        SELECT ',"previous":' || json_object_agg(old.key, old.value ORDER BY old.position)
+        FROM json_each(%s::json) WITH ORDINALITY AS old (key, value, position)
+        JOIN json_each(subject.data::json) AS new ON new.key = old.key
+        WHERE old.key <> ALL (%s) AND old.value::jsonb <> new.value::jsonb
+    ) AS comparison (previous)
+    WHERE comparison.previous IS NOT NULL
+"""
 
 
-def record_event(
-    topic: Topic, subject: TenantModel, *, actor: Actor, previous: Mapping[str, object] | None = None
-) -> None:
+def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str | None:
+    """Store the changed columns of a locked row with a new version; return the JSON that it was shown as before.
+
+    Returns None if nothing that is shown has changed. Record the event of the change with the result.
+    """
+    if not row.is_changed():
+        row.save_columns()
+        return None
+    before = serializer.get_text(row.organization, row.pk)
+    row.save_version()
+    return before
+
+
+def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: str | None = None) -> None:
     """Store an event and a delivery for each subscribed endpoint, in the caller's transaction (docs/interface.md, W2).
 
-    `previous` holds the old values of the fields that changed. The body is the subject as the database has it now, so
-    call this after all other writes. The dispatcher is notified after the commit.
+    `before` is the JSON that the subject was shown as before a change: the old values of the fields that differ are
+    `previous`, and if none does, no event is recorded. The body is the subject as the database has it now, so call this
+    after all other writes. The dispatcher is notified after the commit.
     """
     event = build_event(topic, subject.organization, actor)
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
-    body_end = "}" if previous is None else f',"previous":{orjson.dumps(previous).decode()}}}'
+    body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
     data = topic.serializer.query_by_id().statement
     params = [
         event.pk,
@@ -76,10 +101,13 @@ def record_event(
         body_start,
         body_end,
         *bind(data.params, {"organization": event.organization_id, "id": subject.pk}),
+        *([before, list(topic.serializer.untracked)] if before else []),
         event.type,
     ]
+    comparison, previous = (COMPARISON, "comparison.previous") if before else ("", "''")
+    sql = INSERT_EVENT.format(data_query=data.sql, comparison=comparison, previous=previous)
     with connection.cursor() as cursor:
-        cursor.execute(INSERT_EVENT.format(data_query=data.sql), params)
+        cursor.execute(sql, params)
         endpoint_ids = [row[0] for row in cursor.fetchall()]
     for endpoint_id in endpoint_ids:
         notify_on_commit(WAKE_UP_TASK, endpoint_id)
@@ -92,7 +120,7 @@ def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event
 
 
 def envelope(event: Event) -> dict[str, object]:
-    """Return the fields of the body that every event has, in their order; `data` follows them."""
+    """Return the fields that begin the body of every event, in their order; `data` follows them."""
     timestamp = isoformat_z(event.created_at)
     return {"type": event.type, "timestamp": timestamp, "organization_id": event.organization_id}
 
@@ -187,7 +215,7 @@ def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     """Record a `webhook.test` event with one delivery, to this endpoint, whatever topics it subscribes to."""
     event = build_event(TEST, endpoint.organization, actor)
     message = f"A test of {endpoint}, sent by {actor.name}."
-    event.body = orjson.dumps({**envelope(event), "data": {"message": message}}).decode()
+    event.body = orjson.dumps({**envelope(event), "data": {"message": message}, "actor": asdict(actor)}).decode()
     event.save()
     Delivery.objects.create(organization=event.organization, event=event, endpoint=endpoint)
     notify_on_commit(WAKE_UP_TASK, endpoint.pk)

@@ -12,7 +12,7 @@ _registry: dict[str, "Topic"] = {}
 
 @dataclass(frozen=True)
 class Topic:
-    """A kind of event: its name, the serializer of its `data`, a sentence for receivers, and the keys of `previous`.
+    """A kind of event: its name, the serializer of its `data`, a sentence for receivers, and whether it has `previous`.
 
     Creating a topic registers it. Integrators know its name as the event's `type`. Documentation is made of it.
     """
@@ -20,13 +20,18 @@ class Topic:
     name: str
     serializer: type[sql.SQLSerializer]
     summary: str
-    previous: tuple[str, ...] = ()
+    is_change: bool = False
 
     def __post_init__(self) -> None:
         _registry[self.name] = self
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def previous(self) -> list[str]:
+        """Return the fields that `previous` can have."""
+        return [name for name in self.serializer.fields if name not in self.serializer.untracked and self.is_change]
 
 
 @cache

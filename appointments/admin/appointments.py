@@ -1,14 +1,12 @@
 """Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
-from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment, reschedule
+from appointments.services import book, cancel_appointment, create_note, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
@@ -152,14 +150,12 @@ class AppointmentAdmin(CustomFieldsAdmin):
             obj.pk = booking.id
             obj.refresh_from_db()
             return
-        common: dict[str, Any] = {"organization": obj.organization, "actor": actor, "appointment": obj}
-        # Only what changed is passed on: each service records events and notifies people.
-        if values := form.changed_values():
-            edit_appointment(**common, **values)
+        values = form.changed_values()
         if "schedule_time" in form.changed_data:
-            reschedule(**common, to=truncate_to_ms(form.cleaned_data["schedule_time"]))
+            values["schedule_time"] = truncate_to_ms(form.cleaned_data["schedule_time"])
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
-            change_outcome(**common, status_id=form.cleaned_data["outcome"].pk)
+            values["status_id"] = form.cleaned_data["outcome"].pk
+        edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
 
     @object_action(
         "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm

@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
 from appointments.notifications import build_appointment_notifications
 from appointments.services.changes import update_lead
-from appointments.topics import CREATED
+from appointments.topics import CREATED, NOTE_CREATED
 from leads.models import Lead
 from leads.phones import parse_phone
 from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
@@ -172,10 +172,13 @@ def find_or_book(
         **members,
         **({} if is_new_lead else latest_utm(lead)),
     )
-    insert_all(appointment, *related_rows(appointment, actor, members.values(), data.get("notes", "")))
+    rows = list(related_rows(appointment, actor, members.values(), data.get("notes", "")))
+    insert_all(appointment, *rows)
     if not is_new_lead:
         update_lead(lead, lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
+    for note in (row for row in rows if isinstance(row, Note)):
+        record_event(NOTE_CREATED, note, actor=actor)
     return Booking(appointment.pk, schedule_time, is_new=True)
 
 

@@ -1,25 +1,43 @@
-"""The services that change booked appointments: cancellation, rescheduling, outcomes, other fields and notes."""
+"""The services that change booked appointments: cancellation, rescheduling, outcomes, other fields and notes.
+
+Each locks the appointment, sets its new values, and calls `save_appointment` once.
+"""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
-
-from django.db import transaction
 
 from appointments.models import Appointment, AppointmentSource, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
-from appointments.topics import CANCELED, OUTCOME_CHANGED, RESCHEDULED
+from appointments.serializers import AppointmentDetailSerializer
+from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from leads.models import Lead
-from leads.services import follow_appointments, get_lead_for_update
+from leads.services import follow_appointments, get_lead_for_update, save_lead
 from notifications.models import Kind
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import Conflict, ResourceNotFound
 from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Board, Status, StatusRole
-from statuses.services import default_status, get_board_status, status_summary
-from webhooks.services import record_event
+from statuses.services import default_status, get_board_status
+from webhooks.services import record_event, store_changes
+from webhooks.topics import Topic
+
+BOOKED_ROLES = (StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED)
+NOT_HELD_ROLES = (None, StatusRole.CANCELED, StatusRole.NO_SHOW)
+# What an entry in calendars depends on, beside the time and the outcome.
+INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "event_type_id")
+
+
+class Effects(NamedTuple):
+    """What the change of an appointment leads to: its event, a notification, and the role of the lead's new status."""
+
+    topic: Topic
+    notification: Kind | None = None
+    lead_role: StatusRole | None = None
+
+
+CANCELLATION = Effects(CANCELED, Kind.CALL_CANCELED, StatusRole.CANCELED)
 
 
 @atomic_with_retry
@@ -55,59 +73,58 @@ def cancel_appointment(
 
 
 @atomic_with_retry
-def reschedule(*, organization: Organization, actor: Actor, appointment: Appointment, to: datetime) -> Appointment:
-    """Move an appointment to another time, and return it. The same time changes nothing.
+def edit_appointment(
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment: Appointment,
+    schedule_time: datetime | None = None,
+    status_id: UUID | None = None,
+    **fields: Any,
+) -> Appointment:
+    """Change an appointment's time, outcome, members, URLs, event type, category or custom values, and return it.
 
-    An appointment that was canceled, was missed or has no outcome becomes booked again, and so does its lead
-    (docs/interface.md, A28). Locks the appointment, then its lead.
+    Another time reschedules the appointment: if it was canceled, was missed or has no outcome, it becomes booked again
+    (docs/interface.md, A28). An outcome with the role CANCELED cancels it, with all effects of a cancellation, and a
+    booked one after CANCELED or NO_SHOW has those of a booking (A29). Records one event, and notifies the participants
+    once. Raises ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
-    if stored.schedule_time != to:
-        move(stored, to, actor)
-        notify_participants(Kind.CALL_RESCHEDULED, stored)
+    outcome = get_board_status(organization, Board.APPOINTMENT, status_id) if status_id else stored.outcome
+    previous = stored.outcome
+    for name, value in fields.items():
+        setattr(stored, name, value)
+    if schedule_time and schedule_time != stored.schedule_time:
+        move(stored, schedule_time)
+    if outcome and outcome != previous:
+        replace_outcome(stored, outcome)
+    if notification := save_appointment(stored, previous, actor):
+        notify_participants(notification, stored)
     return stored
 
 
-@atomic_with_retry
+def reschedule(*, organization: Organization, actor: Actor, appointment: Appointment, to: datetime) -> Appointment:
+    """Move an appointment to another time as `edit_appointment` does. The same time changes nothing."""
+    return edit_appointment(organization=organization, actor=actor, appointment=appointment, schedule_time=to)
+
+
 def change_outcome(
     *, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID
 ) -> Appointment:
-    """Set an appointment's outcome to any status of its board, and return it. The same status changes nothing.
-
-    A status with the role CANCELED cancels the appointment, with all effects of a cancellation.
-    Raises ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
-    """
-    stored = get_for_update(organization, appointment.pk)
-    outcome = get_board_status(organization, Board.APPOINTMENT, status_id)
-    if outcome.role == StatusRole.CANCELED and outcome != stored.outcome:
-        cancel_and_notify(stored, actor, "", outcome)
-    elif outcome != stored.outcome:
-        replace_outcome(stored, outcome, actor)
-    return stored
+    """Set an appointment's outcome as `edit_appointment` does. The same status changes nothing."""
+    return edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status_id)
 
 
 @atomic_with_retry
-def edit_appointment(
-    *, organization: Organization, actor: Actor, appointment: Appointment, **fields: Any
-) -> Appointment:
-    """Change members, URLs, event type, category or custom field values, and return the appointment. Locks it.
-
-    Time and outcome have services of their own, because their changes affect the lead and notify people.
-    """
-    stored = get_for_update(organization, appointment.pk)
-    set_fields(stored, fields)
-    return stored
-
-
-@transaction.atomic
 def create_note(
     *, organization: Organization, actor: Actor, appointment: Appointment, text: str, mentions: list[Membership]
 ) -> None:
     """Store a note, unless the appointment has the same one. Locks the appointment."""
-    add_note(get_for_update(organization, appointment.pk), text, actor, mentions)
+    stored = get_for_update(organization, appointment.pk)
+    save_appointment(stored, stored.outcome, actor, note=add_note(stored, text, actor, mentions))
 
 
-# The steps of these services and of the import. They expect the appointment to be locked, and lock its lead.
+# The steps of these services and of the import. They expect the appointment to be locked.
 
 
 def get_for_update(organization: Organization, appointment_id: UUID) -> Appointment:
@@ -117,83 +134,102 @@ def get_for_update(organization: Organization, appointment_id: UUID) -> Appointm
     return stored
 
 
-def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str, outcome: Status | None = None) -> None:
-    """Cancel an appointment as `cancel` does, store the notes, and notify its participants if it changed."""
-    add_note(appointment, notes, actor)
-    if cancel(appointment, actor, outcome):
-        notify_participants(Kind.CALL_CANCELED, appointment)
+def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str) -> None:
+    """Cancel an appointment, store the notes, and notify its participants if it changed.
 
-
-def cancel(appointment: Appointment, actor: Actor, outcome: Status | None = None) -> bool:
-    """Cancel an appointment, and return whether that changed it.
-
-    `outcome` is the canceled status to set; by default the appointment keeps its own, or gets the default one.
+    A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.
     """
-    stored = appointment.outcome
-    if stored and stored.role == StatusRole.CANCELED and outcome is None:
-        outcome = stored
-    # A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.
-    if outcome is not None and outcome == stored and appointment.meeting_url is None:
-        return False
+    previous = appointment.outcome
+    note = add_note(appointment, notes, actor)
+    cancel(appointment)
+    if notification := save_appointment(appointment, previous, actor, effects=CANCELLATION, note=note):
+        notify_participants(notification, appointment)
 
-    organization = appointment.organization
-    # The event's `previous` has only the values that the cancellation removes.
-    previous: dict[str, object] = {}
-    if stored and stored != outcome:
-        previous["outcome"] = status_summary(stored)
-    if appointment.meeting_url is not None:
-        previous["meeting_url"] = appointment.meeting_url
+
+def cancel(appointment: Appointment) -> None:
+    """Set a canceled outcome, unless the appointment has one, and remove the meeting URL."""
+    role = StatusRole.CANCELED
+    if appointment.outcome is None or appointment.outcome.role != role:
+        replace_outcome(appointment, default_status(appointment.organization, Board.APPOINTMENT, role))
     appointment.meeting_url = None
-    set_outcome(appointment, outcome or default_status(organization, Board.APPOINTMENT, StatusRole.CANCELED), actor)
-    lock_and_update_lead(appointment, default_status(organization, Board.LEAD, StatusRole.CANCELED), actor)
-    record_event(CANCELED, appointment, actor=actor, previous=previous)
-    return True
 
 
-def move(appointment: Appointment, to: datetime, actor: Actor) -> None:
-    """Move an appointment to another time. A canceled or missed one and its lead become booked again."""
-    previous = {"schedule_time": isoformat_z(appointment.schedule_time)}
+def move(appointment: Appointment, to: datetime) -> None:
+    """Set another time. A canceled or missed appointment becomes booked again."""
     appointment.booked_for = appointment.booked_for or appointment.schedule_time
     appointment.schedule_time = to
-    outcome, lead_status = appointment.outcome, None
-    if outcome is None or outcome.role in (StatusRole.CANCELED, StatusRole.NO_SHOW):
-        outcome = default_status(appointment.organization, Board.APPOINTMENT, StatusRole.APPOINTMENT_BOOKED)
-        lead_status = default_status(appointment.organization, Board.LEAD, StatusRole.APPOINTMENT_BOOKED)
-    set_outcome(appointment, outcome, actor)
-    lock_and_update_lead(appointment, lead_status, actor)
-    record_event(RESCHEDULED, appointment, actor=actor, previous=previous)
+    if role_of(appointment.outcome) in NOT_HELD_ROLES:
+        role = StatusRole.APPOINTMENT_BOOKED
+        replace_outcome(appointment, default_status(appointment.organization, Board.APPOINTMENT, role))
 
 
-def replace_outcome(appointment: Appointment, outcome: Status, actor: Actor) -> None:
-    """Set an outcome other than canceled."""
-    previous = {"outcome": status_summary(appointment.outcome), "no_show": appointment.no_show}
-    set_outcome(appointment, outcome, actor)
-    # An appointment that is no longer canceled counts for the lead's touch point again.
-    lock_and_update_lead(appointment, None, actor)
-    record_event(OUTCOME_CHANGED, appointment, actor=actor, previous=previous)
-
-
-def set_outcome(appointment: Appointment, outcome: Status | None, actor: Actor) -> None:
-    """Store the outcome with its history row, and the times and meeting URL that the caller has changed."""
-    previous, organization = appointment.outcome, appointment.organization
+def replace_outcome(appointment: Appointment, outcome: Status | None) -> None:
+    """Set an outcome with what follows from its role."""
     appointment.outcome = outcome
-    appointment.no_show = outcome is not None and outcome.role == StatusRole.NO_SHOW
-    appointment.updated_at = now()
-    times = ["schedule_time", "booked_for", "updated_at"]
-    appointment.save(update_fields=["outcome", "no_show", "meeting_url", *times])
-    if outcome is not None and outcome != previous:
+    appointment.no_show = role_of(outcome) == StatusRole.NO_SHOW
+    if role_of(outcome) == StatusRole.CANCELED:
+        appointment.meeting_url = None
+
+
+def role_of(outcome: Status | None) -> str | None:
+    """Return the role of an outcome, or None without one."""
+    return outcome.role if outcome else None
+
+
+def save_appointment(
+    appointment: Appointment,
+    previous: Status | None,
+    actor: Actor,
+    *,
+    effects: Effects | None = None,
+    note: Note | None = None,
+) -> Kind | None:
+    """Store the changes of an appointment with its history, update its lead, and record one event for all of them.
+
+    `previous` is the outcome before the changes, and `note` a new note, which moves `updated_at` and is an event of its
+    own. Returns the notification that the change calls for, or None. Locks the lead if time or outcome have changed.
+    """
+    effects = effects or effects_of(appointment, previous)
+    is_moved = appointment.is_changed("schedule_time", "outcome_id")
+    before = store_changes(appointment, AppointmentDetailSerializer)
+    if appointment.outcome and appointment.outcome != previous:
         OutcomeChange.objects.create(
-            organization=organization,
+            organization=appointment.organization,
             appointment=appointment,
             from_status=previous,
-            to_status=outcome,
+            to_status=appointment.outcome,
             **actor_columns(actor),
         )
+    if is_moved or (before and effects is CANCELLATION):
+        lock_and_update_lead(appointment, effects.lead_role, actor)
+    if before:
+        record_event(effects.topic, appointment, actor=actor, before=before)
+    if note:
+        if before is None:
+            appointment.save_version()
+        record_event(NOTE_CREATED, note, actor=actor)
+    return effects.notification if before else None
 
 
-def lock_and_update_lead(appointment: Appointment, status: Status | None, actor: Actor) -> None:
-    """Lock the lead of a changed appointment and update it as `update_lead` does."""
+def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
+    """Return what the changes of an appointment lead to. `previous` is the outcome before them."""
+    role, is_replaced = role_of(appointment.outcome), appointment.outcome != previous
+    if is_replaced and role == StatusRole.CANCELED:
+        return CANCELLATION
+    is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in NOT_HELD_ROLES
+    lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again else None
+    if appointment.is_changed("schedule_time"):
+        return Effects(RESCHEDULED, Kind.CALL_RESCHEDULED, lead_role)
+    notification = Kind.CALL_UPDATED if appointment.is_changed(*INVITATION_COLUMNS) else None
+    if is_replaced:
+        return Effects(OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
+    return Effects(UPDATED, notification)
+
+
+def lock_and_update_lead(appointment: Appointment, role: StatusRole | None, actor: Actor) -> None:
+    """Lock the lead of a changed appointment and update it as `update_lead` does, with the default status of a role."""
     appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+    status = default_status(appointment.organization, Board.LEAD, role) if role else None
     update_lead(appointment.lead, status, actor)
 
 
@@ -201,31 +237,27 @@ def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
     """Update the touch point and status of a locked lead after one of its appointments was booked or changed.
 
     With None the status stays. It also stays when an appointment was canceled but another one is upcoming
-    (docs/interface.md, S9).
+    (docs/interface.md, S9). Stores all changes of the lead and records their event.
     """
     appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
     upcoming = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
     stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
-    follow_appointments(lead, actor=actor, next_appointment=upcoming, status=None if stays_booked else status)
+    follow_appointments(lead, next_appointment=upcoming, status=None if stays_booked else status)
+    save_lead(lead, actor=actor)
 
 
-def set_fields(appointment: Appointment, fields: dict[str, Any]) -> None:
-    """Store these fields, and only these."""
-    for name, value in fields.items():
-        setattr(appointment, name, value)
-    appointment.updated_at = now()
-    appointment.save(update_fields=[*fields, "updated_at"])
-
-
-def add_note(appointment: Appointment, text: str, actor: Actor, mentions: list[Membership] | None = None) -> None:
-    """Store a note, unless it is empty or the appointment has the same one."""
+def add_note(
+    appointment: Appointment, text: str, actor: Actor, mentions: list[Membership] | None = None
+) -> Note | None:
+    """Store and return a note, unless it is empty or the appointment has the same one."""
     notes = Note.objects.of(appointment.organization).filter(appointment=appointment, note=text)
     # The comparison makes canceling safe to repeat: the repeated request brings the same text.
     if not text or notes.exists():
-        return
-    note = Note.objects.create(
+        return None
+    note: Note = Note.objects.create(
         organization=appointment.organization, appointment=appointment, note=text, **actor_columns(actor)
     )
     if mentions:
         note.mention_users.set(mentions)
         notify_mentioned(note, mentions, actor)
+    return note

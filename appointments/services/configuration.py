@@ -5,14 +5,19 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from appointments.models import CallAnalysis, EventType
+from appointments.serializers import AppointmentDetailSerializer, EventTypeDetailSerializer
+from appointments.services.changes import get_for_update
+from appointments.topics import EVENT_TYPE_UPDATED, UPDATED
+from organizations.actors import Actor
 from organizations.limits import check_limit
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
+from webhooks.services import record_event
 
 
 @transaction.atomic
-def save_event_type(*, organization: Organization, event_type: EventType) -> EventType:
-    """Store a new or changed event type and return it. Booked appointments keep their category.
+def save_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> EventType:
+    """Store a new or changed event type and return it; a change is an event. Booked appointments keep their category.
 
     For a new one, locks the organization, and raises Conflict if it has `MAX_EVENT_TYPES` event types.
     """
@@ -20,13 +25,16 @@ def save_event_type(*, organization: Organization, event_type: EventType) -> Eve
         rows, advice = EventType.objects.of(organization), "Delete one that no appointment uses first."
         limit = settings.MAX_EVENT_TYPES
         check_limit(organization=organization, rows=rows, limit=limit, name="event types", advice=advice)
+    before = EventTypeDetailSerializer.get_text(organization, event_type.pk)
     event_type.organization = organization
     event_type.save()
+    if before:
+        record_event(EVENT_TYPE_UPDATED, event_type, actor=actor, before=before)
     return event_type
 
 
 @transaction.atomic
-def delete_event_type(*, organization: Organization, event_type: EventType) -> None:
+def delete_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> None:
     """Delete an event type. Raises Conflict if an appointment refers to it."""
     try:
         EventType.objects.of(organization).get(pk=event_type.pk).delete()
@@ -35,8 +43,13 @@ def delete_event_type(*, organization: Organization, event_type: EventType) -> N
 
 
 @transaction.atomic
-def save_analysis(*, organization: Organization, analysis: CallAnalysis) -> CallAnalysis:
-    """Store a new or changed call analysis and return it."""
+def save_analysis(*, organization: Organization, actor: Actor, analysis: CallAnalysis) -> CallAnalysis:
+    """Store a new or changed call analysis and return it. Locks its appointment, and records the event of that."""
+    appointment = get_for_update(organization, analysis.appointment_id)
+    before = AppointmentDetailSerializer.get_text(organization, appointment.pk)
     analysis.organization = organization
     analysis.save()
+    if AppointmentDetailSerializer.get_text(organization, appointment.pk) != before:
+        appointment.save_version()
+        record_event(UPDATED, appointment, actor=actor, before=before)
     return analysis

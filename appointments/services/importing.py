@@ -5,7 +5,15 @@ from typing import Unpack
 
 from appointments.models import Appointment, AppointmentSource, OutcomeChange, Provider
 from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
-from appointments.services.changes import add_note, cancel, get_for_update, move, replace_outcome, set_fields
+from appointments.services.changes import (
+    add_note,
+    cancel,
+    get_for_update,
+    move,
+    replace_outcome,
+    role_of,
+    save_appointment,
+)
 from organizations.actors import Actor, ActorKind
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import ValidationFailed
@@ -45,29 +53,33 @@ def update_appointment(
     appointment: Appointment, actor: Actor, schedule_time: datetime, role: StatusRole, data: BookingData
 ) -> None:
     """Apply what the provider reports to a locked appointment, and record the events. Locks its lead."""
-    organization = appointment.organization
-    add_note(appointment, data.get("notes", ""), actor)
-    if role == StatusRole.CANCELED:
-        if last_imported_role(appointment) != role:
-            cancel(appointment, actor)
-        return
+    previous = appointment.outcome
+    note = add_note(appointment, data.get("notes", ""), actor)
+    if role != StatusRole.CANCELED:
+        follow_provider(appointment, schedule_time, role, data)
+    elif last_imported_role(appointment) != role:
+        cancel(appointment)
+    save_appointment(appointment, previous, actor, note=note)
+
+
+def follow_provider(appointment: Appointment, schedule_time: datetime, role: StatusRole, data: BookingData) -> None:
+    """Set what the provider reports of an appointment that it has not canceled."""
+    organization, previous = appointment.organization, appointment.outcome
     status = default_status(organization, Board.APPOINTMENT, role)
     if status is None:
         raise ValidationFailed({"outcome": ["has no default status on the appointment board"]})
 
     is_moved = schedule_time != appointment.schedule_time
-    is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
-    fields: dict[str, object] = {**resolve_members(organization, data)}
+    is_news = last_imported_role(appointment) != role
+    for name, member in resolve_members(organization, data).items():
+        setattr(appointment, name, member)
     # A repeat must not bring back the meeting URL of an appointment that staff have canceled.
-    if "meeting_url" in data and (not is_canceled or is_moved or last_imported_role(appointment) != role):
-        fields["meeting_url"] = data["meeting_url"]
-    changes = {name: value for name, value in fields.items() if value != getattr(appointment, name)}
-    if changes:
-        set_fields(appointment, changes)
+    if "meeting_url" in data and (role_of(previous) != StatusRole.CANCELED or is_moved or is_news):
+        appointment.meeting_url = data["meeting_url"]
     if is_moved:
-        move(appointment, schedule_time, actor)
-    if last_imported_role(appointment) != role and status != appointment.outcome:
-        replace_outcome(appointment, status, actor)
+        move(appointment, schedule_time)
+    if is_news or appointment.outcome != previous:
+        replace_outcome(appointment, status)
 
 
 def last_imported_role(appointment: Appointment) -> str | None:

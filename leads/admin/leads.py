@@ -139,9 +139,7 @@ class LeadAdmin(CustomFieldsAdmin):
             values = {name: value for name, value in form.changed_values().items() if value is not None}
             obj.pk = add_lead(organization=form.organization, actor=actor, **values).pk
             return
-        # Saving without a change must not touch `updated_at`.
-        if values := form.changed_values():
-            edit_lead(organization=obj.organization, actor=actor, lead=obj, **values)
+        edit_lead(organization=obj.organization, actor=actor, lead=obj, **form.changed_values())
 
 
 @admin.register(Source)

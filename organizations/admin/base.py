@@ -23,8 +23,10 @@ from unfold.decorators import display
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminURLInputWidget
 
+from organizations.actors import staff_actor
 from organizations.admin import actions
 from organizations.admin.actions import AnyRow
+from organizations.permissions import current_user
 from pipeline_backend.api.exceptions import Conflict, DomainError
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from pipeline_backend.outbox import Job, State
@@ -148,11 +150,13 @@ class ServiceAdmin(ModelAdmin):
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
         """Save the row with the page's service."""
         if not (change and self.is_read_only):
-            self.save_service(organization=obj.organization, **{self.service_argument: obj})
+            actor = staff_actor(current_user(request))
+            self.save_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
 
     def delete_model(self, request: HttpRequest, obj: AnyRow) -> None:
         """Delete the row with the page's service."""
-        self.delete_service(organization=obj.organization, **{self.service_argument: obj})
+        actor = staff_actor(current_user(request))
+        self.delete_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
 
     def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
         """Do nothing: inlines are read-only, and the service has written all that belongs to the row."""

@@ -213,6 +213,8 @@ class SQLSerializer:
     model: ClassVar[type[models.Model]]
     component_name: ClassVar[str] = ""  # in the OpenAPI document; the class name without "Serializer" if empty
     exclude: ClassVar[Sequence[str]] = ()
+    # What `previous` of an event leaves out: constants, the version, and other objects, which have events of their own.
+    untracked: ClassVar[Sequence[str]] = ("id", "created_at", "updated_at")
     fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -248,8 +250,14 @@ class SQLSerializer:
     @classmethod
     def get(cls, organization: Tenant, id: uuid.UUID) -> Json | None:
         """Return the organization's object with this id, or None."""
+        text = cls.get_text(organization, id)
+        return Json(text) if text else None
+
+    @classmethod
+    def get_text(cls, organization: Tenant, id: uuid.UUID) -> str | None:
+        """Return the text of `get`."""
         row = cls.query_by_id().first(organization=organization.pk, id=id)
-        return Json(row[1]) if row else None
+        return row[1] if row else None
 
     @classmethod
     @cache

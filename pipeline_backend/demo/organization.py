@@ -6,6 +6,7 @@ from appointments.models import CallCategory, EventType, Provider
 from appointments.services import save_event_type
 from leads.models import CustomField
 from leads.services import save_custom_field
+from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Organization, User
 from organizations.services import add_member
 from pipeline_backend.onboarding import create_organization
@@ -86,11 +87,11 @@ def set_up_organization(spec: OrganizationSpec) -> Organization:
         add_member(organization=organization, user=user, role=role)
     for name, category, provider, owner_name in EVENT_TYPES:
         event_type = EventType(name=name, call_category=category, provider=provider, owner_name=owner_name)
-        save_event_type(organization=organization, event_type=event_type)
+        save_event_type(organization=organization, actor=SYSTEM, event_type=event_type)
     for position, (entity, key, label, type, values) in enumerate(CUSTOM_FIELDS):
         options = values if type == CustomField.Type.SELECT else []
         field = CustomField(entity=entity, key=key, label=label, type=type, options=options, position=position)
-        save_custom_field(organization=organization, field=field)
+        save_custom_field(organization=organization, actor=SYSTEM, field=field)
     return organization
 
 

@@ -311,4 +311,4 @@ class Scenario:
             ai_suggested_outcome=suggested_outcome,
             ai_confidence_score=round(self.rng.uniform(0.55, 0.99), 2),
         )
-        services.save_analysis(organization=organization, analysis=analysis)
+        services.save_analysis(organization=organization, actor=SYSTEM, analysis=analysis)

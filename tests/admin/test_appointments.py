@@ -66,7 +66,7 @@ def test_a_booking_creates_lead_history_event_notification_and_note(
     assert [
         (change.from_status, change.actor_kind, change.actor_name) for change in appointment.outcome_changes.all()
     ] == [(None, "STAFF", "Hana Host")]
-    assert events_of(event_type.organization) == ["appointment.created", "lead.created"]
+    assert events_of(event_type.organization) == ["appointment.created", "lead.created", "note.created"]
     assert notifications_of(event_type.organization) == [("CALL_BOOKED", "hana@acme.example")]
 
 

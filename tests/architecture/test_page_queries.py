@@ -8,6 +8,7 @@ import pytest
 
 from appointments.models import Appointment
 from appointments.services import change_outcome
+from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from pipeline_backend.api import page_queries
 from statuses.models import Status
@@ -55,7 +56,7 @@ def _small_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 def appointments(api: ApiClient, organization: Organization, host: Membership) -> list[Appointment]:
     """Create twelve appointments, with two statuses for the role WON, one for LOST, and the default one."""
     statuses = {status.role: status for status in Status.objects.of(organization)}
-    won_again = save_status(organization=organization, status=Status(name="Won again", role="WON"))
+    won_again = save_status(organization=organization, actor=SYSTEM, status=Status(name="Won again", role="WON"))
     outcomes = [statuses["WON"], statuses["LOST"], won_again, None]
     for number in range(12):
         members = {"host_email": host.user.email} if number % 2 else {}

@@ -84,7 +84,9 @@ def test_the_statuses_list_takes_two_statements(api: ApiClient) -> None:
     assert count_statements(lambda: api.get("/api/external/statuses")) == 2
 
 
-def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_ten_statements(api: ApiClient, host: Membership) -> None:
+def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_eleven_statements(
+    api: ApiClient, host: Membership
+) -> None:
     booking = {
         "external_reference": "new",
         "lead_email": "new@example.com",
@@ -93,7 +95,7 @@ def test_a_booking_with_a_new_lead_and_a_new_event_type_takes_ten_statements(api
         "notes": "Note",
     }
 
-    assert count_statements(lambda: api.book(**booking)) == 10
+    assert count_statements(lambda: api.book(**booking)) == 11
 
 
 def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, host: Membership) -> None:
@@ -109,9 +111,27 @@ def test_a_booking_for_an_existing_lead_takes_ten_statements(api: ApiClient, hos
 
 def test_a_booking_that_takes_the_leads_setter_takes_one_statement_more(api: ApiClient, host: Membership) -> None:
     api.submit(email="lead0@example.com", traffic={"utm_content": host.user_id})
-    booking = {"external_reference": "new", "lead_email": "lead0@example.com", "host_email": host.user.email}
+    booking = {
+        "external_reference": "new",
+        "lead_email": "lead0@example.com",
+        "host_email": host.user.email,
+        "notes": "Note",
+    }
 
     assert count_statements(lambda: api.book(**booking)) == 11
+
+
+def test_a_booking_that_changes_the_lead_takes_fifteen_statements(api: ApiClient, host: Membership) -> None:
+    """It reads the lead as it was shown, stores it with its history, and records `lead.status_changed`."""
+    api.submit(email="new@example.com")
+    booking = {
+        "external_reference": "new",
+        "lead_email": "new@example.com",
+        "host_email": host.user.email,
+        "notes": "Note",
+    }
+
+    assert count_statements(lambda: api.book(**booking)) == 15
 
 
 def test_a_repeated_booking_takes_two_statements(api: ApiClient) -> None:
@@ -124,7 +144,14 @@ def test_an_opt_in_with_a_new_lead_and_ten_answers_takes_six_statements(api: Api
     assert count_statements(lambda: api.submit(**opt_in)) == 6
 
 
-def test_an_opt_in_for_an_existing_lead_takes_seven_statements(api: ApiClient) -> None:
+def test_an_opt_in_that_changes_nothing_of_the_lead_takes_six_statements(api: ApiClient) -> None:
     opt_in = {"email": "lead0@example.com", "external_reference": "new", "questions_answers": ANSWERS}
 
-    assert count_statements(lambda: api.submit(**opt_in)) == 7
+    assert count_statements(lambda: api.submit(**opt_in)) == 6
+
+
+def test_an_opt_in_that_changes_the_lead_takes_nine_statements(api: ApiClient) -> None:
+    """It reads the lead as it was shown, stores it, and records `lead.updated`."""
+    opt_in = {"email": "lead0@example.com", "last_name": "King", "questions_answers": ANSWERS}
+
+    assert count_statements(lambda: api.submit(**opt_in)) == 9

@@ -191,7 +191,8 @@ def test_canceling_again_with_another_note_only_stores_the_note(api, organizatio
 
     api.cancel(notes="on holiday")
 
-    assert summary_of(organization) == before
+    after = summary_of(organization)
+    assert after == before | {"events": sorted([*before["events"], "note.created"])}
     assert list(Note.objects.of(organization).order_by("id").values_list("note", flat=True)) == ["ill", "on holiday"]
     assert api.get_data("/api/external/appointments")[0]["notes"] == {"note": "on holiday", "mention_users": []}
     assert api.get_appointment(appointment["id"])["outcome"]["role"] == "CANCELED"

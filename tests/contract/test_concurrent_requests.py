@@ -108,7 +108,10 @@ def test_48_submissions_with_one_new_email_create_one_lead(api, organization):
     summary = summary_of(organization)
     assert status_codes(responses) == {201: 1, 200: 47}
     assert [summary["leads"], summary["opt_ins"]] == [1, 48]
-    assert Counter(summary["events"]) == {"lead.created": 1, "opt_in.created": 48}
+    events = Counter(summary["events"])
+    # The last source follows each submission that names another one than the last.
+    assert events.pop("lead.updated") <= 47
+    assert events == {"lead.created": 1, "opt_in.created": 48}
 
 
 def test_50_cancellations_of_one_appointment_record_one_event(api, organization):
@@ -119,7 +122,8 @@ def test_50_cancellations_of_one_appointment_record_one_event(api, organization)
 
     summary = summary_of(organization)
     assert status_codes(responses) == {200: 50}
-    assert summary["events"] == ["appointment.canceled", "appointment.created", "lead.created", "lead.status_changed"]
+    created = ["appointment.created", "lead.created"]
+    assert summary["events"] == ["appointment.canceled", *created, "lead.status_changed", "note.created"]
     assert summary["notifications"] == [("CALL_BOOKED", "owner@acme.example"), ("CALL_CANCELED", "owner@acme.example")]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from appointments.models import Appointment
 from appointments.services import cancel_appointment, change_outcome, reschedule
+from organizations.models import ApiKey
 from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 from tests.contract.assertions import assert_error
@@ -85,16 +86,18 @@ def test_an_event_has_type_timestamp_organization_and_data(api, organization):
 
 
 def common_fields(event, organization):
-    """Return the expected fields that every event has; `id` and `timestamp` are taken from the event itself."""
+    """Return the expected fields that every event of an API key has; `id` and `timestamp` are the event's own."""
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["timestamp"])
-    return {"id": event["id"], "timestamp": event["timestamp"], "organization_id": str(organization.id)}
+    key = ApiKey.objects.of(organization).get()
+    actor = {"kind": "API_KEY", "id": key.key_id, "name": key.name}
+    return {"id": event["id"], "timestamp": event["timestamp"], "organization_id": str(organization.id), "actor": actor}
 
 
 def test_the_data_of_an_event_is_the_detail_of_the_object(api, organization, host):
     """docs/interface.md, W3"""
     id = api.book(host_email="hana@acme.example", meeting_url="https://meet.example/1", notes="Hi").json()["data"]["id"]
 
-    lead_created, appointment_created = api.list_events()
+    lead_created, appointment_created, _ = api.list_events()
 
     assert appointment_created == {
         **common_fields(appointment_created, organization),

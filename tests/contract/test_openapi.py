@@ -200,7 +200,7 @@ def test_event_responses_match_the_document(schema, api, object_ids):
 
     response = api.get("/api/external/events")
 
-    assert len(response.json()["data"]) == 6
+    assert len(response.json()["data"]) == 7
     assert_documented(schema, "/api/external/events", "get", response)
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from organizations.actors import SYSTEM
 from pipeline_backend.api.exceptions import Conflict
 from statuses.models import Status
 from statuses.services import delete_status, save_status
@@ -129,10 +130,10 @@ def test_a_required_default_status_cannot_be_deleted_or_moved(api, organization,
     before = api.get_data(PATH)
 
     with pytest.raises(Conflict, match="Make another status the default first"):
-        delete_status(organization=organization, status=status)
+        delete_status(organization=organization, actor=SYSTEM, status=status)
     status.type, status.is_lead_default = "APPOINTMENT", False
     with pytest.raises(Conflict, match="Make another status the default first"):
-        save_status(organization=organization, status=status)
+        save_status(organization=organization, actor=SYSTEM, status=status)
 
     assert api.get_data(PATH) == before
 

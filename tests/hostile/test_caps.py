@@ -18,6 +18,7 @@ from appointments.models import EventType
 from appointments.services import save_event_type
 from leads.models import CustomField
 from leads.services import save_custom_field
+from organizations.actors import SYSTEM
 from organizations.models import ApiKey, Organization
 from organizations.services import issue_key, revoke_key, rotate_key
 from pipeline_backend.api.exceptions import DomainError
@@ -187,9 +188,9 @@ class TestRefusals:
         assert errors == [CUSTOM_FIELDS_FULL]
         assert snapshot_of(organization) == before
         field.label = "Place"
-        assert save_custom_field(organization=organization, field=field).label == "Place"
+        assert save_custom_field(organization=organization, actor=SYSTEM, field=field).label == "Place"
         size = CustomField(entity="LEAD", key="size", label="Size")
-        assert save_custom_field(organization=other_organization, field=size).pk
+        assert save_custom_field(organization=other_organization, actor=SYSTEM, field=size).pk
 
     def test_one_event_type_too_many_is_refused_in_the_admin(
         self, owner: Client, organization: Organization, other_organization: Organization
@@ -203,8 +204,10 @@ class TestRefusals:
         assert errors == [EVENT_TYPES_FULL]
         assert snapshot_of(organization) == before
         event_type.name = "Strategy session"
-        assert save_event_type(organization=organization, event_type=event_type).name == "Strategy session"
-        assert save_event_type(organization=other_organization, event_type=EventType(name="Check-in")).pk
+        assert (
+            save_event_type(organization=organization, actor=SYSTEM, event_type=event_type).name == "Strategy session"
+        )
+        assert save_event_type(organization=other_organization, actor=SYSTEM, event_type=EventType(name="Check-in")).pk
 
     def test_a_booking_of_one_event_type_too_many_is_400_and_known_ones_can_be_booked(
         self, api: ApiClient, other_api: ApiClient, organization: Organization
@@ -276,7 +279,9 @@ class TestAtOnce:
     def test_custom_fields(self, organization: Organization) -> None:
         added = run_at_once(
             lambda number: save_custom_field(
-                organization=organization, field=CustomField(entity="LEAD", key=f"k{number}", label="Field")
+                organization=organization,
+                actor=SYSTEM,
+                field=CustomField(entity="LEAD", key=f"k{number}", label="Field"),
             )
         )
 

@@ -16,7 +16,9 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from appointments.models import Appointment
-from appointments.services import change_outcome, reschedule
+from appointments.services import change_outcome, create_note, edit_appointment, reschedule, save_event_type
+from leads.models import CustomField
+from leads.services import delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from pipeline_backend.api.openapi import component_name
@@ -101,7 +103,17 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     )
     no_show = api.get_status("NO_SHOW")["id"]
     change_outcome(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
+    create_note(organization=organization, actor=SYSTEM, appointment=appointment, text="Try again", mentions=[host])
+    edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
     api.cancel()
+    field = CustomField(entity=CustomField.Entity.LEAD, key="budget", label="Budget")
+    save_custom_field(organization=organization, actor=SYSTEM, field=field)
+    field.label = "Yearly budget"
+    save_custom_field(organization=organization, actor=SYSTEM, field=field)
+    delete_custom_field(organization=organization, actor=SYSTEM, field=field)
+    event_type = appointment.event_type
+    event_type.name = "Discovery call"
+    save_event_type(organization=organization, actor=SYSTEM, event_type=event_type)
     endpoint, _ = add_endpoint(organization=organization, url="https://hooks.example.com/pipeline")
     send_test(endpoint=endpoint, actor=SYSTEM)
 
@@ -117,4 +129,5 @@ def replace_ids(text: str) -> str:
     # Numbered in the order of their first use: equal ids stay equal.
     for number, id in enumerate(dict.fromkeys(UUID7.findall(text)), 1):
         text = text.replace(id, f"01a1fd56-0000-7000-8000-{number:012d}")
+    text = re.sub(r'("id" ?: ?)"[0-9A-Za-z]{12}"', r'\1"4kZ000000000"', text)  # a key's id
     return re.sub(r"user_[0-9A-Za-z]{24}", "user_2Yx0000000000000000000", text)

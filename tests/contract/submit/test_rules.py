@@ -81,7 +81,7 @@ def test_a_submission_for_an_existing_lead_is_200(api, organization, email):
     assert (response.status_code, response.json()["status"]) == (200, "success")
     assert data == {"opt_in_id": data["opt_in_id"], "lead_id": first["lead_id"], "is_new_lead": False}
     assert data["opt_in_id"] != first["opt_in_id"]
-    assert summary_of(organization)["events"] == ["lead.created", "opt_in.created", "opt_in.created"]
+    assert summary_of(organization)["events"] == ["lead.created", "lead.updated", "opt_in.created", "opt_in.created"]
     assert api.get_lead(first["lead_id"])["email"] == "ada@example.com"
 
 
