@@ -10,12 +10,44 @@ import socket
 from django.conf import settings
 from yarl import URL
 
-from pipeline_backend.egress.special_purpose import SPECIAL_PURPOSE
-
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# IANA assigns no other addresses to the public internet.
+# IANA assigns no other IPv6 addresses to the public internet.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
+
+# With the IPv6 networks outside of global unicast, these cover every entry of the IANA Special-Purpose Address
+# Registries as last updated on 2025-10-09 (www.iana.org/assignments/iana-ipv4-special-registry and
+# iana-ipv6-special-registry), multicast, and a platform address. Entries that the registries call globally reachable
+# are refused, too: they are anycast addresses of network protocols, identifiers, or prefixes that embed an IPv4
+# address, which could be an internal one. Python's `is_global` is not used, because it differs between versions.
+NOT_PUBLIC = [
+    ipaddress.ip_network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private use
+        "100.64.0.0/10",  # shared address space of carriers
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # platform service of Azure's virtual machines
+        "169.254.0.0/16",  # link local, and the metadata addresses of clouds
+        "172.16.0.0/12",  # private use
+        "192.0.0.0/24",  # protocol assignments, and a metadata address (192.0.0.192)
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private use
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/3",  # multicast, and reserved
+        "2001::/23",  # protocol assignments, among them Teredo
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+]
 
 MAX_HOST_LENGTH = 255
 
@@ -89,7 +121,6 @@ def is_allowed(address: Address) -> bool:
     """Return True if the address is public, or in a network that the operator allows. The same on every Python."""
     if settings.WEBHOOKS_ALLOW_PRIVATE or any(address in network for network in settings.WEBHOOKS_ALLOWED_NETWORKS):
         return True
-    if address.version == 6 and address not in GLOBAL_UNICAST:
-        return False
+    is_unicast = address.version == 4 or address in GLOBAL_UNICAST
     # A network contains no address of the other version.
-    return not any(address in entry.network for entry in SPECIAL_PURPOSE)
+    return is_unicast and not any(address in network for network in NOT_PUBLIC)
