@@ -5,11 +5,11 @@ import contextlib
 import re
 import smtplib
 import socket
-from collections.abc import AsyncIterator, Callable
+from abc import abstractmethod
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
@@ -21,7 +21,7 @@ from notifications.invitations import build_invitation
 from notifications.models import Context, Kind, Notification
 from notifications.unsubscribing import unsubscribe_url
 from organizations.models import User
-from pipeline_backend.outbox import Result
+from pipeline_backend.outbox import ClaimedJob, Group, Queue, Result
 
 MAX_NAME_LENGTH = 200
 MAX_SUBJECT_NAME_LENGTH = 100
@@ -40,18 +40,27 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")
 
 
-@asynccontextmanager
-async def mail_session(send: Callable[[Any, BaseEmailBackend], Result]) -> AsyncIterator[Callable[[Any], Any]]:
-    """Return a coroutine function that calls `send` in a thread, with a job and a connection that all jobs share.
+class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
+    """Sends e-mails, those of a batch over one connection to the mail server."""
 
-    It ends well before the lease does: `send` fails when the connection is shut down.
-    """
-    connection, loop = get_connection(), asyncio.get_running_loop()
+    @abstractmethod
+    def render(self, job: ClaimedJob) -> EmailMultiAlternatives | Result:
+        """Return the job's e-mail, or the result if there is nothing to send. Makes no query."""
 
-    async def send_in_time(job: object) -> Result:
+    @asynccontextmanager
+    async def open_session(self, group: Group) -> AsyncIterator[BaseEmailBackend]:
+        """Yield a connection, which is opened by the first e-mail."""
+        connection = get_connection()
+        try:
+            yield connection
+        finally:
+            await asyncio.get_running_loop().run_in_executor(_senders, connection.close)
+
+    async def send(self, connection: BaseEmailBackend, group: Group, job: ClaimedJob) -> Result:
+        """Send the job's e-mail in a thread. Ends well before the lease does, by shutting the connection down."""
         # The socket's own timeout applies to each response and not to the whole conversation: a server that responds
         # slowly enough could hold the e-mail until its lease has ended.
-        sending = loop.run_in_executor(_senders, send, job, connection)
+        sending = asyncio.get_running_loop().run_in_executor(_senders, self.send_now, connection, job)
         seconds = settings.DELIVERY_LEASE_SECONDS / 2
         while not (await asyncio.wait([sending], timeout=seconds))[0]:
             if sock := getattr(getattr(connection, "connection", None), "sock", None):
@@ -61,31 +70,20 @@ async def mail_session(send: Callable[[Any, BaseEmailBackend], Result]) -> Async
             seconds = ABORT_INTERVAL_SECONDS
         return sending.result()
 
-    try:
-        yield send_in_time
-    finally:
-        await loop.run_in_executor(_senders, connection.close)
-
-
-def send(notification: Notification, connection: BaseEmailBackend) -> Result:
-    """Send a notification, unless its recipient is no member any more."""
-    recipient = notification.recipient
-    if recipient is None or not (recipient.is_active and recipient.user.is_active):
-        return Result(error="not_a_member", is_final=True)
-    return send_email(render(notification, recipient.user), connection)
-
-
-def send_email(email: EmailMultiAlternatives, connection: BaseEmailBackend) -> Result:
-    """Send one e-mail and return the result."""
-    email.connection = connection
-    try:
-        # Django closes a connection after each e-mail unless it was opened before.
-        connection.open()
-        email.send()
-    except (smtplib.SMTPException, OSError) as error:
-        connection.close()
-        return Result(error=classify_error(error))
-    return Result()
+    def send_now(self, connection: BaseEmailBackend, job: ClaimedJob) -> Result:
+        """Send the job's e-mail, if there is one, and wait until the server has taken it."""
+        email = self.render(job)
+        if isinstance(email, Result):
+            return email
+        email.connection = connection
+        try:
+            # Django closes a connection after each e-mail unless it was opened before.
+            connection.open()
+            email.send()
+        except (smtplib.SMTPException, OSError) as error:
+            connection.close()
+            return Result(error=classify_error(error))
+        return Result()
 
 
 def classify_error(error: Exception) -> str:

@@ -1,17 +1,19 @@
 """The queues of notifications and security notices. The outbox claims, retries and gives up; these only send."""
 
-from contextlib import AbstractAsyncContextManager
-
+import orjson
+from django.core.mail import EmailMultiAlternatives
+from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q, QuerySet
 
 from notifications import mail, security_notices, slack
 from notifications.daily_limit import DailyLimit
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization, SecurityNotice, User
-from pipeline_backend.outbox import Queue, Result, Send
+from pipeline_backend.egress import EndpointClient
+from pipeline_backend.outbox import Queue, Result, Session
 
 
-class NotificationQueue(Queue[Organization, Notification, Result]):
+class NotificationQueue(Queue[Organization, Notification, Session]):
     """The notifications of one channel, grouped by organization."""
 
     label = "notifications"
@@ -27,28 +29,38 @@ class NotificationQueue(Queue[Organization, Notification, Result]):
         return super().rows.filter(medium=self.channel)
 
 
-class EmailQueue(NotificationQueue):
-    """Sends an organization's e-mails over one connection to the mail server."""
+class EmailQueue(mail.MailQueue[Organization, Notification], NotificationQueue[BaseEmailBackend]):
+    """Sends an organization's e-mails."""
 
     channel = ChannelKind.EMAIL
     limit = DailyLimit()
 
-    def open_session(self, organization: Organization) -> AbstractAsyncContextManager[Send[Notification, Result]]:
-        """Yield a coroutine function that sends a notification."""
-        return mail.mail_session(mail.send)
+    def render(self, notification: Notification) -> EmailMultiAlternatives | Result:
+        """Return the e-mail, unless its recipient is no member any more."""
+        recipient = notification.recipient
+        if recipient is None or not (recipient.is_active and recipient.user.is_active):
+            return Result(error="not_a_member", is_final=True)
+        return mail.render(notification, recipient.user)
 
 
-class SlackQueue(NotificationQueue):
+class SlackQueue(NotificationQueue[EndpointClient]):
     """Posts an organization's messages to its Slack channel."""
 
     channel = ChannelKind.SLACK
 
-    def open_session(self, organization: Organization) -> AbstractAsyncContextManager[Send[Notification, Result]]:
-        """Yield a coroutine function that posts a notification."""
-        return slack.open_session(organization)
+    def open_session(self, organization: Organization) -> EndpointClient:
+        """Return a client, with the SSRF guard of all outgoing requests."""
+        return EndpointClient(organization.slack_url)
+
+    async def send(self, client: EndpointClient, organization: Organization, notification: Notification) -> Result:
+        """Post a message."""
+        # Slack may have been disconnected since the message was queued. Then no retry can help.
+        if not organization.slack_url:
+            return Result(error="switched_off", is_final=True)
+        return await client.post(orjson.dumps(slack.render_message(notification)), {})
 
 
-class SecurityNoticeQueue(Queue[User, SecurityNotice, Result]):
+class SecurityNoticeQueue(mail.MailQueue[User, SecurityNotice]):
     """E-mails about a person's account, grouped by person."""
 
     label = "notifications"
@@ -56,9 +68,9 @@ class SecurityNoticeQueue(Queue[User, SecurityNotice, Result]):
     group_field, group_model = "user", User
     related = ("event", "user")
 
-    def open_session(self, user: User) -> AbstractAsyncContextManager[Send[SecurityNotice, Result]]:
-        """Yield a coroutine function that sends a notice."""
-        return mail.mail_session(security_notices.send)
+    def render(self, notice: SecurityNotice) -> EmailMultiAlternatives:
+        """Return the e-mail."""
+        return security_notices.render(notice)
 
 
 EMAILS, SLACK_MESSAGES, SECURITY_NOTICES = EmailQueue(), SlackQueue(), SecurityNoticeQueue()

@@ -1,12 +1,10 @@
 """E-mails that tell a person about an event of their account, so that they notice what they did not do themselves."""
 
 from django.core.mail import EmailMultiAlternatives
-from django.core.mail.backends.base import BaseEmailBackend
 
-from notifications.mail import build_email, format_local_time, send_email, single_line
+from notifications.mail import build_email, format_local_time, single_line
 from organizations.models import SecurityEventKind, SecurityNotice
 from organizations.sessions import describe_browser
-from pipeline_backend.outbox import Result
 
 # What happened, as the person reads it; other kinds by their label.
 SENTENCES = {
@@ -15,11 +13,6 @@ SENTENCES = {
     SecurityEventKind.TWO_FACTOR_FAILED: "Somebody entered your password and then several wrong codes",
     SecurityEventKind.RECOVERY_CODE_USED: "A recovery code was used to sign in",
 }
-
-
-def send(notice: SecurityNotice, connection: BaseEmailBackend) -> Result:
-    """Send one notice by e-mail and return the result of the attempt."""
-    return send_email(render(notice), connection)
 
 
 def render(notice: SecurityNotice) -> EmailMultiAlternatives:

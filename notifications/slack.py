@@ -1,32 +1,11 @@
 """Slack notifications, posted to the organization's incoming webhook."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import datetime
-
-import orjson
 
 from notifications.mail import admin_link, format_local_time, single_line
 from notifications.models import Notification
-from organizations.models import Organization
-from pipeline_backend.egress import EndpointClient
-from pipeline_backend.outbox import Result, Send
 
 MAX_NAME_LENGTH = 150
-
-
-@asynccontextmanager
-async def open_session(organization: Organization) -> AsyncIterator[Send[Notification, Result]]:
-    """Yield a function that posts over one connection, with the SSRF guard of all outgoing requests."""
-    async with EndpointClient(organization.slack_url) as client:
-
-        async def send(notification: Notification) -> Result:
-            # Slack may have been disconnected since the message was queued. Then no retry can help.
-            if not organization.slack_url:
-                return Result(error="switched_off", is_final=True)
-            return await client.post(orjson.dumps(render_message(notification)), {})
-
-        yield send
 
 
 def render_message(notification: Notification) -> dict[str, object]:

@@ -76,7 +76,7 @@ def configure_logging(**_: object) -> None:
 class DispatcherStep(bootsteps.StartStopStep):
     """Runs the outbox's dispatcher in each worker. It doesn't need Redis, and starts before the worker connects to it.
 
-    Celery calls `start` of what `create` returns; on SIGTERM `close`, then `stop`; on SIGQUIT `terminate`.
+    Celery calls `start` of what `create` returns; on SIGTERM `close`, then `stop`; on SIGQUIT `stop`.
     """
 
     # A pool of processes forks when it starts, and must not copy the dispatcher's thread.

@@ -1,7 +1,5 @@
 """The queue of webhook deliveries: sends an endpoint's events, several at once, and stores every attempt."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +9,8 @@ from django.db.models import Q
 from uuid_utils.compat import uuid7
 
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.egress import GONE, EndpointClient, SendResult
-from pipeline_backend.outbox import Queue, Send
+from pipeline_backend.egress import GONE, EndpointClient
+from pipeline_backend.outbox import Queue, Result
 from webhooks.host_limit import HostLimit
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import disable
@@ -63,7 +61,7 @@ RESULT_CTES = """, new_attempts AS (
 )"""
 
 
-class WebhookQueue(Queue[Endpoint, Delivery, SendResult]):
+class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
     """Deliveries, grouped by endpoint."""
 
     label = "webhook deliveries"
@@ -75,22 +73,20 @@ class WebhookQueue(Queue[Endpoint, Delivery, SendResult]):
     limit = HostLimit()
     result_ctes, result_columns = RESULT_CTES, RESULT_COLUMNS
 
-    @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
-        """Yield a coroutine function that sends a delivery. Concurrent calls use connections of their own."""
-        async with EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT) as client:
+    def open_session(self, endpoint: Endpoint) -> EndpointClient:
+        """Return a client with a connection for each request at once."""
+        return EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT)
 
-            async def send(delivery: Delivery) -> SendResult:
-                headers = signed_headers(str(delivery.event_id), delivery.event.body, endpoint.signing_secrets())
-                return await client.post(delivery.event.body.encode(), headers)
-
-            yield send
+    async def send(self, client: EndpointClient, endpoint: Endpoint, delivery: Delivery) -> Result:
+        """Sign and post the event's body."""
+        headers = signed_headers(str(delivery.event_id), delivery.event.body, endpoint.signing_secrets())
+        return await client.post(delivery.event.body.encode(), headers)
 
     def requests_at_once(self, endpoint: Endpoint) -> int:
         """Return 1 after a failure, so that a receiver in trouble gets no more than one request at a time."""
         return 1 if endpoint.failures else settings.WEBHOOK_REQUESTS_PER_ENDPOINT
 
-    def result_values(self, delivery: Delivery, result: SendResult) -> dict[str, Any]:
+    def result_values(self, delivery: Delivery, result: Result) -> dict[str, Any]:
         """Return the values of `RESULT_COLUMNS` for one attempt."""
         return {
             "attempt_id": uuid7(),
@@ -103,16 +99,19 @@ class WebhookQueue(Queue[Endpoint, Delivery, SendResult]):
         }
 
     @transaction.atomic
-    def after_failure(self, delivery: Delivery, result: SendResult) -> None:
-        """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint."""
+    def after_failure(self, delivery: Delivery, result: Result) -> bool:
+        """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint.
+
+        Return False if it is disabled or belongs to the slow lane.
+        """
         endpoints = Endpoint.objects.of(delivery.organization_id)
         endpoint = endpoints.select_for_update(no_key=True).get(pk=delivery.endpoint_id)
+        has_failed_often = endpoint.failures >= FAILING_TIMES
         if result.status_code == GONE:
             disable(endpoint, "The receiver answered 410 Gone")
-            return
-        has_failed_often = endpoint.failures >= FAILING_TIMES
-        if has_failed_often and endpoint.failing_since and endpoint.failing_since <= now() - FAILING_FOR:
+        elif has_failed_often and endpoint.failing_since and endpoint.failing_since <= now() - FAILING_FOR:
             disable(endpoint, "No delivery succeeded for 5 days")
+        return endpoint.is_active and endpoint.timeouts < SLOW_AFTER_TIMEOUTS
 
 
 DELIVERIES = WebhookQueue()

@@ -1,36 +1,43 @@
 """The two queues of account e-mails: invitations, and links for choosing a new password."""
 
-from contextlib import AbstractAsyncContextManager
-
 from django.conf import settings
-from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail import EmailMultiAlternatives
 from django.db.models import Q, QuerySet
 
 from notifications.daily_limit import DailyLimit
-from notifications.mail import build_email, mail_session, send_email, single_line
+from notifications.mail import MailQueue, build_email, single_line
 from organizations.models import Invitation, Organization, PasswordReset, User
 from pipeline_backend.accounts.invitations import invitation_link, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
 from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import Queue, Result, Send
+from pipeline_backend.outbox import Result
 
 
-def send_invitation(invitation: Invitation, connection: BaseEmailBackend) -> Result:
-    """Mail the invitation with its link, unless it has been answered or withdrawn, or has expired."""
-    if not invitation.is_open:
-        return Result(error="closed", is_final=True)
-    inviter = invitation.invited_by
-    context = {
-        "organization": single_line(invitation.organization.name),
-        "role": invitation.get_role_display(),
-        "inviter": single_line(f"{inviter} ({inviter.email})") if inviter else "",
-        "expires_at": invitation.expires_at,
-        "link": invitation_link(invitation),
-        "unsubscribe_url": f"{settings.BASE_URL}{unsubscribe_path(invitation)}",
-    }
-    subject = f"Invitation to {context['organization']}"
-    email = build_email(invitation.email, subject, "accounts/invitation_email", context)
-    return send_email(email, connection)
+class InvitationQueue(MailQueue[Organization, Invitation]):
+    """Invitations, grouped by organization. They count towards the organization's limit on e-mails."""
+
+    label = "account e-mails"
+    model = Invitation
+    group_field, group_model = "organization", Organization
+    related = ("organization", "invited_by")
+    enabled = Q(is_active=True)
+    limit = DailyLimit()
+
+    def render(self, invitation: Invitation) -> EmailMultiAlternatives | Result:
+        """Return the e-mail with the link, unless the invitation has been answered or withdrawn, or has expired."""
+        if not invitation.is_open:
+            return Result(error="closed", is_final=True)
+        inviter = invitation.invited_by
+        context = {
+            "organization": single_line(invitation.organization.name),
+            "role": invitation.get_role_display(),
+            "inviter": single_line(f"{inviter} ({inviter.email})") if inviter else "",
+            "expires_at": invitation.expires_at,
+            "link": invitation_link(invitation),
+            "unsubscribe_url": f"{settings.BASE_URL}{unsubscribe_path(invitation)}",
+        }
+        subject = f"Invitation to {context['organization']}"
+        return build_email(invitation.email, subject, "accounts/invitation_email", context)
 
 
 class ResetJob:
@@ -44,44 +51,23 @@ class ResetJob:
         self.link = reset_link(self.recipient) if self.recipient else ""
 
 
-def send_reset(job: ResetJob, connection: BaseEmailBackend) -> Result:
-    """Mail the link, if an account has the address."""
-    if job.recipient is None:
-        return Result()
-    context = {"link": job.link, "email": job.recipient.email}
-    email = build_email(job.recipient.email, "Choose a new password", "accounts/password_reset_email", context)
-    return send_email(email, connection)
-
-
-class InvitationQueue(Queue[Organization, Invitation, Result]):
-    """Invitations, grouped by organization. They count towards the organization's limit on e-mails."""
-
-    label = "account e-mails"
-    model = Invitation
-    group_field, group_model = "organization", Organization
-    related = ("organization", "invited_by")
-    enabled = Q(is_active=True)
-    limit = DailyLimit()
-
-    def open_session(self, organization: Organization) -> AbstractAsyncContextManager[Send[Invitation, Result]]:
-        """Yield a coroutine function that mails an invitation."""
-        return mail_session(send_invitation)
-
-
-class PasswordResetQueue(Queue[PasswordReset, ResetJob, Result]):
+class PasswordResetQueue(MailQueue[PasswordReset, ResetJob]):
     """Links for choosing a new password. Each is a group of its own."""
 
     label = "account e-mails"
     model = group_model = PasswordReset
     group_field = "group"
 
-    def open_session(self, group: PasswordReset) -> AbstractAsyncContextManager[Send[ResetJob, Result]]:
-        """Yield a coroutine function that mails a link."""
-        return mail_session(send_reset)
-
     def read_jobs(self, due: QuerySet) -> list[ResetJob]:
         """Read what the e-mails need."""
         return [ResetJob(reset) for reset in due]
+
+    def render(self, job: ResetJob) -> EmailMultiAlternatives | Result:
+        """Return the e-mail with the link, if an account has the address."""
+        if job.recipient is None:
+            return Result()
+        context = {"link": job.link, "email": job.recipient.email}
+        return build_email(job.recipient.email, "Choose a new password", "accounts/password_reset_email", context)
 
 
 INVITATIONS, PASSWORD_RESETS = InvitationQueue(), PasswordResetQueue()

@@ -7,19 +7,19 @@ Constraints
   3. A response costs little memory, however long it is: 64 KiB are read, nothing is decompressed, 4 KiB are kept.
   4. A connection is used for one endpoint only, and never again after unexpected bytes.
   5. Redirects are not followed, cookies not kept, and proxies from the environment not used.
-  6. `EndpointClient.post` raises nothing for what a receiver does: every outcome is a `SendResult` with an error class.
+  6. `EndpointClient.post` raises nothing for what a receiver does: every outcome is a `Result` with an error class.
 
-Modules: `ssrf` (which URLs and addresses are allowed), `special_purpose` (the addresses that are not public), `client`
-(aiohttp with these constraints, and what a response means).
+Modules: `ssrf` (which URLs and addresses are allowed), `client` (aiohttp with these constraints, and what a response
+means).
 
 Other packages import from here only:
-  - `EndpointClient`, `SendResult`, `GONE`: send to one endpoint.
+  - `EndpointClient`, `GONE`: send to one endpoint.
   - `validate_url`, `BlockedAddress`: check a URL before it is saved.
   - `receiving_host`: which host a URL leads to.
   - `is_allowed`: check an address, for tests.
 """
 
-from pipeline_backend.egress.client import GONE, EndpointClient, SendResult
+from pipeline_backend.egress.client import GONE, EndpointClient
 from pipeline_backend.egress.ssrf import BlockedAddress, is_allowed, receiving_host, validate_url
 
-__all__ = ["GONE", "BlockedAddress", "EndpointClient", "SendResult", "is_allowed", "receiving_host", "validate_url"]
+__all__ = ["GONE", "BlockedAddress", "EndpointClient", "is_allowed", "receiving_host", "validate_url"]

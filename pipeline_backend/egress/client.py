@@ -39,16 +39,6 @@ READ_BUFFER_SIZE = 8 * 1024
 TLS = ssl.create_default_context()
 
 
-@dataclass(frozen=True)
-class SendResult(Result):
-    """The result of a request, with the details that staff see."""
-
-    status_code: int | None = None
-    response: str = ""
-    duration_ms: int = 0
-    request_head: str = ""
-
-
 class CheckedResolver(ThreadedResolver):
     """Resolves names, and refuses those of which any address must not be reached."""
 
@@ -148,7 +138,7 @@ class EndpointClient:
     async def __aexit__(self, *_: object) -> None:
         await self.session.close()
 
-    async def post(self, body: bytes, headers: dict[str, str]) -> SendResult:
+    async def post(self, body: bytes, headers: dict[str, str]) -> Result:
         """Send a request and return how it went. Never raises for anything that a receiver does."""
         started = time.monotonic()
         head = ""
@@ -166,10 +156,10 @@ class EndpointClient:
             async with asyncio.timeout(settings.DELIVERY_DEADLINE_SECONDS):
                 result = await self._send(url, body, all_headers)
         except Exception as error:
-            result = SendResult(error=error_class(error))
+            result = Result(error=error_class(error))
         return replace(result, duration_ms=round((time.monotonic() - started) * 1000), request_head=head)
 
-    async def _send(self, url: URL, body: bytes, headers: dict[str, str]) -> SendResult:
+    async def _send(self, url: URL, body: bytes, headers: dict[str, str]) -> Result:
         """Send, and again if it turns out that the receiver has closed a connection that was kept open."""
         while True:
             request = SimpleNamespace(is_reused=False)
@@ -209,14 +199,14 @@ async def read_prefix(response: aiohttp.ClientResponse) -> bytes:
     return prefix
 
 
-def classify(response: aiohttp.ClientResponse, body: bytes) -> SendResult:
+def classify(response: aiohttp.ClientResponse, body: bytes) -> Result:
     """Return the result that a response means: 2xx is success, 410 is final, everything else can be retried."""
     status = response.status
     # PostgreSQL can't store the character NUL.
     text = body.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")
     has_retry_after = status in RETRY_AFTER_STATUSES
     error = "redirect" if 300 <= status < 400 else f"http_{status}"
-    return SendResult(
+    return Result(
         error="" if 200 <= status < 300 else error,
         retry_after=parse_retry_after(response.headers.get("Retry-After", "")) if has_retry_after else None,
         is_final=status == GONE,

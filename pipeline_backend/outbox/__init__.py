@@ -18,7 +18,7 @@ The life of a job
      the time at which they are due again, the end of a lease (60 s). At most two workers hold leases of a group. A
      group that reaches its limit of jobs per period is paused, and its jobs stay due.
   3. Sent: several at once if the group may have that (an endpoint gets 8; 1 while its last attempt failed), each over a
-     connection of its own and within a total deadline (15 s).
+     connection of its own and within a total deadline (15 s). A group with more jobs then waits for its next turn.
   4. Result stored, on the condition that the row still has our token. Results of many groups share one statement, and a
      connection sends its next job when its last result is stored.
   5. Done, due again by the retry schedule, or dead after ten attempts.
@@ -33,9 +33,7 @@ When the process dies (SIGKILL)
      changes nothing: its token no longer matches.
 On SIGTERM the dispatcher claims nothing more, finishes what it is sending and releases the rest.
 
-Polling: every second while jobs are found or messages arrive, then less and less often, down to every five seconds; in
-any case when the next job is due. So without Redis a job that is written while nothing else happens waits for at most
-five seconds.
+Polling takes place every two seconds, so without Redis a job waits that much longer at most.
 
 Lanes: the fast lane serves 64 groups at once and the slow lane 16, one attempt at a time. A group that keeps timing out
 belongs to the slow lane until an attempt succeeds.
@@ -45,7 +43,8 @@ Modules: `models` (the columns, the retry schedule, the statement that stores re
 
 Other packages import from here only:
   - `Job`, `State`, `Result`: the base class of a table that is a queue, the states of its rows, how an attempt went.
-  - `Queue`, `Limit`, `Send`: the base classes that describe how such a table's jobs are grouped, limited and sent.
+  - `Queue`, `Limit`: the base classes that describe how such a table's jobs are grouped, limited and sent; their type
+    variables `Group`, `ClaimedJob`, `Session`.
   - `notify_on_commit`: announces new jobs of a group, in the transaction that writes them.
   - `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for tests.
   - `Dispatcher`, `load_queues`: for the worker process.
@@ -53,20 +52,33 @@ Other packages import from here only:
 
 from pipeline_backend.outbox.dispatcher import Dispatcher, dispatch, run_group
 from pipeline_backend.outbox.models import Job, Result, State
-from pipeline_backend.outbox.queue import FAST, MAX_CLAIMS, SLOW, Lane, Limit, Queue, Send, load_queues
+from pipeline_backend.outbox.queue import (
+    FAST,
+    MAX_CLAIMS,
+    SLOW,
+    ClaimedJob,
+    Group,
+    Lane,
+    Limit,
+    Queue,
+    Session,
+    load_queues,
+)
 from pipeline_backend.outbox.wakeup import notify_on_commit
 
 __all__ = [
     "FAST",
     "MAX_CLAIMS",
     "SLOW",
+    "ClaimedJob",
     "Dispatcher",
+    "Group",
     "Job",
     "Lane",
     "Limit",
     "Queue",
     "Result",
-    "Send",
+    "Session",
     "State",
     "dispatch",
     "load_queues",

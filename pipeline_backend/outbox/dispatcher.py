@@ -24,8 +24,7 @@ logger = logging.getLogger(__name__)
 THREADS = 16
 LOOKUP_THREADS = 32
 SHUTDOWN_TIMEOUT = 20
-# While jobs are found or arrive, polling takes place every POLL_SECONDS; otherwise less and less often.
-POLL_SECONDS, IDLE_POLL_SECONDS, POLL_BACKOFF = 1.0, 5.0, 1.5
+POLL_SECONDS = 2
 
 GroupKey = tuple[Runner, GroupId]
 
@@ -40,7 +39,6 @@ class Dispatcher:
         self.stopping = asyncio.Event()
         self.runners = {queue: Runner(queue, self.database, self.stopping) for queue in queues}
         self.lanes = {lane: asyncio.Semaphore(lane.concurrency) for lane in (FAST, SLOW)}
-        self.poll_seconds = POLL_SECONDS
         # The groups being run or waiting for their lane, and those to run once more afterwards.
         self.tasks: dict[GroupKey, asyncio.Task[None]] = {}
         self.notified: set[GroupKey] = set()
@@ -61,52 +59,40 @@ class Dispatcher:
 
     def stop(self) -> None:
         """Close, and wait for what is being sent. What takes longer is due again when its lease ends."""
-        self.terminate()
+        Dispatcher.current = None
+        self.close()
         self.thread.join(SHUTDOWN_TIMEOUT)
         if not self.thread.is_alive():
             self.loop.close()
             self.database.close()
 
-    def terminate(self) -> None:
-        """Close without waiting for what is being sent."""
-        Dispatcher.current = None
-        self.close()
-
     def notify(self, queue: Queue, group_id: GroupId) -> None:
-        """Say that the group may have due jobs. Any thread may call this."""
+        """Run the group, because it may have due jobs. Any thread may call this."""
         if queue in self.runners:
             self.loop.call_soon_threadsafe(self._on_notify, self.runners[queue], group_id)
 
     async def run(self) -> None:
         """Poll until stopped, then wait for what is running."""
         while not self.stopping.is_set():
-            wait = POLL_SECONDS
             with log_errors("Polling for due jobs"):
-                wait = await self.poll()
+                await self.poll()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):
+                async with asyncio.timeout(POLL_SECONDS):
                     await self.stopping.wait()
         while self.tasks:
             await asyncio.wait(self.tasks.values())
 
-    async def poll(self) -> float:
-        """Schedule every group that has due jobs. Return the seconds until the next poll."""
-        soonest = IDLE_POLL_SECONDS
-        for runner in self.runners.values():
-            for lane in self.lanes:
-                waits = await self.database.run(runner.queue.due_groups, lane, within=IDLE_POLL_SECONDS)
-                for group_id, wait in waits.items():
-                    soonest = min(soonest, wait)
-                    if wait <= 0:
-                        self.schedule(runner, group_id, lane)
-        if soonest <= 0:
-            self.poll_seconds = POLL_SECONDS
-            return POLL_SECONDS
-        self.poll_seconds = min(self.poll_seconds * POLL_BACKOFF, IDLE_POLL_SECONDS)
-        return min(self.poll_seconds, max(soonest, 0.1))
+    async def poll(self) -> None:
+        """Schedule every group that has due jobs."""
+        for runner, group_id, lane in await self.database.run(self.find_due_groups):
+            self.schedule(runner, group_id, lane)
+
+    def find_due_groups(self) -> list[tuple[Runner, GroupId, Lane]]:
+        """Return the groups with due jobs, each with its queue's runner and its lane."""
+        pairs = [(runner, lane) for runner in self.runners.values() for lane in self.lanes]
+        return [(runner, group_id, lane) for runner, lane in pairs for group_id in runner.queue.due_groups(lane)]
 
     def _on_notify(self, runner: Runner, group_id: GroupId) -> None:
-        self.poll_seconds = POLL_SECONDS
         # The current run of the group may already have read its last batch.
         self.notified.add((runner, group_id))
         self.schedule(runner, group_id)
@@ -152,6 +138,8 @@ def dispatch(queue: Queue, group_id: GroupId) -> None:
         run_group(queue, group_id)
 
 
-def run_group(queue: Queue, group_id: GroupId, lane: Lane = FAST) -> bool:
-    """Run the group in this thread and wait until it is done. Return True if there may be more."""
-    return async_to_sync(Runner(queue, Database(), asyncio.Event()).run_group)(group_id, lane)
+def run_group(queue: Queue, group_id: GroupId, lane: Lane = FAST) -> None:
+    """Run the group in this thread until this lane has no more to send; in the slow lane, once."""
+    runner = Runner(queue, Database(), asyncio.Event())
+    while async_to_sync(runner.run_group)(group_id, lane) and lane is FAST:
+        pass

@@ -53,12 +53,16 @@ class Result:
     """The result of one attempt.
 
     `error` is an error class, empty for success. `retry_after` is the delay in seconds that the receiver asked for.
-    `is_final` says that no retry can help.
+    `is_final` says that no retry can help. The rest is what staff see of an HTTP request.
     """
 
     error: str = ""
     retry_after: float | None = None
     is_final: bool = False
+    status_code: int | None = None
+    response: str = ""
+    duration_ms: int = 0
+    request_head: str = ""
 
     def next_state(self, attempts: int) -> ResultRow:
         """Return the state of a job that had `attempts` attempts before this one, and the seconds until the next."""

@@ -8,7 +8,7 @@ later write is conditional on the token. All times are the database's, because w
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -26,6 +26,7 @@ from django.utils.module_loading import import_string
 from pipeline_backend.outbox.models import SAVE_RESULTS, Job, Result, ResultRow, State
 
 MAX_CLAIMS = 5
+WORKERS_PER_GROUP = 2
 
 
 class JobData(Protocol):
@@ -42,8 +43,7 @@ class JobData(Protocol):
 GroupId = UUID | str
 Group = TypeVar("Group", bound=models.Model)
 ClaimedJob = TypeVar("ClaimedJob", bound=Job | JobData)
-JobResult = TypeVar("JobResult", bound=Result)
-Send = Callable[[ClaimedJob], Awaitable[JobResult]]  # sends a job
+Session = TypeVar("Session")  # what the jobs of a batch share, such as connections
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,10 @@ class Batch(Generic[Group, ClaimedJob]):
     token: UUID
     # Seconds of `time.monotonic()`: a job that starts later could take longer than the lease.
     start_before: float
-    is_last: bool  # nothing else was due
+    has_more: bool  # more may be due
 
 
-class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
+class Queue(ABC, Generic[Group, ClaimedJob, Session]):
     """One kind of job: its table, how its jobs are grouped by receiver, and how a group's jobs are sent."""
 
     label: ClassVar[str]  # what the health check calls the jobs
@@ -98,15 +98,18 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
     related: ClassVar[tuple[str, ...]]  # the rows that sending a job needs, as in `select_related`
     enabled: ClassVar[Q] = Q()  # the groups that may be served at all
     slow: ClassVar[Q] = Q(pk__in=[])  # the groups that only the slow lane serves
-    max_workers_per_group: ClassVar[int] = 2
     limit: ClassVar[Limit | None] = None
     # SQL that is added to the statement that stores results: CTEs after `updated`, and the input columns they read.
     result_ctes: ClassVar[str] = ""
     result_columns: ClassVar[str] = ""
 
     @abstractmethod
-    def open_session(self, group: Group) -> AbstractAsyncContextManager[Send[ClaimedJob, JobResult]]:
-        """Open what a group's jobs share, such as connections, and yield the function that sends one job."""
+    def open_session(self, group: Group) -> AbstractAsyncContextManager[Session]:
+        """Return what a batch's jobs share, such as connections, open within the context."""
+
+    @abstractmethod
+    async def send(self, session: Session, group: Group, job: ClaimedJob) -> Result:
+        """Send a job and return how it went. Several calls may run at once."""
 
     def requests_at_once(self, group: Group) -> int:
         """Return how many jobs of the group one worker may send at the same time."""
@@ -116,12 +119,13 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
         """Return what `send` needs of each row of the query. Called in the transaction of the claim."""
         return list(due.select_related(*self.related))
 
-    def result_values(self, job: ClaimedJob, result: JobResult) -> ResultRow:
+    def result_values(self, job: ClaimedJob, result: Result) -> ResultRow:
         """Return the values of `result_columns` for an attempt."""
         return {}
 
-    def after_failure(self, job: ClaimedJob, result: JobResult) -> None:
-        """Do what follows from a failure that is stored."""
+    def after_failure(self, job: ClaimedJob, result: Result) -> bool:
+        """Do what follows from a failure that is stored. Return whether this lane may send more of the group's jobs."""
+        return True
 
     @property
     def rows(self) -> QuerySet:
@@ -137,19 +141,14 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
         """Return the condition for groups that are paused, or whose pause ended less than `age` ago."""
         return Q(**{f"{self.limit.pause_field}__gt": Now() - age}) if self.limit else Q(pk__in=[])
 
-    def due_groups(self, lane: Lane = FAST, within: float = 0) -> dict[UUID, float]:
-        """Return the groups that have a job due in at most `within` seconds, and in how many; longest waiting first."""
+    def due_groups(self, lane: Lane = FAST) -> list[GroupId]:
+        """Return the groups that have due jobs, longest waiting first."""
+        groups = self.groups(lane).exclude(self.paused_since())
         due = self.rows.filter(
-            state=State.PENDING,
-            next_attempt_at__lte=Now() + timedelta(seconds=within),
-            **{f"{self.group_field}__in": self.groups(lane).exclude(self.paused_since())},
-        )
-        waits = due.order_by().values_list(self.group_field).annotate(wait=models.Min("next_attempt_at") - Now())
-        return {group_id: wait.total_seconds() for group_id, wait in waits.order_by("wait")}
-
-    def get_group(self, group_id: GroupId, lane: Lane) -> Group | None:
-        """Return the group, or None if that lane does not serve it."""
-        return self.groups(lane).filter(pk=group_id).first()
+            state=State.PENDING, next_attempt_at__lte=Now(), **{f"{self.group_field}__in": groups}
+        ).order_by()
+        waiting = due.values_list(self.group_field, flat=True)
+        return list(waiting.annotate(due_since=models.Min("next_attempt_at")).order_by("due_since"))
 
     @transaction.atomic
     def claim(self, group_id: GroupId, lane: Lane = FAST) -> Batch[Group, ClaimedJob] | None:
@@ -163,7 +162,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
         groups = self.groups(lane).exclude(self.paused_since()).select_for_update(no_key=True, of=("self",))
         group = groups.filter(pk=group_id).first()
         pending = self.rows.filter(**{self.group_field: group_id}, state=State.PENDING)
-        if group is None or count_leases(pending) >= self.max_workers_per_group:
+        if group is None or count_leases(pending) >= WORKERS_PER_GROUP:
             return None
         jobs = self.lock_due_jobs(pending, lane.batch)
         if jobs and self.limit:
@@ -177,7 +176,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, JobResult]):
             next_attempt_at=Now() + timedelta(seconds=settings.DELIVERY_LEASE_SECONDS),
         )
         # Behind a suspect, which is claimed alone, there may be more.
-        return Batch(group, jobs, token, start_before, is_last=len(jobs) < lane.batch and not jobs[0].claim_count)
+        return Batch(group, jobs, token, start_before, has_more=len(jobs) == lane.batch or jobs[0].claim_count > 0)
 
     def lock_due_jobs(self, pending: QuerySet, count: int) -> list[ClaimedJob]:
         """Return due jobs of a group that nobody else is claiming, locked: at most `count`, or a single suspect.

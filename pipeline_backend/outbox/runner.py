@@ -18,13 +18,11 @@ from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from pipeline_backend.outbox.models import Job, Result, ResultRow
-from pipeline_backend.outbox.queue import FAST, SLOW, Batch, GroupId, JobData, Lane, Queue, Send
+from pipeline_backend.outbox.queue import FAST, Batch, GroupId, JobData, Lane, Queue
 
 P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-
-TIME_SLICE = 20
 
 
 class Database:
@@ -82,26 +80,19 @@ class Runner:
         self.save_task: asyncio.Task[None] | None = None
 
     async def run_group(self, group_id: GroupId, lane: Lane = FAST) -> bool:
-        """Send the group's due jobs for at most `TIME_SLICE` seconds. Return True if there may be more."""
-        stop_at = time.monotonic() + TIME_SLICE
+        """Claim a batch of the group's due jobs and send them. Return True if there may be more."""
         batch = await self.database.run(self.queue.claim, group_id, lane)
         if batch is None:
             return False
-        async with self.queue.open_session(batch.group) as send:
-            while batch:
-                is_complete = await self.send_batch(batch, lane, send)
-                if not is_complete or lane is SLOW or self.stopping.is_set() or time.monotonic() > stop_at:
-                    return True
-                if batch.is_last:
-                    return False  # new jobs send their own notification
-                batch = await self.database.run(self.queue.claim, group_id, lane)
-        return False
+        async with self.queue.open_session(batch.group) as session:
+            unsent = await self.send_batch(batch, session)
+        return batch.has_more or unsent
 
-    async def send_batch(self, batch: Batch, lane: Lane, send: Send) -> bool:
-        """Send the batch's jobs, several at once, as long as the lease is safe. Release the rest, and return False.
+    async def send_batch(self, batch: Batch, session: object) -> bool:
+        """Send the batch's jobs, several at once, as long as the lease is safe. Return True if any were not sent.
 
-        After a failure, no more are sent at once than the group may have now; none if it belongs to the other lane
-        or is disabled.
+        After a failure they are sent one by one, or not at all if the group may get no more. What is not sent is
+        released.
         """
         waiting = deque(batch.jobs)
         width = min(self.queue.requests_at_once(batch.group), len(waiting))
@@ -113,11 +104,12 @@ class Runner:
                 if time.monotonic() > batch.start_before and len(waiting) < len(batch.jobs):
                     return
                 job = waiting.popleft()
-                result = await send(job)
-                is_ours = await self.save(batch, job, result)
-                if result.error or not is_ours:
-                    group = await self.database.run(self.queue.get_group, batch.group.pk, lane) if is_ours else None
-                    width = self.queue.requests_at_once(group) if group else 0
+                result = await self.queue.send(session, batch.group, job)
+                if not await self.save(batch, job, result):
+                    width = 0
+                elif result.error:
+                    may_go_on = await self.database.run(self.queue.after_failure, job, result)
+                    width = min(width, 1) if may_go_on else 0
 
         senders = [send_in_turn(number) for number in range(width)]
         errors = [error for error in await asyncio.gather(*senders, return_exceptions=True) if error]
@@ -125,7 +117,7 @@ class Runner:
             await self.database.run(self.queue.release, batch, list(waiting))
         if errors:
             raise errors[0]
-        return not waiting
+        return bool(waiting)
 
     async def save(self, batch: Batch, job: Job | JobData, result: Result) -> bool:
         """Store the result of an attempt and wait until it is stored. Return False if the lease was lost."""
@@ -138,8 +130,6 @@ class Runner:
         if not await self.database.run(self.queue.save_results, [row], wait=True):
             logger.warning("The lease of %s was lost before its result was stored", job.pk)
             return False
-        if result.error:
-            await self.database.run(self.queue.after_failure, job, result)
         return True
 
     async def save_with_others(self, row: ResultRow) -> bool:

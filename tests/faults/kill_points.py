@@ -3,8 +3,6 @@
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from http.client import HTTPConnection
 from itertools import count
 from typing import Any
@@ -16,8 +14,8 @@ from django.db import transaction
 from django.db.models import Q
 
 from pipeline_backend.celery import app
-from pipeline_backend.egress import SendResult
-from pipeline_backend.outbox import FAST, Lane, Send
+from pipeline_backend.egress import EndpointClient
+from pipeline_backend.outbox import FAST, Lane, Result
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import WebhookQueue
 
@@ -50,22 +48,16 @@ class DuringRequest(WebhookQueue):
     """Crashes when half of the third request's body is sent."""
 
     share = 0.5
+    numbers = count(1)
 
-    @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
-        numbers = count(1)
-        async with super().open_session(endpoint) as send:
-
-            async def send_or_crash(delivery: Delivery) -> SendResult:
-                if next(numbers) < 3:
-                    return await send(delivery)
-                url, body = urlsplit(endpoint.url), delivery.event.body
-                headers = {"webhook-id": str(delivery.event_id), "content-length": str(len(body))}
-                HTTPConnection(url.netloc).request("POST", url.path, body[: int(len(body) * self.share)], headers)
-                crash()
-                raise AssertionError
-
-            yield send_or_crash
+    async def send(self, client: EndpointClient, endpoint: Endpoint, delivery: Delivery) -> Result:
+        if next(self.numbers) < 3:
+            return await super().send(client, endpoint, delivery)
+        url, body = urlsplit(endpoint.url), delivery.event.body
+        headers = {"webhook-id": str(delivery.event_id), "content-length": str(len(body))}
+        HTTPConnection(url.netloc).request("POST", url.path, body[: int(len(body) * self.share)], headers)
+        crash()
+        raise AssertionError
 
 
 class BeforeResponse(DuringRequest):
@@ -77,18 +69,13 @@ class BeforeResponse(DuringRequest):
 class AfterResponse(WebhookQueue):
     """Crashes when the third response is read and its result is not stored."""
 
-    @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
-        numbers = count(1)
-        async with super().open_session(endpoint) as send:
+    numbers = count(1)
 
-            async def send_and_crash(delivery: Delivery) -> SendResult:
-                result = await send(delivery)
-                if next(numbers) == 3:
-                    crash()
-                return result
-
-            yield send_and_crash
+    async def send(self, client: EndpointClient, endpoint: Endpoint, delivery: Delivery) -> Result:
+        result = await super().send(client, endpoint, delivery)
+        if next(self.numbers) == 3:
+            crash()
+        return result
 
 
 class BeforeResultCommits(WebhookQueue):
@@ -107,16 +94,10 @@ class BeforeResultCommits(WebhookQueue):
 class OnPoison(WebhookQueue):
     """Crashes whenever the event with the poisonous body is sent. The worker is started again after each crash."""
 
-    @asynccontextmanager
-    async def open_session(self, endpoint: Endpoint) -> AsyncIterator[Send[Delivery, SendResult]]:
-        async with super().open_session(endpoint) as send:
-
-            async def send_or_crash(delivery: Delivery) -> SendResult:
-                if POISON in delivery.event.body:
-                    crash()
-                return await send(delivery)
-
-            yield send_or_crash
+    async def send(self, client: EndpointClient, endpoint: Endpoint, delivery: Delivery) -> Result:
+        if POISON in delivery.event.body:
+            crash()
+        return await super().send(client, endpoint, delivery)
 
 
 class WithStuckPool(WebhookQueue):

@@ -20,7 +20,7 @@ def test_two_workers_send_no_more_than_the_limit_in_a_minute(
 
     stack.start("worker-1", "worker-2")
     wait_for(inbox.has_received(LIMIT), seconds=30)
-    # Every endpoint that has something left is paused; another second of polling sends nothing.
+    # Every endpoint that has something left is paused; further polling sends nothing.
     late = make_endpoint(organization, inbox.url("ok/late"))
     make_backlog(late, 1)
     wait_for(lambda: is_paused(late), seconds=10)

@@ -404,7 +404,7 @@ def test_while_emails_wait_nothing_counts_as_failed_or_overdue(
     rows = Notification.objects.of(organization).filter(state=State.PENDING)
 
     assert list(rows.values_list("attempt_count", "last_error")) == [(0, ""), (0, "")]
-    assert (EMAILS.due_groups(), SLACK_MESSAGES.due_groups()) == ({}, {})
+    assert (EMAILS.due_groups(), SLACK_MESSAGES.due_groups()) == ([], [])
 
 
 def test_the_limit_of_one_organization_does_not_concern_another(

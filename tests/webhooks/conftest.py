@@ -28,8 +28,8 @@ def receiver(settings: Any) -> Iterator[Receiver]:
 class NotifiedDispatcher(Dispatcher):
     """A dispatcher that finds no jobs by polling, so it runs what it is notified of."""
 
-    async def poll(self) -> float:
-        return 0.1
+    async def poll(self) -> None:
+        pass
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.egress import EndpointClient, SendResult
+from pipeline_backend.egress import EndpointClient
+from pipeline_backend.outbox import Result
 
 Behavior = Callable[[socket.socket], Any]
 
@@ -77,15 +78,15 @@ def _allow_loopback(settings: Any) -> None:
     settings.DELIVERY_DEADLINE_SECONDS = 1
 
 
-def post(behavior: Behavior) -> SendResult:
+def post(behavior: Behavior) -> Result:
     with server(behavior) as url:
         return send(url)[0]
 
 
-def send(url: str, times: int = 1, *, pause: float = 0) -> list[SendResult]:
+def send(url: str, times: int = 1, *, pause: float = 0) -> list[Result]:
     """Send `times` requests with one client."""
 
-    async def post() -> list[SendResult]:
+    async def post() -> list[Result]:
         results = []
         async with EndpointClient(url) as client:
             for _ in range(times):

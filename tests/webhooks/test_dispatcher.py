@@ -1,13 +1,11 @@
 """The dispatcher runs every group it is notified of, at most two workers per endpoint, and survives errors."""
 
 import threading
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.db import InterfaceError, connection
 
 from organizations.actors import SYSTEM
@@ -90,7 +88,7 @@ def test_two_workers_serve_an_endpoint_at_a_time_and_a_third_waits(endpoint: End
     assert second
     assert (len(first.jobs), len(second.jobs)) == (FAST.batch, FAST.batch)
     assert {job.pk for job in first.jobs}.isdisjoint(job.pk for job in second.jobs)
-    assert run_group(DELIVERIES, endpoint.pk) is False
+    run_group(DELIVERIES, endpoint.pk)
     assert receiver.requests == []
     Delivery.unscoped.filter(lease_token=second.token).update(lease_token=None, state=State.CANCELED)
     run_group(DELIVERIES, endpoint.pk)
@@ -107,7 +105,7 @@ def test_an_error_while_polling_does_not_stop_deliveries(
     has_failed = threading.Event()
 
     class FailingQueue(WebhookQueue):
-        def due_groups(self, lane: Lane = FAST, within: float = 0) -> dict[UUID, float]:
+        def due_groups(self, lane: Lane = FAST) -> list[UUID | str]:
             has_failed.set()
             raise error
 
@@ -121,24 +119,19 @@ def test_an_error_while_polling_does_not_stop_deliveries(
         wait_for(lambda: all_delivered(endpoint), seconds=10)
 
 
-@pytest.fixture
-def poll() -> Iterator[Callable[[], float]]:
-    """Return a function that lets a dispatcher poll once, and returns the seconds until it would poll again."""
-    dispatcher = Dispatcher([DELIVERIES])
-    yield async_to_sync(dispatcher.poll)
-    dispatcher.database.close()
-
-
-def test_an_idle_dispatcher_polls_less_often_and_in_time_for_the_next_due_job(
-    endpoint: Endpoint, poll: Callable[[], float]
+def test_jobs_that_no_message_announces_are_found_by_polling_when_they_are_due(
+    endpoint: Endpoint, receiver: Receiver
 ) -> None:
-    assert [poll() for _ in range(6)] == [1.5, 2.25, 3.375, 5.0, 5.0, 5.0]
+    soon, later = make_backlog(endpoint, 2)
+    due_at = now() + timedelta(seconds=2)
+    Delivery.unscoped.filter(pk=soon.pk).update(next_attempt_at=due_at)
+    Delivery.unscoped.filter(pk=later.pk).update(next_attempt_at=due_at + timedelta(hours=1))
 
-    deliveries = Delivery.unscoped.filter(pk=make_backlog(endpoint, 1)[0].pk)
-    deliveries.update(next_attempt_at=now() + timedelta(seconds=4))
-    assert 0 < poll() <= 4
-    deliveries.update(next_attempt_at=now() + timedelta(hours=1))
-    assert poll() == 5.0
+    with run_dispatcher(Dispatcher([DELIVERIES])):
+        wait_for(lambda: receiver.requests, seconds=10)
+
+    assert now() >= due_at
+    assert [request.headers["webhook-id"] for request in receiver.requests] == [str(soon.event_id)]
 
 
 def test_a_healthy_endpoint_gets_eight_requests_at_once_and_never_more(

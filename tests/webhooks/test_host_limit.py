@@ -154,7 +154,7 @@ def test_a_paused_endpoint_is_looked_at_by_nobody_and_is_no_stale_backlog(endpoi
     run_all(endpoints)
     Delivery.unscoped.filter(state=State.PENDING).update(next_attempt_at=now() - timedelta(hours=1))
 
-    assert DELIVERIES.due_groups() == {}
+    assert DELIVERIES.due_groups() == []
     assert Client().get("/healthz").status_code == 200
     let_time_pass(61)
     assert list(DELIVERIES.due_groups()) == [endpoints[0].pk]

@@ -11,7 +11,8 @@ import pytest
 
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.egress import EndpointClient, SendResult, is_allowed
+from pipeline_backend.egress import EndpointClient, is_allowed
+from pipeline_backend.outbox import Result
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 
@@ -86,10 +87,10 @@ def canary() -> Iterator[socket.socket]:
         yield listener
 
 
-def post(url: str) -> SendResult:
+def post(url: str) -> Result:
     """Send one request."""
 
-    async def send() -> SendResult:
+    async def send() -> Result:
         async with EndpointClient(url) as client:
             return await client.post(b"{}", {})
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.egress import EndpointClient, SendResult, client
+from pipeline_backend.egress import EndpointClient, client
+from pipeline_backend.outbox import Result
 from tests.webhooks.certificates import tls_contexts
 
 
@@ -63,10 +64,10 @@ def trusted_certificate(contexts: tuple[ssl.SSLContext, ssl.SSLContext], monkeyp
     monkeypatch.setattr(client, "TLS", contexts[1])
 
 
-def post(url: str, times: int = 1) -> list[SendResult]:
+def post(url: str, times: int = 1) -> list[Result]:
     """Send `times` requests with one client."""
 
-    async def send() -> list[SendResult]:
+    async def send() -> list[Result]:
         async with EndpointClient(url) as endpoint_client:
             return [await endpoint_client.post(b"{}", {"webhook-id": str(number)}) for number in range(times)]
 
