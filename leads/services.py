@@ -172,7 +172,7 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, st
     lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
     if lead is not None:
         lead.organization = organization
-        lead.status = get_board_status(organization, Board.LEAD, status_id)
+        lead.status = get_board_status(organization, Board.LEAD, status_id, current=lead.status_id)
         save_lead(lead, actor=actor)
     return lead
 

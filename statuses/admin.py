@@ -1,6 +1,7 @@
 """Statuses in the admin, and the colored label that other pages show a status with."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet
@@ -12,8 +13,8 @@ from unfold.widgets import UnfoldAdminColorInputWidget
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.permissions import Area
-from statuses.models import BY_NAME, Status, StatusChange
-from statuses.services import delete_status, save_status
+from statuses.models import BY_NAME, BoardScope, Status, StatusChange
+from statuses.services import DEFAULT_FLAG, delete_status, save_status
 
 # Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
 LABEL = (
@@ -48,6 +49,19 @@ class StatusForm(OptimisticLockForm):
         fields = ()
         widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
 
+    def clean(self) -> dict[str, Any]:
+        """Refuse a default of the wrong board, and make a retired status no default any more.
+
+        The service refuses to retire a default that automatic changes need.
+        """
+        cleaned = super().clean()
+        if not cleaned.get("is_active"):
+            cleaned |= dict.fromkeys(DEFAULT_FLAG.values(), False)
+        for board, flag in DEFAULT_FLAG.items():
+            if cleaned.get(flag) and cleaned.get("type", board) not in (board, BoardScope.BOTH):
+                self.add_error(flag, f"Only a status of the {board.label.lower()} can be its default.")
+        return cleaned
+
 
 @admin.register(Status)
 class StatusAdmin(TenantAdmin):
@@ -59,11 +73,11 @@ class StatusAdmin(TenantAdmin):
     delete_service = staticmethod(delete_status)
     service_argument = "status"
     form = StatusForm
-    list_display = ("label", "role", "type", "is_lead_default", "is_appointment_default")
-    list_filter = ("role", "type")
+    list_display = ("label", "role", "type", "is_lead_default", "is_appointment_default", "is_active")
+    list_filter = ("role", "type", "is_active")
     search_fields = ("name", "description")
     fieldsets = (
-        (None, {"fields": ["name", "description", ("role", "type"), ("text_color", "bg_color")]}),
+        (None, {"fields": ["name", "description", ("role", "type"), ("text_color", "bg_color"), "is_active"]}),
         ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
     )
 

@@ -1,6 +1,7 @@
 """The statuses of an organization, and the base of status histories (docs/interface.md, S1 to S3)."""
 
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.core.validators import RegexValidator
 from django.db import models
@@ -64,6 +65,10 @@ class StatusQuerySet(TenantQuerySet):
         """Return the statuses that can be used on the board."""
         return self.filter(type__in=[board, BoardScope.BOTH])
 
+    def choices(self, board: str, *, current: UUID | None) -> "StatusQuerySet":
+        """Return the active statuses of the board, and the current one, which may be retired."""
+        return self.on_board(board).filter(Q(is_active=True) | Q(pk=current))
+
 
 class Status(TenantModel):
     """A status that leads, appointments or both can have."""
@@ -82,6 +87,12 @@ class Status(TenantModel):
         "default for appointments",
         default=False,
         help_text="Used when an appointment moves to this role automatically.",
+    )
+    is_active = models.BooleanField(
+        "active",
+        default=True,
+        db_default=True,
+        help_text="A status that is not active is retired: it can't be chosen, and what has it keeps it.",
     )
     updated_at = MillisecondDateTimeField(default=now, editable=False)
 
@@ -106,6 +117,10 @@ class Status(TenantModel):
             ),
             models.CheckConstraint(
                 condition=Q(is_appointment_default=False) | ~Q(type="LEAD"), name="appointment_default_is_on_its_board"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_active=True) | Q(is_lead_default=False, is_appointment_default=False),
+                name="default_is_active",
             ),
         ]
 

@@ -63,13 +63,20 @@ def default_status(organization: Organization, board: Board, role: StatusRole) -
     return status
 
 
-def get_board_status(organization: Organization, board: Board, status_id: uuid.UUID) -> Status:
-    """Return the status to set by hand. Raises ValidationFailed if it is unknown or not on the board."""
+def get_board_status(
+    organization: Organization, board: Board, status_id: uuid.UUID, *, current: uuid.UUID | None
+) -> Status:
+    """Return the status to set by hand. Raises ValidationFailed if it is unknown, not on the board, or retired.
+
+    `current` is the one to replace: the same one again is no change, also if it was retired since.
+    """
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
     if status is None:
         raise ValidationFailed({"status_id": ["is not known in the organization"]})
     if not status.is_on_board(board):
         raise ValidationFailed({"status_id": [f"must be a status of the {board.label.lower()}"]})
+    if not status.is_active and status.pk != current:
+        raise ValidationFailed({"status_id": ["is retired: choose an active status"]})
     return status
 
 

@@ -13,7 +13,7 @@ from organizations.admin.actions import ConfirmationForm
 from organizations.admin.base import WebAddressField
 from organizations.admin.tenant import TenantForm
 from organizations.models import Membership
-from statuses.models import Board, BoardScope
+from statuses.models import Board
 
 PARTICIPANT_FIELDS = ["host", "setter", "triager"]
 APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
@@ -116,7 +116,7 @@ class AppointmentForm(CustomValuesForm):
         super().__init__(*args, **kwargs)
         if "outcome" in self.fields:
             outcome: Any = self.fields["outcome"]
-            outcome.queryset = outcome.queryset.filter(type__in=[Board.APPOINTMENT, BoardScope.BOTH])
+            outcome.queryset = outcome.queryset.choices(Board.APPOINTMENT, current=self.instance.outcome_id)
             # An appointment may have no outcome, but one that has an outcome can't lose it.
             outcome.required = self.instance.outcome_id is not None
 

@@ -90,8 +90,9 @@ def edit_appointment(
     once. Raises ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
-    outcome = get_board_status(organization, Board.APPOINTMENT, status_id) if status_id else stored.outcome
-    previous = stored.outcome
+    outcome = previous = stored.outcome
+    if status_id:
+        outcome = get_board_status(organization, Board.APPOINTMENT, status_id, current=stored.outcome_id)
     for name, value in fields.items():
         setattr(stored, name, value)
     if schedule_time and schedule_time != stored.schedule_time:

@@ -16,7 +16,7 @@ from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
 from statuses.admin import HistoryInline, status_column
-from statuses.models import Board, BoardScope
+from statuses.models import Board
 
 LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
 
@@ -43,7 +43,7 @@ class LeadForm(CustomValuesForm):
         super().__init__(*args, **kwargs)
         if "status" in self.fields:
             status: Any = self.fields["status"]
-            status.queryset = status.queryset.filter(type__in=[Board.LEAD, BoardScope.BOTH])
+            status.queryset = status.queryset.choices(Board.LEAD, current=self.instance.status_id)
             status.required = not self.instance._state.adding
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 

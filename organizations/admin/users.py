@@ -34,6 +34,13 @@ class UserForm(ServiceForm):
         names = sorted(available_timezones() | {self.instance.time_zone})
         time_zone.choices = [(name, name.replace("_", " ")) for name in names]
 
+    def clean_email(self) -> str:
+        """Return the address. Refuse one that another account has, in any letter case."""
+        email = str(self.cleaned_data["email"])
+        if User.objects.exclude(pk=self.instance.pk).with_email(email).exists():
+            raise forms.ValidationError("Another account has this e-mail.")
+        return email
+
 
 @admin.register(User)
 class UserAdmin(ServiceAdmin):

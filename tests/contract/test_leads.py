@@ -5,6 +5,8 @@ import re
 import pytest
 
 from leads.models import Lead, LeadStatusChange
+from organizations.actors import SYSTEM
+from statuses.services import save_status
 from tests.contract.assertions import assert_error, assert_invalid_fields
 from tests.factories import make_custom_field, make_member, make_status, set_columns, snapshot_of, summary_of
 
@@ -108,6 +110,33 @@ def test_the_same_status_again_is_200_and_records_nothing(api, organization):
 
     assert (response.status_code, response.json()["data"]["status"]["id"]) == (200, won)
     assert snapshot_of(organization) == before
+
+
+def test_a_retired_status_is_refused(api, organization):
+    """docs/interface.md, S14"""
+    id, status = make_lead(api), make_status(organization, "Warm", is_active=False)
+    before = snapshot_of(organization)
+
+    response = update_status(api, id, str(status.pk))
+
+    assert_invalid_fields(response, "status_id")
+    assert response.json()["message"] == "status_id is retired: choose an active status"
+    assert snapshot_of(organization) == before
+
+
+def test_a_status_that_was_retired_since_is_accepted_again(api, organization):
+    """docs/interface.md, L15 and S14"""
+    id, status = make_lead(api), make_status(organization, "Warm")
+    update_status(api, id, str(status.pk))
+    status.is_active = False
+    save_status(organization=organization, actor=SYSTEM, status=status)
+    before = snapshot_of(organization)
+
+    response = update_status(api, id, str(status.pk))
+
+    assert (response.status_code, response.json()["data"]["status"]["is_active"]) == (200, False)
+    assert snapshot_of(organization) == before
+    assert [lead["id"] for lead in api.get_data(f"{PATH}?status_id={status.pk}")] == [id]
 
 
 def test_a_status_of_the_lead_board_is_accepted(api, organization):

@@ -12,7 +12,7 @@ from tests.contract.assertions import assert_error
 from tests.factories import make_status, set_columns
 
 PATH = "/api/external/statuses"
-FIELDS = ["bg_color", "description", "id", "name", "role", "text_color", "type"]
+FIELDS = ["bg_color", "description", "id", "is_active", "name", "role", "text_color", "type"]
 ROLES = [
     "APPOINTMENT_BOOKED",
     "CANCELED",
@@ -48,6 +48,14 @@ def test_a_new_organization_has_one_status_per_role_on_both_boards(api, other_or
     assert [sorted(status) for status in data] == [FIELDS] * 10
 
 
+def test_the_list_contains_retired_statuses(api, organization):
+    """docs/interface.md, S4 and S14"""
+    make_status(organization, "Warm", is_active=False)
+
+    assert {status["name"]: status["is_active"] for status in api.get_data(PATH)}["Warm"] is False
+    assert sum(status["is_active"] for status in api.get_data(PATH)) == 10
+
+
 def test_the_default_colors_have_enough_contrast(api):
     """docs/interface.md, S5"""
     colors = [(status["text_color"], status["bg_color"]) for status in api.get_data(PATH)]
@@ -66,6 +74,7 @@ def test_a_status_has_exactly_the_documented_fields(api, organization):
     item = api.get_data(PATH)[-1]
 
     expected = {"id": str(status.id), "name": "Zebra", "role": "LOST", "type": "LEAD", "description": "Gone"}
+    expected |= {"is_active": True}
     assert item == {**expected, "text_color": "#ffffff", "bg_color": "#000000"}
 
 
