@@ -1,6 +1,6 @@
 """Appointments with their event types, outcome history, notes and call analyses."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -19,9 +19,8 @@ from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import VersionedModel
-from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from statuses.models import Status, StatusChange, StatusRole
+from statuses.models import FINAL_ROLES, Status, StatusChange
 
 
 class CallCategory(models.TextChoices):
@@ -88,9 +87,9 @@ class AppointmentQuerySet(TenantQuerySet):
         """Lock the rows against other writers until the transaction ends, as `LeadQuerySet.for_update` does."""
         return self.select_for_update(no_key=True)
 
-    def upcoming(self, since: datetime | Param | None = None) -> Self:
-        """Filter for appointments after `since` (by default now) that are not canceled."""
-        return self.filter(schedule_time__gt=since or now()).exclude(outcome__role=StatusRole.CANCELED)
+    def upcoming(self) -> Self:
+        """Filter for appointments that are still to come and have no final outcome."""
+        return self.filter(schedule_time__gt=now()).exclude(outcome__role__in=FINAL_ROLES)
 
 
 class Appointment(VersionedModel, Traffic):

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Func, UniqueConstraint
+from django.db.models import Func, Q, UniqueConstraint
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
@@ -119,6 +119,12 @@ class Lead(VersionedModel):
             ),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="lead_status"),
             models.Index(fields=["organization", "setter", "-created_at", "-id"], name="lead_setter"),
+            # For the task that looks for touch points that have passed.
+            models.Index(
+                fields=["organization", "next_touch_point_at"],
+                condition=Q(next_touch_point_at__isnull=False),
+                name="lead_touch_point",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -121,14 +121,13 @@ def get_lead_for_update(*, organization: Organization, lead_id: UUID) -> Lead:
 def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
     """Set the touch point and the status of a locked lead after one of its appointments was booked or changed.
 
-    Call `save_lead` to store them.
     Without a status the lead keeps its own, and so does one with a paid status, which only people move (S10), and one
-    with a verdict that a cancellation would overwrite (S9). A touch point that staff have set stays if no appointment
-    is upcoming, or if it comes before the next one (L13).
+    with a verdict that a cancellation would overwrite (S9). A touch point that staff have set stays while it is still
+    to come and comes before the next appointment (L13). Call `save_lead` to store the changes.
     """
     set_by_staff = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
     touch_point = (next_appointment, TouchPointType.APPOINTMENT.value if next_appointment else None)
-    is_kept = set_by_staff and (next_appointment is None or now() < set_by_staff < next_appointment)
+    is_kept = set_by_staff and now() < set_by_staff and (not next_appointment or set_by_staff < next_appointment)
     if not is_kept:
         lead.next_touch_point_at, lead.next_touch_point_type = touch_point
     is_canceled = status is not None and status.role == StatusRole.CANCELED

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pipeline_backend.outbox import Dispatcher
 
 SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
+TOUCH_POINT_SECONDS = 60
 DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
 
@@ -55,6 +56,7 @@ app.conf.update(
         # After ten rounds in the queue a message has been replaced by newer ones, so it expires.
         task: {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
         for task, seconds in {
+            "appointments.refresh_touch_points": TOUCH_POINT_SECONDS,
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
             "organizations.prune": PRUNE_SECONDS,
@@ -62,7 +64,7 @@ app.conf.update(
         }.items()
     },
 )
-app.autodiscover_tasks(["webhooks", "notifications", "pipeline_backend", "pipeline_backend.accounts"])
+app.autodiscover_tasks(["webhooks", "notifications", "appointments", "pipeline_backend", "pipeline_backend.accounts"])
 
 
 @setup_logging.connect

@@ -46,6 +46,8 @@ class Board(models.TextChoices):
 # Roles that automatic changes set. Each needs a default status on each board at any time.
 AUTOMATIC_ROLES = [StatusRole.NEW_LEAD, StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED]
 PAID_ROLES = [StatusRole.WON, StatusRole.PARTIAL_PAYMENT]
+# Outcomes after which an appointment no longer takes place.
+FINAL_ROLES = [*PAID_ROLES, StatusRole.LOST, StatusRole.UNQUALIFIED, StatusRole.NO_SHOW, StatusRole.CANCELED]
 # Judgments of people about a lead, which a cancellation does not overwrite.
 VERDICT_ROLES = [StatusRole.UNQUALIFIED, StatusRole.LOST, StatusRole.FOLLOW_UP, StatusRole.NO_SHOW]
 

@@ -11,6 +11,7 @@ from appointments.services.changes import (
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
+from appointments.services.touch_points import refresh_touch_points
 
 __all__ = [
     "Booking",
@@ -23,6 +24,7 @@ __all__ = [
     "delete_event_type",
     "edit_appointment",
     "import_appointment",
+    "refresh_touch_points",
     "reschedule",
     "save_analysis",
     "save_event_type",

@@ -2,7 +2,7 @@
 
 First everything is planned: each step with its time. Then the steps whose time has come run in the order of time, with
 the clock set to it. Times are relative to today, so that there are always calls today and tomorrow, calls without an
-outcome, follow-ups that are due, and opt-ins that nobody has called yet.
+outcome, follow-ups for the next days, and opt-ins that nobody has called yet.
 """
 
 import random
@@ -119,6 +119,8 @@ class Scenario:
             if step_at <= started_at:
                 with fake_now(step_at):
                     run()
+        while services.refresh_touch_points(organization=self.organization):
+            pass
 
     # Planning
 
@@ -293,7 +295,7 @@ class Scenario:
             return
         change_status(organization=organization, actor=actor, lead_id=appointment.lead_id, status_id=status.pk)
         if role == StatusRole.FOLLOW_UP and call.is_last:
-            due_at = self.at(self.rng.randint(-1, 2), self.rng.randint(9, 16))
+            due_at = self.at(self.rng.randint(1, 2), self.rng.randint(9, 16))
             follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
             edit_lead(organization=organization, actor=actor, lead=appointment.lead, **follow_up)
 

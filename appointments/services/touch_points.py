@@ -1,0 +1,24 @@
+"""The service that recomputes touch points that have passed."""
+
+from appointments.services.changes import update_lead
+from leads.models import Lead
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from pipeline_backend.db.retry import atomic_with_retry
+from pipeline_backend.db.timestamps import now
+
+BATCH = 100
+
+
+@atomic_with_retry
+def refresh_touch_points(*, organization: Organization) -> int:
+    """Recompute the touch points of up to `BATCH` leads that have passed; return the number of leads.
+
+    Locks these leads. Leads that others have locked are left for the next call, so several may run at once.
+    """
+    passed = Lead.objects.of(organization).filter(next_touch_point_at__lte=now()).order_by("next_touch_point_at")
+    leads = passed.select_for_update(skip_locked=True, no_key=True)[:BATCH]
+    for lead in leads:
+        lead.organization = organization
+        update_lead(lead, None, SYSTEM)
+    return len(leads)

@@ -1,0 +1,18 @@
+"""Celery tasks of appointments."""
+
+from celery import shared_task
+
+from appointments import services
+from organizations.models import Organization
+
+# Bounds a run, so that an organization with very many leads delays the others by seconds only.
+BATCHES_PER_RUN = 20
+
+
+@shared_task(name="appointments.refresh_touch_points")
+def refresh_touch_points() -> None:
+    """Recompute the touch points that have passed, in every active organization. Safe to run several times at once."""
+    for organization in Organization.objects.filter(is_active=True).iterator():
+        for _ in range(BATCHES_PER_RUN):
+            if not services.refresh_touch_points(organization=organization):
+                break
