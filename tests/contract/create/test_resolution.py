@@ -102,6 +102,17 @@ def test_a_real_first_name_that_equals_the_email_prefix_is_kept(api, create):
     assert (created.status_code, lead["first_name"]) == (201, "ada")
 
 
+def test_an_email_prefix_that_an_opt_in_confirms_as_first_name_is_kept(api):
+    """docs/interface.md, L5"""
+    lead_id = get_lead(api, api.book())["id"]
+    before = api.get_lead(lead_id)
+
+    api.submit(first_name="ada", source="MANUAL")
+    api.submit(first_name="Grace", source="MANUAL")
+
+    assert (before["first_name"], api.get_lead(lead_id)["first_name"]) == ("ada", "ada")
+
+
 def test_a_first_name_that_staff_have_set_is_kept(api, organization):
     """docs/interface.md, L4, L5"""
     lead = Lead.objects.of(organization).get(pk=get_lead(api, api.book())["id"])
