@@ -38,6 +38,7 @@ class LeadForm(CustomValuesForm):
     class Meta:
         model = Lead
         fields = ()
+        help_texts = {"next_touch_point_at": "Once it has passed, the next upcoming appointment replaces it."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
