@@ -32,9 +32,10 @@ class AppointmentViewSet(ExternalViewSet):
         },
     )
     def create(self, request: Request) -> Response:
-        """Book an appointment. Returns 201 for a new reference, 200 if it is booked already for the same time.
+        """Book an appointment. Returns 201 for a new reference, 200 if it is booked already for this time.
 
-        The lead is found by e-mail and the event type by name; each is created if there is none.
+        If the appointment has been moved since, its first and its present time both count as the same. The lead is
+        found by e-mail and the event type by name; each is created if there is none.
         """
         booking = book(organization=self.organization, actor=self.actor, **self.validated(BookingInputSerializer))
         if booking.is_new:

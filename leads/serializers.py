@@ -91,7 +91,7 @@ class LeadSerializer(LeadSummarySerializer):
     status = sql.NestedObject(StatusSerializer)
     setter = sql.NestedObject(UserSerializer, null=True)
     first_source = sql.NestedObject(SourceSerializer)
-    last_source = sql.NestedObject(SourceSerializer)
+    last_source = sql.NestedObject(SourceSerializer, help_text="Follows opt-ins, not bookings.")
     custom_fields = custom_fields(CustomField.Entity.LEAD)
     created_at = sql.DateTimeField()
     updated_at = sql.DateTimeField()

@@ -17,7 +17,7 @@ STATUS_CHANGED = Topic(
 UPDATED = Topic(
     "lead.updated",
     serializer=LeadSerializer,
-    summary="Other fields of a lead changed, by a booking, by an opt-in, by staff or because an appointment changed.",
+    summary="Other fields of a lead changed, by a booking, an opt-in or staff, with an appointment, or as time passed.",
     is_change=True,
 )
 CUSTOM_FIELD_CREATED = Topic(
