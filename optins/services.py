@@ -106,5 +106,4 @@ def find_setter(organization: Organization, utm_content: str) -> Membership | No
     if not utm_content.startswith("user_"):
         return None
     members = Membership.objects.of(organization).filter(CAN_BE_NAMED, user_id=utm_content)
-    member: Membership | None = members.first()
-    return member
+    return members.first()

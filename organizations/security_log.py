@@ -1,6 +1,5 @@
 """The security log: sign-ins, changes to accounts and members, and API keys, with the address they came from."""
 
-from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import timedelta
 
@@ -8,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
@@ -35,20 +34,6 @@ MAILED_KINDS = frozenset(
 
 # The request that is being served, so that services don't have to pass it on. None in commands and workers.
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
-
-
-class SecurityLogMiddleware:
-    """Lets `record_security_event` know the request. It comes after Django's authentication middleware."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        token = current_request.set(request)
-        try:
-            return self.get_response(request)
-        finally:
-            current_request.reset(token)
 
 
 def record_security_event(

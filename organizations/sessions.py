@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends import db
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -70,21 +70,6 @@ class ActiveSession:
     address: str
     browser: str
     is_current: bool
-
-
-class SessionUsageMiddleware:
-    """Notes in the session when, from where and with which browser it is used. It comes after authentication."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
-        # After the response, because signing in and out change the session.
-        session = getattr(request, "session", None)
-        if request.path_info.startswith("/admin/") and session is not None and SESSION_KEY in session:
-            note_usage(request)
-        return response
 
 
 def note_usage(request: HttpRequest) -> None:

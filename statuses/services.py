@@ -59,8 +59,7 @@ def seed_defaults(*, organization: Organization) -> None:
 
 def default_status(organization: Organization, board: Board, role: StatusRole) -> Status | None:
     """Return the board's default status of a role, or None if it has none. Roles that services set always have one."""
-    status: Status | None = Status.objects.of(organization).filter(**{DEFAULT_FLAG[board]: True}, role=role).first()
-    return status
+    return Status.objects.of(organization).filter(**{DEFAULT_FLAG[board]: True}, role=role).first()
 
 
 def get_board_status(

@@ -190,5 +190,4 @@ def recent_progress(endpoint: Endpoint) -> list[Progress]:
 def count_pending_replays(endpoint: Endpoint) -> int:
     """Return how many replayed deliveries are still to be sent to the endpoint."""
     pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, is_replay=True)
-    count: int = pending.count()
-    return count
+    return pending.count()

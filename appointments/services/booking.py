@@ -203,8 +203,7 @@ def resolve_members(organization: Organization, data: BookingData) -> dict[str, 
 def lead_setter(lead: Lead) -> Membership | None:
     """Return the lead's setter, or None without one or if bookings can no longer name that member."""
     members = Membership.objects.of(lead.organization).filter(CAN_BE_NAMED, pk=lead.setter_id)
-    setter: Membership | None = members.select_related("user", "mail_preference").first() if lead.setter_id else None
-    return setter
+    return members.select_related("user", "mail_preference").first() if lead.setter_id else None
 
 
 def resolve_event_type(

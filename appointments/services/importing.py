@@ -86,5 +86,4 @@ def last_imported_role(appointment: Appointment) -> str | None:
     """Return the role of the newest outcome that staff have not set, which is the provider's last one."""
     changes = OutcomeChange.objects.of(appointment.organization).filter(appointment=appointment)
     imported = changes.exclude(actor_kind=ActorKind.STAFF).order_by("-created_at", "-id")
-    role: str | None = imported.values_list("to_status__role", flat=True).first()
-    return role
+    return imported.values_list("to_status__role", flat=True).first()

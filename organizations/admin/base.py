@@ -120,8 +120,7 @@ class ServiceAdmin(ModelAdmin):
         """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
         if len(search_term) > MAX_SEARCH_LENGTH or len(search_term.split()) > MAX_SEARCH_WORDS:
             raise BadRequest(f"Search for at most {MAX_SEARCH_WORDS} words.")
-        results: tuple[QuerySet[Any], bool] = super().get_search_results(request, queryset, search_term)
-        return results
+        return super().get_search_results(request, queryset, search_term)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return the row, or None. No row has a NUL in its id, which the database would refuse to compare."""
@@ -165,8 +164,7 @@ class ServiceAdmin(ModelAdmin):
         self, request: HttpRequest, form: forms.ModelForm, formsets: object, add: bool = False
     ) -> list[dict[str, dict[str, list[str]]]]:
         """Return the log message: the names of the changed fields, without their values."""
-        messages: list[dict[str, dict[str, list[str]]]] = super().construct_change_message(request, form, None, add)
-        return messages
+        return super().construct_change_message(request, form, None, add)
 
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
@@ -211,8 +209,7 @@ class ServiceAdmin(ModelAdmin):
             others = {"show_save_and_continue": False, "show_save_and_add_another": False}
             context = {**context, **others, "show_save": object_id is None}
         try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, context)
-            return response
+            return super().changeform_view(request, object_id, form_url, context)
         except (DomainError, IntegrityError) as error:
             # Django has rolled the failed save back. The same POST again builds the form with the error, so it isn't
             # valid and nothing is saved. The page is copied, because all requests share it.
@@ -225,8 +222,7 @@ class ServiceAdmin(ModelAdmin):
     ) -> HttpResponse:
         """Ask for confirmation or delete. If the service raises an error, show it on the row's page."""
         try:
-            response: HttpResponse = super().delete_view(request, object_id, extra_context)
-            return response
+            return super().delete_view(request, object_id, extra_context)
         except DomainError as error:
             messages.error(request, str(error))
         return actions.redirect_to(self.get_object(request, unquote(object_id)))
@@ -244,8 +240,7 @@ class ServiceAdmin(ModelAdmin):
                 self.opts.pk.to_python(selected)
         except ValidationError:
             raise BadRequest("The selection has an invalid id.") from None
-        response: HttpResponse | None = super().response_action(request, queryset)
-        return response
+        return super().response_action(request, queryset)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         """Return the page's own actions, without Django's bulk deletion, which would bypass the services."""
@@ -303,8 +298,7 @@ class ReadOnlyInline(TabularInline):
         self.hide_title = not self.show_title
 
     def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
-        fields: Sequence[str] = self.fields
-        return fields
+        return self.fields
 
     def has_view_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
         return True

@@ -1,6 +1,7 @@
 """The admin page of API keys: issue, rotate and revoke. The full key is shown once (docs/interface.md, K5 to K7)."""
 
 from datetime import datetime
+from operator import attrgetter
 
 from django import forms
 from django.contrib import admin
@@ -51,11 +52,6 @@ class RotationForm(ConfirmationForm):
         label="The old key stops working",
         widget=UnfoldAdminSelectWidget,
     )
-
-
-def is_live(key: ApiKey) -> bool:
-    """Return whether the key can be rotated or revoked."""
-    return key.is_live
 
 
 @admin.register(ApiKey)
@@ -115,7 +111,7 @@ class ApiKeyAdmin(TenantAdmin):
         icon="autorenew",
         question="Create a new key with the same name and scopes, and let this one expire?",
         form=RotationForm,
-        when=is_live,
+        when=attrgetter("is_live"),
     )
     def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> HttpResponse:
         """Rotate the key and show the new one."""
@@ -128,7 +124,7 @@ class ApiKeyAdmin(TenantAdmin):
         icon="block",
         question="Revoke this key? All further requests with it will be refused.",
         danger=True,
-        when=is_live,
+        when=attrgetter("is_live"),
     )
     def revoke(self, request: HttpRequest, key: ApiKey, form: ConfirmationForm) -> None:
         revoke_key(key=key)

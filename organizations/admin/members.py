@@ -3,6 +3,7 @@
 Nobody assigns a role above their own. Members join by accepting an invitation (`pipeline_backend.admin.invitations`).
 """
 
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin
@@ -17,7 +18,17 @@ from organizations.permissions import Area, assignable_roles, current_user, role
 from organizations.services import change_member, leave_organization
 
 
-class MemberForm(TenantForm):
+class RoleForm(TenantForm):
+    """A form that offers the roles that the user may assign, the highest first."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "role" in self.fields:  # otherwise it is read-only
+            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
+            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
+
+
+class MemberForm(RoleForm):
     """The form for a member's role, access and notifications."""
 
     class Meta:
@@ -27,22 +38,6 @@ class MemberForm(TenantForm):
             "is_active": "Inactive members lose access immediately.",
             "wants_mail": "E-mails about booked, rescheduled and canceled appointments.",
         }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "role" in self.fields:
-            role: Any = self.fields["role"]
-            role.choices = role_choices(self)
-
-
-def role_choices(form: TenantForm) -> list[tuple[str, str]]:
-    """Return the roles that the user of the form may assign, the highest first."""
-    return [(role.value, role.label) for role in reversed(assignable_roles(form.request, form.organization.pk))]
-
-
-def is_active(member: Membership) -> bool:
-    """Return whether the membership can be ended."""
-    return member.is_active
 
 
 @admin.register(Membership)
@@ -133,7 +128,7 @@ class MembershipAdmin(TenantAdmin):
         "Leave the organization",
         icon="logout",
         question="You lose access to this organization at once. You can come back only by a new invitation.",
-        when=is_active,
+        when=attrgetter("is_active"),
         permission="own",
         danger=True,
     )

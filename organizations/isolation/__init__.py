@@ -30,7 +30,7 @@ What happens during a request:
    tenant role without an organization, which sees no tenant row at all.
 2. API: `ApiKeyLookup` finds the key through a function of the owner and switches role and setting in that same
    statement. From then on the scope is the key's organization.
-3. Admin: `StaffScopeMiddleware` reads the signed-in user's memberships with `bypass_rls()` and sets their
+3. Admin: `StaffMiddleware` reads the signed-in user's memberships with `bypass_rls()` and sets their
    organizations, or the owner's scope for an operator.
 4. Before each statement the `ScopeWrapper` compares the request's scope with the one that was last applied to the
    connection, and applies it again if they differ: after a new connection, a rollback or another request. The

@@ -28,8 +28,7 @@ class Session(AbstractBaseSession):
     @classmethod
     def get_session_store_class(cls) -> type[SessionBase]:
         """Return the class that reads and writes sessions."""
-        store: type[SessionBase] = import_string(f"{settings.SESSION_ENGINE}.SessionStore")
-        return store
+        return import_string(f"{settings.SESSION_ENGINE}.SessionStore")
 
     def __str__(self) -> str:
         # Without the key, because anyone who knows it is signed in.

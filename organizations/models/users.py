@@ -41,8 +41,7 @@ class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user with this e-mail, in any letter case."""
-        user: User = self.with_email(username or "").get()
-        return user
+        return self.with_email(username or "").get()
 
 
 class User(AbstractBaseUser, PermissionsMixin):

@@ -47,9 +47,12 @@ def account_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRes
     return wrapper
 
 
-def account_page_response(request: HttpRequest, template: str, status: int = 200, **context: object) -> HttpResponse:
+def account_response(
+    request: HttpRequest, title: str, template: str = "page", status: int = 200, **context: object
+) -> HttpResponse:
     """Return the page, with what all pages of the admin show in its context."""
-    return render(request, f"accounts/{template}.html", {**admin.site.each_context(request), **context}, status=status)
+    context = {**admin.site.each_context(request), "title": title, **context}
+    return render(request, f"accounts/{template}.html", context, status=status)
 
 
 @account_page
@@ -60,16 +63,16 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitations.find_invitation(token)
         account = invitations.find_account(invitation)
         if request.user.is_authenticated and request.user != account:
-            return account_page_response(request, "other_account")
+            return account_response(request, "Invitation", "other_account")
         if account and not account.is_active:
             raise InvitationClosed(invitations.ACCOUNT_DISABLED)
         if request.method == "POST" and "decline" in request.POST:
             invitations.decline(token=token)
             path = invitations.unsubscribe_path(invitation)
-            return account_page_response(request, "declined", invitation=invitation, unsubscribe_path=path)
+            return account_response(request, "Invitation", "declined", invitation=invitation, unsubscribe_path=path)
         return show_invitation(request, token, invitation, account)
     except InvitationClosed as error:
-        return account_page_response(request, "closed", status=404, error=str(error))
+        return account_response(request, "Invitation", status=404, error=str(error))
 
 
 # Without CSRF protection: mail servers post to it (RFC 8058), and the signed link itself authorizes.
@@ -115,8 +118,9 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
         else:
             messages.success(request, f"You are now a member of {member.organization}.")
             return HttpResponseRedirect(reverse("admin:index"))
-    return account_page_response(
+    return account_response(
         request,
+        "Invitation",
         "invitation",
         invitation=invitation,
         form=form,
@@ -138,20 +142,26 @@ def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
             request_password_reset(email=form.cleaned_data["email"])
             return HttpResponseRedirect(reverse("password_reset_done"))
         form.add_error(None, TOO_MANY_ATTEMPTS)
-    return account_page_response(request, "password_reset", form=form)
+    text = "Enter the address of your account. We will send you a link with which you can choose a new password."
+    return account_response(request, "Forgotten password", text=text, form=form, button="Send the link")
 
 
 @account_page
 @require_http_methods(["GET", "HEAD"])
 def password_reset_done(request: HttpRequest) -> HttpResponse:
     """Say that an e-mail is on its way if an account has the address."""
-    return account_page_response(request, "password_reset_done")
+    text = (
+        "If there is an account with this address, it will get an e-mail with a link within a few minutes. The link is "
+        "valid for one hour."
+    )
+    return account_response(request, "Forgotten password", text=text)
 
 
 class ChoosePasswordView(PasswordResetConfirmView):
     """Django's page for a link with which to choose a new password. A link works once."""
 
-    template_name = "accounts/choose_password.html"
+    template_name = "accounts/page.html"
+    extra_context = {"title": "Choose a password", "button": "Save password"}
     form_class = NewPasswordForm
     token_generator = reset_tokens
     success_url = reverse_lazy("admin:login")
@@ -169,7 +179,8 @@ class ChoosePasswordView(PasswordResetConfirmView):
         token = self.request.session.pop(INTERNAL_RESET_SESSION_TOKEN, "")
         assert self.user is not None  # Django shows no form without one
         if not reset_password(user=self.user, token=token, password=form.cleaned_data["new_password1"]):
-            return self.render_to_response(self.get_context_data(form=None, validlink=False))
+            self.validlink = False
+            return self.render_to_response(self.get_context_data())
         messages.success(self.request, "Your new password is set. Sign in with it.")
         response = HttpResponseRedirect(self.get_success_url())
         # Whoever has used up the account's sign-in limit can't keep its person out after the reset.
@@ -179,7 +190,8 @@ class ChoosePasswordView(PasswordResetConfirmView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the template context, with what all pages of the admin show."""
-        return {**admin.site.each_context(self.request), **super().get_context_data(**kwargs)}
+        error = "" if self.validlink else "This link has already been used or has expired. Ask for a new one."
+        return {**admin.site.each_context(self.request), "error": error, **super().get_context_data(**kwargs)}
 
 
 choose_password = account_page(ChoosePasswordView.as_view())

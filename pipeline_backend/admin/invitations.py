@@ -3,7 +3,7 @@
 The page is not in the `organizations` app because it needs `pipeline_backend.accounts`.
 """
 
-from typing import Any
+from operator import attrgetter
 
 from django import forms
 from django.contrib import admin
@@ -12,8 +12,8 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action
-from organizations.admin.members import role_choices
-from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.admin.members import RoleForm
+from organizations.admin.tenant import TenantAdmin
 from organizations.models import Invitation
 from organizations.permissions import Area, assignable_roles, current_user, is_operator
 from pipeline_backend.accounts.invitations import allow_again, invite, send_again, withdraw
@@ -21,19 +21,13 @@ from pipeline_backend.accounts.invitations import allow_again, invite, send_agai
 STATUS_COLORS = {"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"}
 
 
-class InvitationForm(TenantForm):
+class InvitationForm(RoleForm):
     """The form for a new invitation."""
 
     class Meta:
         model = Invitation
         fields = ()
         help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "role" in self.fields:  # the page of an existing invitation has no field
-            role: Any = self.fields["role"]
-            role.choices = role_choices(self)
 
 
 class ConsentForm(ConfirmationForm):
@@ -45,16 +39,6 @@ class ConsentForm(ConfirmationForm):
         help_text="The security log shows it to the organization's owners.",
         widget=UnfoldAdminTextInputWidget,
     )
-
-
-def is_suppressed(invitation: Invitation) -> bool:
-    """Return whether the person has asked for no more invitations of the organization."""
-    return invitation.unsubscribed_at is not None
-
-
-def is_open(invitation: Invitation) -> bool:
-    """Return whether the invitation can still be answered."""
-    return invitation.is_open
 
 
 @admin.register(Invitation)
@@ -116,7 +100,7 @@ class InvitationAdmin(TenantAdmin):
         "Send again",
         icon="forward_to_inbox",
         question="Mail the invitation once more? It is then valid for another seven days.",
-        when=is_open,
+        when=attrgetter("is_open"),
         permission="manage",
     )
     def send_again(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
@@ -127,7 +111,7 @@ class InvitationAdmin(TenantAdmin):
         "Withdraw",
         icon="block",
         question="Withdraw this invitation? Its link stops working at once.",
-        when=is_open,
+        when=attrgetter("is_open"),
         permission="manage",
         danger=True,
     )
@@ -140,7 +124,7 @@ class InvitationAdmin(TenantAdmin):
         icon="undo",
         question="The person has asked for no more invitations. Only if they themselves want to be invited again:",
         form=ConsentForm,
-        when=is_suppressed,
+        when=attrgetter("unsubscribed_at"),
         permission="operator",
     )
     def allow_again(self, request: HttpRequest, invitation: Invitation, form: ConsentForm) -> None:

@@ -124,8 +124,9 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
             return response
         else:
             form.add_error("code", two_factor.WRONG_CODE)
-    context = {**admin.site.each_context(request), "title": "Second factor", "form": form}
-    return TemplateResponse(request, "admin/second_factor.html", context)
+    context = {**admin.site.each_context(request), "title": "Second factor", "form": form, "button": "Sign in"}
+    context["text"] = "Enter the code of your authenticator app, or a recovery code."
+    return TemplateResponse(request, "accounts/page.html", context)
 
 
 def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:

@@ -82,8 +82,7 @@ class ApiView(APIView):
         """Return the body's typed values; raises a 400 that names the invalid fields."""
         serializer = input_serializer(data=self.request.data, context={"organization": self.organization})
         serializer.is_valid(raise_exception=True)
-        values: dict[str, Any] = serializer.validated_data
-        return values
+        return serializer.validated_data
 
 
 class UnknownRouteView(ApiView):

@@ -257,8 +257,7 @@ class Scenario:
 
     def appointment(self, call: Call) -> Appointment:
         """Return the booked appointment as it is stored now."""
-        appointment: Appointment = Appointment.objects.of(self.organization).get(external_reference=call.reference)
-        return appointment
+        return Appointment.objects.of(self.organization).get(external_reference=call.reference)
 
     def reschedule(self, call: Call) -> None:
         """Move the appointment to its final time, as its host or at its provider."""

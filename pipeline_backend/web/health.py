@@ -71,5 +71,4 @@ def has_stale_backlog(queue: Queue) -> bool:
     leased = jobs.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
     # Jobs that a limit has postponed could not be claimed before the pause of their group ended.
     groups = queue.groups().exclude(queue.paused_since(backlog_age))
-    is_stale: bool = groups.filter(Exists(overdue), ~Exists(leased)).exists()
-    return is_stale
+    return groups.filter(Exists(overdue), ~Exists(leased)).exists()

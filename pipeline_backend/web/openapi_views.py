@@ -22,8 +22,7 @@ def rendered_schema() -> bytes:
     Callers in a web server hold `_lock`.
     """
     generator = SchemaGenerator()
-    rendered: bytes = OpenApiJsonRenderer().render(generator.get_schema(request=None, public=True), renderer_context={})
-    return rendered
+    return OpenApiJsonRenderer().render(generator.get_schema(request=None, public=True), renderer_context={})
 
 
 class SchemaView(SpectacularJSONAPIView):
@@ -48,5 +47,4 @@ class SwaggerView(SpectacularSwaggerSplitView):
     def handle_exception(self, exc: Exception) -> Response:
         """Return errors as JSON, like every view below `/api/`, not with the page's HTML renderer."""
         self.request.accepted_renderer, self.request.accepted_media_type = JsonRenderer(), JsonRenderer.media_type
-        response: Response = super().handle_exception(exc)
-        return response
+        return super().handle_exception(exc)

@@ -1,5 +1,6 @@
 """The pages of endpoints: settings, health and replays (docs/interface.md, W8 and W23)."""
 
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -30,6 +31,7 @@ REPLAY_MISSED_QUESTION = (
     "Replay everything that this endpoint missed in a period: failed deliveries, and events recorded while it was "
     "disabled."
 )
+IS_ACTIVE = attrgetter("is_active")  # a disabled endpoint gets neither tests nor replays
 HEALTH_FIELDS = [
     ("failures", "timeouts", "failing_since"),
     ("last_success_at", "disabled_reason", "disabled_at"),
@@ -42,6 +44,7 @@ class EndpointForm(TenantForm):
 
     event_types = forms.MultipleChoiceField(
         required=False,
+        choices=lambda: [(name, f"{name}: {topic.summary}") for name, topic in topics().items()],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text="Leave empty to receive all event types.",
     )
@@ -55,13 +58,6 @@ class EndpointForm(TenantForm):
                 "A disabled endpoint receives nothing. Enabling it clears its failures and sends pending deliveries."
             ),
         }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # People who may only view the endpoint get the form without its fields.
-        if "event_types" in self.fields:
-            event_types: Any = self.fields["event_types"]
-            event_types.choices = [(name, f"{name}: {topic.summary}") for name, topic in topics().items()]
 
 
 class ReplayMissedForm(ConfirmationForm):
@@ -87,11 +83,6 @@ class ReplayMissedForm(ConfirmationForm):
         self.fields["since"].initial = subject.disabled_at or subject.failing_since
         types: Any = self.fields["types"]
         types.choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
-
-
-def is_active(endpoint: Endpoint) -> bool:
-    """Return whether the endpoint is enabled: a disabled one gets neither tests nor replays."""
-    return endpoint.is_active
 
 
 @admin.register(Endpoint)
@@ -141,11 +132,7 @@ class EndpointAdmin(TenantAdmin):
 
     def save_model(self, request: HttpRequest, obj: Endpoint, form: EndpointForm, change: bool) -> None:
         data = form.cleaned_data
-        values: dict[str, Any] = {
-            "url": data["url"],
-            "description": data["description"],
-            "event_types": data["event_types"],
-        }
+        values = {name: data[name] for name in ("url", "description", "event_types")}
         if change:
             change_endpoint(endpoint=obj, is_active=data["is_active"], **values)
             return
@@ -168,14 +155,21 @@ class EndpointAdmin(TenantAdmin):
         return count_pending_replays(endpoint)
 
     @object_action(
-        "Send test event", icon="send", question="Send a webhook.test event to this endpoint only?", when=is_active
+        "Send test event",
+        icon="send",
+        question="Send a webhook.test event to this endpoint only?",
+        when=IS_ACTIVE,
     )
     def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
         """Send a test event. Its delivery shows what the receiver answered."""
         send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
 
     @object_action(
-        "Replay missed events", icon="history", question=REPLAY_MISSED_QUESTION, form=ReplayMissedForm, when=is_active
+        "Replay missed events",
+        icon="history",
+        question=REPLAY_MISSED_QUESTION,
+        form=ReplayMissedForm,
+        when=IS_ACTIVE,
     )
     def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: ReplayMissedForm) -> None:
         """Replay what the endpoint missed in a period."""
