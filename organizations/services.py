@@ -126,7 +126,12 @@ def change_member(
         raise ValidationFailed({"is_active": ["can't be set again; invite this person instead"]})
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
     member.save(update_fields=["role", "is_active", "wants_mail"])
-    record_member_changes(stored, member)
+    user, organization = member.user, member.organization
+    if stored.role != role:
+        details = f"{MemberRole(stored.role).label} → {MemberRole(role).label}"
+        record_security_event(SecurityEventKind.ROLE_CHANGED, user=user, organization=organization, details=details)
+    if stored.is_active != is_active:
+        record_security_event(SecurityEventKind.MEMBER_DEACTIVATED, user=user, organization=organization)
     return member
 
 
@@ -137,16 +142,6 @@ def leave_organization(*, member: Membership) -> None:
     member.is_active = False
     member.save(update_fields=["is_active"])
     record_security_event(SecurityEventKind.MEMBER_LEFT, user=member.user, organization=member.organization)
-
-
-def record_member_changes(before: Membership, after: Membership) -> None:
-    """Add a changed role and the end of access to the security log."""
-    user, organization = after.user, after.organization
-    if before.role != after.role:
-        details = f"{MemberRole(before.role).label} → {MemberRole(after.role).label}"
-        record_security_event(SecurityEventKind.ROLE_CHANGED, user=user, organization=organization, details=details)
-    if before.is_active != after.is_active:
-        record_security_event(SecurityEventKind.MEMBER_DEACTIVATED, user=user, organization=organization)
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:

@@ -50,7 +50,6 @@ class SessionStore(db.SessionStore):
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
-        """Return the model of the sessions."""
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
@@ -89,7 +88,18 @@ def note_usage(request: HttpRequest) -> None:
 
 def active_sessions(user: User, current_key: str | None) -> list[ActiveSession]:
     """Return the user's sessions that still work, the current one first, then the last used."""
-    sessions = [describe_session(row, data, current_key) for row, data in valid_sessions(user)]
+    sessions = []
+    for row, data in valid_sessions(user):
+        usage: Mapping[str, str] = data.get(USAGE_KEY, {})
+        session = ActiveSession(
+            id=session_id(row.session_key),
+            started_at=parse_time(usage.get("started_at")),
+            used_at=parse_time(usage.get("used_at")),
+            address=usage.get("address", ""),
+            browser=describe_browser(usage.get("user_agent", "")),
+            is_current=row.session_key == current_key,
+        )
+        sessions.append(session)
     oldest = datetime.min.replace(tzinfo=UTC)
     return sorted(sessions, key=lambda session: (session.is_current, session.used_at or oldest), reverse=True)
 
@@ -100,19 +110,6 @@ def valid_sessions(user: User) -> list[tuple[Session, dict[str, Any]]]:
     hash = user.get_session_auth_hash()
     decoded = [(row, row.get_decoded()) for row in rows]
     return [(row, data) for row, data in decoded if constant_time_compare(data.get(HASH_SESSION_KEY, ""), hash)]
-
-
-def describe_session(row: Session, data: dict[str, Any], current_key: str | None) -> ActiveSession:
-    """Return a session as its user sees it."""
-    usage: Mapping[str, str] = data.get(USAGE_KEY, {})
-    return ActiveSession(
-        id=session_id(row.session_key),
-        started_at=parse_time(usage.get("started_at")),
-        used_at=parse_time(usage.get("used_at")),
-        address=usage.get("address", ""),
-        browser=describe_browser(usage.get("user_agent", "")),
-        is_current=row.session_key == current_key,
-    )
 
 
 def session_id(session_key: str) -> str:

@@ -5,13 +5,12 @@ keeps the webhook-id, so receivers that remember ids handle the event once, and 
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
 from organizations.actors import Actor, actor_columns
@@ -39,26 +38,6 @@ RESET: dict[str, Any] = {
     "lease_token": None,
     "is_replay": True,
 }
-
-
-@dataclass(frozen=True)
-class Progress:
-    """A replay, and how many of its deliveries are delivered, pending and failed."""
-
-    replay: Replay
-    delivered: int
-    pending: int
-    failed: int
-
-    @property
-    def superseded(self) -> int:
-        """How many deliveries no longer belong to the replay: a later one took them over, or they were pruned."""
-        return self.replay.count - self.delivered - self.pending - self.failed
-
-    @property
-    def finished(self) -> int:
-        """How many deliveries this replay will not send any more."""
-        return self.replay.count - self.pending
 
 
 @transaction.atomic
@@ -135,20 +114,11 @@ def start_replay(
     actor: Actor,
     endpoint_id: UUID,
     ids: list[UUID],
-    *,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    event_types: list[str] | None = None,
+    **period: object,
 ) -> int:
     """Store a replay, reset the deliveries and notify the dispatcher. Returns how many deliveries were reset."""
-    row = Replay.objects.create(
-        organization=organization,
-        endpoint_id=endpoint_id,
-        since=since,
-        until=until,
-        event_types=event_types or [],
-        **actor_columns(actor),
-    )
+    columns = {"endpoint_id": endpoint_id, **actor_columns(actor), **period}
+    row = Replay.objects.create(organization=organization, **columns)
     # Checked again in the UPDATE: a worker may have claimed some of them since they were selected.
     replayable = Delivery.objects.of(organization).filter(REPLAYABLE, pk__in=ids)
     row.count = replayable.update(**RESET, next_attempt_at=Now(), replay=row)
@@ -164,27 +134,21 @@ def check_enabled(organization: Organization, endpoint_id: UUID) -> None:
         raise Conflict("This endpoint is disabled. Enable it, then replay.")
 
 
-def recent_progress(endpoint: Endpoint) -> list[Progress]:
-    """Return the progress of the endpoint's last replays, newest first."""
-    replays = list(Replay.objects.of(endpoint.organization).filter(endpoint=endpoint)[:RECENT_REPLAYS])
-    deliveries = Delivery.objects.of(endpoint.organization).filter(replay__in=replays).order_by()
+def recent_replays(endpoint: Endpoint) -> QuerySet[Any]:
+    """Return the endpoint's last replays, newest first, with how many of their deliveries are in which state.
+
+    Superseded deliveries no longer belong to the replay: a later one took them over, or they were pruned.
+    """
+    replays = Replay.objects.of(endpoint.organization)
     counts = {
-        (replay_id, state): count
-        for replay_id, state, count in deliveries.values_list("replay_id", "state").annotate(Count("pk"))
+        "delivered": Count("deliveries", filter=Q(deliveries__state=State.DONE)),
+        "pending": Count("deliveries", filter=Q(deliveries__state=State.PENDING)),
+        "failed": Count("deliveries", filter=Q(deliveries__state__in=[State.DEAD, State.CANCELED])),
+        "finished": F("count") - F("pending"),
+        "superseded": F("finished") - F("delivered") - F("failed"),
     }
-
-    def count_in(row: Replay, *states: State) -> int:
-        return sum(counts.get((row.pk, state), 0) for state in states)
-
-    return [
-        Progress(
-            row,
-            delivered=count_in(row, State.DONE),
-            pending=count_in(row, State.PENDING),
-            failed=count_in(row, State.DEAD, State.CANCELED),
-        )
-        for row in replays
-    ]
+    recent = replays.filter(endpoint=endpoint).values("pk")[:RECENT_REPLAYS]
+    return replays.filter(pk__in=recent).annotate(**counts)
 
 
 def count_pending_replays(endpoint: Endpoint) -> int:

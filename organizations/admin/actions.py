@@ -15,7 +15,8 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.decorators import action
@@ -65,7 +66,7 @@ class ObjectAction:
         # The page with the button may be old: the row can have changed since.
         if not self.is_possible(row):
             messages.warning(request, f"{self.label}: this is not possible at the moment.")
-            return redirect_to(row)
+            return redirect(row_url(row))
         form = self.form(request.POST if request.method == "POST" else None, subject=row)
         if request.method == "POST" and form.is_valid():
             try:
@@ -77,7 +78,7 @@ class ObjectAction:
             else:
                 if response is None:
                     messages.success(request, f"{self.label}: done.")
-                return response or redirect_to(row)
+                return response or redirect(row_url(row))
         context = {"form": form, "question": self.question, "danger": self.danger}
         context |= page_context(page, request, row, self.label)
         return TemplateResponse(request, "admin/confirm_action.html", context)
@@ -121,11 +122,6 @@ def add_form_errors(form: forms.BaseForm, error: DomainError) -> None:
         # API errors begin with the field's name, which is the label here: "email belongs to …" → "Belongs to …".
         predicates = [sentence.removeprefix(f"{path} ") for sentence in sentences]
         form.add_error(path, [predicate[:1].upper() + predicate[1:] for predicate in predicates])
-
-
-def redirect_to(row: Model) -> HttpResponseRedirect:
-    """Return a redirect to the row's page."""
-    return HttpResponseRedirect(row_url(row))
 
 
 def row_url(row: Model) -> str:

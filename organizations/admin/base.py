@@ -16,6 +16,7 @@ from django.core.validators import URLValidator
 from django.db import IntegrityError
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
@@ -104,7 +105,6 @@ class ServiceAdmin(ModelAdmin):
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        """Return the list that refuses lookups which its filters don't offer."""
         return OfferedLookupsChangeList
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
@@ -131,15 +131,12 @@ class ServiceAdmin(ModelAdmin):
         return False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return whether the page can add rows and the user may."""
         return self.can_add and self.has_write_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the page can change rows and the user may."""
         return self.can_change and self.has_write_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the page can delete rows and the user may."""
         return self.can_delete and self.has_write_permission(request, obj)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
@@ -147,13 +144,11 @@ class ServiceAdmin(ModelAdmin):
         return self.has_view_permission(request)
 
     def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
-        """Save the row with the page's service."""
         if not (change and self.is_read_only):
             actor = staff_actor(current_user(request))
             self.save_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
 
     def delete_model(self, request: HttpRequest, obj: AnyRow) -> None:
-        """Delete the row with the page's service."""
         actor = staff_actor(current_user(request))
         self.delete_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
 
@@ -225,7 +220,7 @@ class ServiceAdmin(ModelAdmin):
             return super().delete_view(request, object_id, extra_context)
         except DomainError as error:
             messages.error(request, str(error))
-        return actions.redirect_to(self.get_object(request, unquote(object_id)))
+        return redirect(actions.row_url(self.get_object(request, unquote(object_id))))
 
     def get_deleted_objects(
         self, objs: QuerySet | list[Model], request: HttpRequest

@@ -27,7 +27,6 @@ class Session(AbstractBaseSession):
 
     @classmethod
     def get_session_store_class(cls) -> type[SessionBase]:
-        """Return the class that reads and writes sessions."""
         return import_string(f"{settings.SESSION_ENGINE}.SessionStore")
 
     def __str__(self) -> str:

@@ -198,11 +198,6 @@ def may_still_invite(invitation: Invitation) -> bool:
     return bool(member and inviter.is_active and invitation.role in roles_up_to(member.role))
 
 
-def find_account(invitation: Invitation) -> User | None:
-    """Return the account with the invited address, or None."""
-    return User.objects.with_email(invitation.email).first()
-
-
 def needs_sign_in(account: User | None, invitation: Invitation) -> bool:
     """Return whether only somebody who is signed in as this account may accept the invitation.
 
@@ -212,13 +207,9 @@ def needs_sign_in(account: User | None, invitation: Invitation) -> bool:
     if account is None:
         return False
     is_protected = account.email_verified_at or account.two_factor_enabled_at or account.is_superuser
-    return bool(is_protected) or not is_same_mailbox(account.email, invitation.email)
-
-
-def is_same_mailbox(address: str, other: str) -> bool:
-    """Return whether the addresses differ at most in the case of ASCII letters."""
-    # PostgreSQL's lower() may turn a letter such as \u0130 into an ASCII one, and somebody can own such a domain.
-    return address.encode().lower() == other.encode().lower()
+    # Only the case of ASCII letters may differ: PostgreSQL's lower() may turn a letter such as \u0130 into an ASCII
+    # one, and somebody can own such a domain.
+    return bool(is_protected) or account.email.encode().lower() != invitation.email.encode().lower()
 
 
 def has_open_invitation(user: User) -> bool:

@@ -61,7 +61,7 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Show an invitation to whoever has its link; on a POST, accept or decline it."""
     try:
         invitation = invitations.find_invitation(token)
-        account = invitations.find_account(invitation)
+        account = User.objects.with_email(invitation.email).first()
         if request.user.is_authenticated and request.user != account:
             return account_response(request, "Invitation", "other_account")
         if account and not account.is_active:

@@ -53,7 +53,8 @@ class ValidationFailed(DomainError):
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__()
         self.errors = {
-            path: [field_message(path, predicate) for predicate in predicates] for path, predicates in errors.items()
+            path: [f"{path} {predicate}" if path else predicate for predicate in predicates]
+            for path, predicates in errors.items()
         }
 
 
@@ -62,11 +63,6 @@ class BodyTooLarge(exceptions.APIException):
 
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_detail = "The request body is larger than 1 MiB"
-
-
-def field_message(path: str, predicate: str) -> str:
-    """Return field name and predicate as one message: "external_reference is required"."""
-    return f"{path} {predicate}" if path else predicate
 
 
 def exception_handler(error: Exception, context: dict[str, object]) -> Response:

@@ -19,7 +19,7 @@ from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
 from webhooks.admin.health import render_health
 from webhooks.models import Endpoint
-from webhooks.replays import count_pending_replays, recent_progress, replay_since
+from webhooks.replays import count_pending_replays, recent_replays, replay_since
 from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
 from webhooks.topics import TEST, topics
 
@@ -122,11 +122,11 @@ class EndpointAdmin(TenantAdmin):
     @admin.display(description="Recent replays")
     def replays(self, endpoint: Endpoint) -> str:
         """Render who requested the recent replays, and their progress."""
-        recent = recent_progress(endpoint)
+        recent = recent_replays(endpoint)
         context = {
             "recent": recent,
             "source": reverse("admin:webhooks_endpoint_replays", args=[endpoint.pk]),
-            "in_progress": any(progress.pending for progress in recent),
+            "in_progress": any(replay.pending for replay in recent),
         }
         return render_to_string("webhooks/replays.html", context)
 
