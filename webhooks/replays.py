@@ -148,7 +148,8 @@ def recent_replays(endpoint: Endpoint) -> QuerySet[Any]:
         "superseded": F("finished") - F("delivered") - F("failed"),
     }
     recent = replays.filter(endpoint=endpoint).values("pk")[:RECENT_REPLAYS]
-    return replays.filter(pk__in=recent).annotate(**counts)
+    # Django drops the default order of a query that groups rows.
+    return replays.filter(pk__in=recent).annotate(**counts).order_by("-created_at", "-id")
 
 
 def count_pending_replays(endpoint: Endpoint) -> int:
