@@ -1,8 +1,8 @@
 """Running tests in several processes (pytest-xdist): how many, with which servers, and in which order.
 
 `make test` starts one process more than there are cores, because many tests wait. Each process has its own PostgreSQL
-and Redis. The tests of one file stay in one process and in their order. Named files and what `-k` selects run in a
-single process, where a debugger works; `-n 0` runs everything in one process, `-n 3` in three.
+and Redis. The tests of one file stay in one process and in their order, except those of `SPLIT`. Named files and what
+`-k` selects run in a single process, where a debugger works; `-n 0` runs everything in one process, `-n 3` in three.
 """
 
 import fcntl
@@ -30,8 +30,10 @@ LOCK_FOLDER = "TEST_LOCKS"  # environment variable: where the lock files for tes
 # Folders whose files stay in one process. Tests that kill and stop service processes run one after another; they
 # mostly wait, so other tests run at the same time. The demo's tests share data that is loaded once.
 KEEP_TOGETHER = ["tests/faults", "tests/local", "tests/commands/demo"]
+# Files whose tests may run in several processes, because each of them takes long.
+SPLIT = ["tests/mirror/test_copies.py"]
 # The longest tests start first.
-RUN_FIRST = ["tests/faults", "tests/hostile/test_tenant_walk.py", "tests/hostile/test_row_level_security.py"]
+RUN_FIRST = ["tests/faults", "tests/hostile/test_tenant_walk.py", "tests/hostile/test_row_level_security.py", *SPLIT]
 # These measure throughput, delays or memory, or put the whole service under load. They run at the end, and no other
 # test runs at the same time.
 RUN_ALONE = [
@@ -154,8 +156,10 @@ def number_duplicates(nodeids: Sequence[str]) -> list[str]:
 
 
 def scope_of(nodeid: str) -> str:
-    """Return the file or folder whose tests run in one process."""
+    """Return the file or folder whose tests run in one process; the test itself if it may run in any."""
     file = nodeid.split("::")[0]
+    if file in SPLIT:
+        return nodeid
     return next((folder for folder in KEEP_TOGETHER if file.startswith(f"{folder}/") and file not in RUN_ALONE), file)
 
 
@@ -175,7 +179,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     sizes = Counter(scope_of(item.nodeid) for item in items)
     ranks = {scope: number for number, scope in enumerate(RUN_FIRST)} | dict.fromkeys(RUN_ALONE, len(RUN_FIRST) + 1)
-    scopes = sorted(sizes, key=lambda scope: (ranks.get(scope, len(RUN_FIRST)), -sizes[scope], scope))
+    scopes = sorted(sizes, key=lambda scope: (ranks.get(scope.split("::")[0], len(RUN_FIRST)), -sizes[scope], scope))
     positions = {scope: position for position, scope in enumerate(scopes)}
     items.sort(key=lambda item: positions[scope_of(item.nodeid)])
 

@@ -15,11 +15,12 @@ def test_every_listed_file_and_folder_exists() -> None:
     assert [name for name in names if not (ROOT / name).exists()] == []
 
 
-def test_folders_stay_together_and_files_that_measure_are_separate() -> None:
+def test_folders_stay_together_and_long_tests_are_separate() -> None:
     scopes = {
         "tests/contract/test_cancel.py::test_a[x/y::z]": "tests/contract/test_cancel.py",
         "tests/faults/test_sigkill.py::test_a": "tests/faults",
         "tests/faults/test_soak.py::test_a": "tests/faults/test_soak.py",
+        "tests/mirror/test_copies.py::test_a[1]": "tests/mirror/test_copies.py::test_a[1]",
     }
 
     assert {nodeid: parallel.scope_of(nodeid) for nodeid in scopes} == scopes

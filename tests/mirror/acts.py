@@ -1,0 +1,378 @@
+"""Random changes of an organization's data: requests to the API, forms of the admin, and calls of services."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.test import Client
+from time_machine import Traveller
+
+from appointments.models import Appointment, CallAnalysis, EventType, Provider
+from appointments.services import change_outcome, create_note, edit_appointment, import_appointment, reschedule
+from leads.models import CustomField, Lead
+from leads.services import edit_lead
+from organizations.actors import SYSTEM
+from organizations.isolation import TenantModel
+from organizations.models import Membership, Organization, User
+from pipeline_backend.db.timestamps import now
+from statuses.models import Status, StatusRole
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors
+from tests.client import ApiClient, booking_payload, opt_in_payload
+
+PHONES = ["+493012345678", "030 12345678", "+1 415 555 2671", "5555555", "no phone"]
+EVENT_TYPES = ["Strategy call", "Follow-up", "strategy CALL", "Coaching", "Demo"]
+WORDS = ["Äpfel", "blue", "Hopper", "King", "O'Brien", "north", "Zoë"]
+IMPORTED = [StatusRole.APPOINTMENT_BOOKED, StatusRole.CANCELED, StatusRole.NO_SHOW, StatusRole.WON]
+
+
+@dataclass
+class Acts:
+    """An organization, the entrances to it, and a random generator that decides what happens."""
+
+    organization: Organization
+    api: ApiClient
+    admin: Client
+    operator: Client
+    random: random.Random
+    clock: Traveller
+    bookings: list[dict[str, Any]] = field(default_factory=list)
+    submissions: list[dict[str, Any]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def act(self) -> None:
+        """Make one change, or a request that changes nothing."""
+        self.clock.shift(timedelta(milliseconds=self.random.randint(1, 60_000)))
+        (name,) = self.random.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))
+        self.counts[name] += 1
+        getattr(self, name)()
+
+    # What is chosen
+
+    def chance(self, percent: int) -> bool:
+        return self.random.random() * 100 < percent
+
+    def word(self) -> str:
+        return f"{self.random.choice(WORDS)} {self.random.randint(1, 99)}"
+
+    def row(self, model: type[TenantModel], **filters: Any) -> Any:
+        """Return one of the organization's rows."""
+        ids = model.objects.of(self.organization).filter(**filters).order_by("pk").values_list("pk", flat=True)
+        return model.objects.of(self.organization).get(pk=self.random.choice(list(ids)))
+
+    def appointment(self) -> Appointment:
+        appointment: Appointment = self.row(Appointment)
+        return appointment
+
+    def member(self) -> Membership:
+        member: Membership = self.row(Membership)
+        return member
+
+    def email(self, known: int) -> str:
+        """Return an e-mail, with this probability a known lead's."""
+        if self.submissions and self.chance(known):
+            email = str(self.row(Lead).email)
+            return email.upper() if self.chance(20) else email
+        return f"lead-{self.random.randint(1, 10**9)}@example.com"
+
+    def time(self) -> datetime:
+        """Return a time from yesterday to in ten days."""
+        return now() + timedelta(minutes=self.random.randint(-24 * 60, 10 * 24 * 60))
+
+    def url(self) -> str:
+        return f"https://meet.example/{self.random.randint(1, 10**6)}"
+
+    def some(self, percent: int, values: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+        """Return each value with this probability."""
+        return {name: value() for name, value in values.items() if self.chance(percent)}
+
+    # The API
+
+    def expect(self, response: Any, *codes: int) -> None:
+        assert response.status_code in codes, (response.status_code, response.content)
+
+    def book(self) -> None:
+        members = {f"{role}_email": self.member_email for role in ("host", "setter", "triager")}
+        body = booking_payload(
+            external_reference=f"ref-{self.random.randint(1, 10**9)}",
+            schedule_time=self.time().isoformat(),
+            lead_email=self.email(known=60),
+            event_type_name=self.random.choice(EVENT_TYPES),
+            **self.some(
+                40,
+                {
+                    **members,
+                    "lead_first_name": self.word,
+                    "lead_phone": partial(self.random.choice, PHONES),
+                    "meeting_url": self.url,
+                    "notes": self.word,
+                },
+            ),
+        )
+        self.bookings.append(body)
+        self.expect(self.api.post("/api/external/appointments", body), 201)
+
+    def member_email(self) -> str:
+        return str(self.member().user.email)
+
+    def book_again(self) -> None:
+        body = dict(self.random.choice(self.bookings))
+        if self.chance(30):
+            body["schedule_time"] = self.time().isoformat()
+        self.expect(self.api.post("/api/external/appointments", body), 200, 409)
+
+    def cancel(self) -> None:
+        body = {"external_reference": self.random.choice(self.bookings)["external_reference"]}
+        if self.chance(50):
+            body["notes"] = self.word()
+        self.expect(self.api.post("/api/external/appointments/cancel", body), 200)
+        if self.chance(40):
+            self.expect(self.api.post("/api/external/appointments/cancel", body | {"notes": self.word()}), 200)
+
+    def submit(self) -> None:
+        traffic = {"utm_source": self.word, "utm_campaign": self.word, "utm_content": lambda: self.member().user_id}
+        body = opt_in_payload(
+            email=self.email(known=50),
+            first_name=self.word(),
+            source=self.random.choice(["LANDING_PAGE", "WEBINAR", "MANUAL"]),
+            external_reference=f"form-{self.random.randint(1, 10**9)}",
+            traffic=self.some(40, traffic),
+            questions_answers=[{"question": self.word(), "answer": self.word()}] * self.random.randint(0, 2),
+            **self.some(40, {"last_name": self.word, "provider_form_name": self.word}),
+        )
+        if self.chance(30):
+            body |= {"phone_e164": "+14155552671", "phone_country": "US"}
+        self.submissions.append(body)
+        self.expect(self.api.post("/api/opt-in/submit", body), 200, 201)
+
+    def submit_again(self) -> None:
+        self.expect(self.api.post("/api/opt-in/submit", self.random.choice(self.submissions)), 200)
+
+    def set_lead_status(self) -> None:
+        path = f"/api/external/leads/{self.row(Lead).pk}/status"
+        self.expect(self.api.patch(path, {"status_id": str(self.row(Status).pk)}), 200)
+
+    # The admin
+
+    def post_form(self, client: Client, url: str, **changes: Any) -> None:
+        data = {name: "" if value is None else value for name, value in changes.items()}
+        response = client.post(url, form_data(client, url, **data))
+        assert response.status_code == 302, (url, data, form_errors(response))
+
+    def save_page(self, row: Any, **changes: Any) -> None:
+        """Save the row's page with these changes."""
+        self.post_form(self.admin, admin_url(type(row), "change", row.pk), **changes)
+
+    def press(self, button: str, appointment: Appointment, **data: Any) -> None:
+        """Confirm a button of an appointment's page."""
+        response = self.admin.post(admin_url(Appointment, button, appointment.pk), data)
+        assert response.status_code == 302, response.context["form"].errors
+
+    def moment(self, name: str) -> dict[str, str]:
+        """Return a date and time as a form has them."""
+        time = self.time()
+        return {f"{name}_0": f"{time:%Y-%m-%d}", f"{name}_1": f"{time:%H:%M:%S}"}
+
+    def custom_value(self, field: CustomField) -> str:
+        return {"NUMBER": "5", "DATE": "2026-12-24", "BOOLEAN": "true"}.get(field.type, self.word())
+
+    def custom_value_of(self, entity: str) -> dict[str, str]:
+        """Return a value for one of the custom fields, as the form has it."""
+        if not CustomField.objects.of(self.organization).filter(entity=entity).exists():
+            return {}
+        field = self.row(CustomField, entity=entity)
+        return {f"custom_{field.pk.hex}": self.custom_value(field)}
+
+    def edit_lead_page(self) -> None:
+        changes = self.some(
+            40,
+            {
+                "first_name": self.word,
+                "last_name": self.word,
+                "phone_e164": lambda: self.random.choice(["+493012345678", "+14155552671", ""]),
+                "setter": lambda: self.member().pk,
+                "status": lambda: self.row(Status).pk,
+            },
+        )
+        if self.chance(40):
+            changes |= {"next_touch_point_type": "CALL", **self.moment("next_touch_point_at")}
+        if self.chance(40):
+            changes |= self.custom_value_of("LEAD")
+        self.save_page(self.row(Lead), **changes)
+
+    def edit_appointment_page(self) -> None:
+        members = {role: lambda: self.member().pk for role in ("host", "setter", "triager")}
+        changes = self.some(
+            30,
+            {
+                **members,
+                "meeting_url": self.url,
+                "recording_url": self.url,
+                "call_category": lambda: self.random.choice(["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"]),
+                "event_type": lambda: self.row(EventType).pk,
+                "outcome": lambda: self.row(Status).pk,
+            },
+        )
+        if self.chance(30):
+            changes |= self.moment("schedule_time")
+        if self.chance(40):
+            changes |= self.custom_value_of("APPOINTMENT")
+        self.save_page(self.appointment(), **changes)
+
+    def set_back_to_booked(self) -> None:
+        booked = self.row(Status, role="APPOINTMENT_BOOKED")
+        appointment = self.row(Appointment, outcome__role="CANCELED") if self.has_canceled() else self.appointment()
+        self.save_page(appointment, outcome=booked.pk)
+
+    def has_canceled(self) -> bool:
+        return bool(Appointment.objects.of(self.organization).filter(outcome__role="CANCELED").exists())
+
+    def cancel_page(self) -> None:
+        appointment = self.appointment()
+        self.press("cancel", appointment, notes=self.word() if self.chance(50) else "")
+
+    def add_note_page(self) -> None:
+        mentions = [self.member().pk] if self.chance(50) else []
+        self.press("add_note", self.appointment(), note=self.word(), mentions=mentions)
+
+    def add_analysis_page(self) -> None:
+        """Add a call analysis to an appointment, or change the one that it has."""
+        appointment = self.appointment()
+        values = {"ai_generated_title": self.word(), "ai_confidence_score": self.random.randint(0, 4) / 4}
+        analysis = CallAnalysis.objects.of(self.organization).filter(appointment=appointment).first()
+        if analysis:
+            self.save_page(analysis, **values)
+            return
+        texts = {"call_analysis_call_id": "call-1", "ai_rationale": self.word(), "ai_suggested_outcome": "Won"}
+        self.post_form(self.admin, admin_url(CallAnalysis, "add"), appointment=appointment.pk, **values, **texts)
+
+    def rename_event_type(self) -> None:
+        event_type = self.row(EventType)
+        name = f"{event_type.name.split(' #')[0]} #{self.random.randint(1, 10**6)}"
+        changes = {"name": name} | self.some(30, {"owner_name": self.word, "provider": lambda: "SCHEDULER_A"})
+        self.save_page(event_type, **changes)
+
+    def rename_status(self) -> None:
+        status = self.row(Status)
+        name = f"{status.name.split(' #')[0]} #{self.random.randint(1, 10**6)}"
+        self.save_page(status, name=name, description=self.word() if self.chance(50) else "")
+
+    def rename_member(self) -> None:
+        user = User.objects.get(pk=self.member().user_id)
+        url = admin_url(User, "change", user.pk)
+        self.post_form(self.operator, url, first_name=self.word(), **self.some(50, {"last_name": self.word}))
+
+    def change_role(self) -> None:
+        member = self.row(Membership, role__in=["CLOSER", "SETTER"])
+        self.save_page(member, role=self.random.choice(["CLOSER", "SETTER"]))
+
+    def change_custom_field(self) -> None:
+        if CustomField.objects.of(self.organization).exists():
+            self.save_page(self.row(CustomField), label=self.word(), position=self.random.randint(0, 9))
+
+    def add_custom_field(self) -> None:
+        values = {"key": f"key{self.random.randint(1, 10**9)}", "label": self.word(), "position": 5}
+        kind = {
+            "entity": self.random.choice(["LEAD", "APPOINTMENT"]),
+            "type": self.random.choice(["TEXT", "NUMBER", "DATE", "BOOLEAN"]),
+        }
+        self.post_form(self.admin, admin_url(CustomField, "add"), **kind, **values)
+
+    def delete_custom_field(self) -> None:
+        if CustomField.objects.of(self.organization).count() < 3:
+            return
+        field = self.row(CustomField)
+        response = self.admin.post(admin_url(CustomField, "delete", field.pk), {"post": "yes"})
+        assert response.status_code == 302
+
+    def add_lead_page(self) -> None:
+        names = {"first_name": self.word(), "setter": self.member().pk}
+        self.post_form(self.admin, admin_url(Lead, "add"), email=self.email(known=0), **names)
+
+    def book_page(self) -> None:
+        self.post_form(
+            self.admin,
+            admin_url(Appointment, "add"),
+            lead_email=self.email(known=0),
+            event_type=self.row(EventType).pk,
+            host=self.member().pk,
+            notes=self.word(),
+            **self.moment("schedule_time"),
+        )
+
+    # The services
+
+    def common(self) -> dict[str, Any]:
+        return {"organization": self.organization, "actor": SYSTEM}
+
+    def import_one(self) -> None:
+        """Report an appointment as a provider's sync does: a new one, or a change of a known one."""
+        reference = f"sync-{self.random.randint(1, 12)}"
+        fields = {
+            "host_email": self.member_email,
+            "meeting_url": self.url,
+            "notes": self.word,
+            "outcome": lambda: self.random.choice(IMPORTED),
+        }
+        import_appointment(
+            **self.common(),
+            provider=Provider.SCHEDULER_A,
+            external_reference=reference,
+            schedule_time=self.time(),
+            lead_email=f"{reference}@example.com",
+            event_type_name="Synced call",
+            **self.some(50, fields),
+        )
+
+    def reschedule_by_service(self) -> None:
+        reschedule(**self.common(), appointment=self.appointment(), to=self.time())
+
+    def change_outcome_by_service(self) -> None:
+        change_outcome(**self.common(), appointment=self.appointment(), status_id=self.row(Status).pk)
+
+    def edit_appointment_by_service(self) -> None:
+        values = self.some(50, {"host": self.member, "meeting_url": self.url, "triager": lambda: None})
+        edit_appointment(**self.common(), appointment=self.appointment(), **values)
+
+    def create_note_by_service(self) -> None:
+        create_note(**self.common(), appointment=self.appointment(), text=self.word(), mentions=[self.member()])
+
+    def edit_lead_by_service(self) -> None:
+        values = self.some(50, {"last_name": self.word, "setter": self.member, "status": lambda: self.row(Status)})
+        edit_lead(**self.common(), lead=self.row(Lead), **values)
+
+
+# How often each change is chosen. The admin's pages take most of the time.
+WEIGHTS = {
+    "book": 14,
+    "book_again": 3,
+    "cancel": 7,
+    "submit": 12,
+    "submit_again": 2,
+    "set_lead_status": 8,
+    "edit_lead_page": 4,
+    "edit_appointment_page": 7,
+    "set_back_to_booked": 2,
+    "cancel_page": 2,
+    "add_note_page": 3,
+    "add_analysis_page": 3,
+    "rename_event_type": 2,
+    "rename_status": 0,
+    "rename_member": 0,
+    "change_role": 0,
+    "change_custom_field": 1,
+    "add_custom_field": 1,
+    "delete_custom_field": 1,
+    "add_lead_page": 1,
+    "book_page": 2,
+    "import_one": 7,
+    "reschedule_by_service": 4,
+    "change_outcome_by_service": 4,
+    "edit_appointment_by_service": 4,
+    "create_note_by_service": 3,
+    "edit_lead_by_service": 4,
+}

@@ -1,0 +1,198 @@
+"""Copies of an organization's data, as an integrator keeps them: docs/webhooks.md, "Keep a copy of our data".
+
+`Copy` stores what it is given in any order and any number of times. The other classes feed it: from webhooks, from the
+list of events, and from the lists of objects.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.client import ApiClient
+from webhooks.topics import topics
+
+Row = dict[str, Any]
+NAMES = ["event_type", "member", "status", "custom_field"]
+UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
+LISTS = ["leads", "appointments", "opt-ins"]
+# A change that began before the newest one that was seen can become visible after it.
+OVERLAP = timedelta(minutes=5)
+
+
+class Copy:
+    """Leads, appointments and opt-ins by id, and the present names of what they refer to."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Row]] = {name: {} for name in LISTS}
+        self.notes: dict[str, Row] = {}
+        self.named: dict[str, tuple[tuple[str, str], Row]] = {}
+
+    def store(self, name: str, row: Row) -> None:
+        """Store a lead, an appointment or an opt-in, unless a newer version is there. Opt-ins never change."""
+        rows = self.rows[name]
+        stored = rows.get(row["id"])
+        if stored is None or stored.get("updated_at", "") < row.get("updated_at", ""):
+            rows[row["id"]] = row
+
+    def take(self, event: Row) -> None:
+        """Store what an event tells."""
+        (subject, action), data = event["type"].split("."), event["data"]
+        if subject in NAMES:
+            self.store_name(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
+        elif subject == "note":
+            self.store("appointments", data["appointment"])
+            self.store_note(data)
+        elif subject != "webhook":
+            self.store({"lead": "leads", "appointment": "appointments", "opt_in": "opt-ins"}[subject], data)
+
+    def store_name(self, data: Row, version: tuple[str, str]) -> None:
+        """Store the present values of what objects refer to. They replace those that the objects have of it."""
+        if data["id"] not in self.named or self.named[data["id"]][0] < version:
+            self.named[data["id"]] = version, data
+
+    def store_note(self, note: Row) -> None:
+        """Store an appointment's latest note, the one that the list shows."""
+        id = note["appointment"]["id"]
+        stored = self.notes.get(id)
+        if stored is None or (stored["created_at"], stored["id"]) < (note["created_at"], note["id"]):
+            self.notes[id] = note
+
+    def present(self, value: Row | None) -> Row | None:
+        """Return what an object refers to, with its present names."""
+        if value is None or value["id"] not in self.named:
+            return value
+        _, data = self.named[value["id"]]
+        return {name: data.get(name, old) for name, old in value.items()}
+
+    def lead(self, id: str) -> Row:
+        """Return a lead as its detail shows it."""
+        row = self.rows["leads"][id]
+        return {
+            **row,
+            "status": self.present(row["status"]),
+            "setter": self.present(row["setter"]),
+            "custom_fields": self.custom_fields("LEAD", row),
+        }
+
+    def appointment(self, id: str) -> Row:
+        """Return an appointment with the fields of the list and of the detail."""
+        row = self.rows["appointments"][id]
+        lead = self.rows["leads"][row["lead"]["id"]]
+        event_type = row["appointment_event_type"]
+        _, named = self.named.get(event_type["id"], (None, {}))
+        outcome = self.present(row["outcome"])
+        return {
+            **self.booked_utm(row),
+            **row,
+            **{role: self.present(row[role]) for role in ("host", "setter", "triager")},
+            "lead": {name: lead[name] for name in row["lead"]},
+            "appointment_type": named.get("name", row["appointment_type"]),
+            "appointment_event_type": self.present(event_type),
+            "outcome": outcome and {**outcome, "description": outcome["description"] or ""},
+            "notes": self.latest_note(row),
+            "opt_ins": self.latest_opt_ins(row),
+            "custom_fields": self.custom_fields("APPOINTMENT", row),
+        }
+
+    def custom_fields(self, entity: str, row: Row) -> list[Row]:
+        """Return the custom fields that leads or appointments have at present, with the row's values."""
+        values = {field["id"]: field["value"] for field in row["custom_fields"]}
+        fields = [data for _, data in self.named.values() if data.get("entity") == entity and not data["is_deleted"]]
+        return [
+            {**{name: field[name] for name in ("id", "key", "label", "type")}, "value": values.get(field["id"])}
+            for field in sorted(fields, key=lambda field: (field["position"], field["key"]))
+        ]
+
+    def latest_note(self, appointment: Row) -> Row | None:
+        """Return the latest note of an appointment as the list shows it."""
+        note = self.notes.get(appointment["id"])
+        users = [self.present(user) for user in note["mention_users"]] if note else []
+        return note and {"note": note["note"], "mention_users": users}
+
+    def opt_ins_of(self, lead_id: str) -> list[Row]:
+        """Return a lead's opt-ins, newest first."""
+        opt_ins = [row for row in self.rows["opt-ins"].values() if row["lead_id"] == lead_id]
+        return sorted(opt_ins, key=lambda row: (row["created_at"], row["id"]), reverse=True)
+
+    def latest_opt_ins(self, appointment: Row) -> list[Row]:
+        """Return the three latest opt-ins of an appointment's lead, as the detail shows them."""
+        hidden = ("question_answers", "traffic_attribution")
+        latest = self.opt_ins_of(appointment["lead"]["id"])[:3]
+        return [{name: value for name, value in row.items() if name not in hidden} for row in latest]
+
+    def booked_utm(self, appointment: Row) -> Row:
+        """Return the UTM fields of an appointment: those of the lead's latest opt-in before it."""
+        for row in self.opt_ins_of(appointment["lead"]["id"]):
+            if row["created_at"] <= appointment["created_at"]:
+                return {name: row["traffic_attribution"][name] for name in UTM_FIELDS}
+        return dict.fromkeys(UTM_FIELDS)
+
+    def contents(self) -> dict[str, dict[str, Row]]:
+        """Return all objects by id, with the fields of list and detail."""
+        render = {"leads": self.lead, "appointments": self.appointment, "opt-ins": self.rows["opt-ins"].__getitem__}
+        return {name: {id: render[name](id) for id in rows} for name, rows in self.rows.items()}
+
+
+class WebhookCopy(Copy):
+    """A copy that webhooks keep up to date. The receiver may get them in any order, and some twice."""
+
+    def receive(self, bodies: Iterable[tuple[str, Row]]) -> None:
+        """Take events with their header `webhook-id`."""
+        for id, body in bodies:
+            self.take({"id": id, **body})
+
+
+class FeedCopy(Copy):
+    """A copy that reads the list of events."""
+
+    def __init__(self, api: ApiClient, **query: str) -> None:
+        super().__init__()
+        self.api = api
+        self.query: dict[str, str] = query
+
+    def catch_up(self) -> None:
+        """Take all events since the last time."""
+        has_more = True
+        while has_more:
+            page = self.api.get("/api/external/events", self.query).json()
+            for event in page["data"]:
+                self.take(event)
+                self.query["after"] = event["id"]
+            has_more = page["has_more"]
+
+
+class ListCopy(FeedCopy):
+    """A copy that reads changed rows from the lists, and from the events only the names of what rows refer to."""
+
+    def __init__(self, api: ApiClient) -> None:
+        super().__init__(api, type=",".join(name for name in topics() if name.split(".")[0] in NAMES) or "webhook.test")
+        self.since: dict[str, str] = {}
+
+    def catch_up(self) -> None:
+        """Take the rows that have changed since the last time, with some overlap, and then the names."""
+        for name, column in [("leads", "updated"), ("opt-ins", "created"), ("appointments", "updated")]:
+            rows = list(self.changed(name, column))
+            for row in rows:
+                stored = self.rows[name].get(row["id"])
+                if stored is None or stored.get("updated_at") != row.get("updated_at"):
+                    self.store(name, row | self.api.get_data(f"/api/external/{name}/{row['id']}"))
+            if rows:
+                latest = datetime.fromisoformat(max(row[f"{column}_at"] for row in rows))
+                self.since[name] = (latest - OVERLAP).isoformat()
+        super().catch_up()
+
+    def changed(self, name: str, column: str) -> Iterable[Row]:
+        """Yield the rows of a list from `since` on."""
+        query: dict[str, Any] = {"ordering": f"{column}_at", "limit": 100, "page": 1}
+        if name in self.since:
+            query[f"{column}_from"] = self.since[name]
+        has_next = True
+        while has_next:
+            page = self.api.get(f"/api/external/{name}", query).json()
+            yield from page["data"]
+            has_next, query["page"] = page["pagination"]["hasNext"], query["page"] + 1
+
+    def latest_note(self, appointment: Row) -> Row | None:
+        note: Row | None = appointment["notes"]
+        users = [self.present(user) for user in note["mention_users"]] if note else []
+        return note and {**note, "mention_users": users}
