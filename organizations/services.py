@@ -7,6 +7,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
+from organizations.actors import Actor, staff_actor
+from organizations.events import recorded_as_member
 from organizations.keys import new_key
 from organizations.limits import check_limit
 from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
@@ -95,15 +97,17 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     values: dict[str, object] = {"role": role, "is_active": True, "is_unconfirmed": False}
     if member and not member.is_active:
         values["created_at"] = now()  # owners see a member's sign-ins from then on
-    member, _ = Membership.objects.of(organization).update_or_create(
-        organization=organization, user=user, defaults=values
-    )
+    with recorded_as_member(user, staff_actor(user)):
+        member, _ = Membership.objects.of(organization).update_or_create(
+            organization=organization, user=user, defaults=values
+        )
     return member
 
 
 @transaction.atomic
 def change_member(
     *,
+    actor: Actor,
     member: Membership,
     role: str,
     is_active: bool,
@@ -125,7 +129,8 @@ def change_member(
     if is_active and not stored.is_active:
         raise ValidationFailed({"is_active": ["can't be set again; invite this person instead"]})
     member.role, member.is_active, member.wants_mail = role, is_active, wants_mail
-    member.save(update_fields=["role", "is_active", "wants_mail"])
+    with recorded_as_member(member.user, actor):
+        member.save(update_fields=["role", "is_active", "wants_mail"])
     user, organization = member.user, member.organization
     if stored.role != role:
         details = f"{MemberRole(stored.role).label} → {MemberRole(role).label}"
@@ -177,14 +182,16 @@ def change_organization(*, organization: Organization, **fields: object) -> Orga
 
 
 @transaction.atomic
-def save_user(*, user: User, changed: list[str]) -> User:
-    """Store the changed fields of a user. The caller checks that they may be changed.
+def save_user(*, actor: Actor, user: User, changed: list[str]) -> User:
+    """Store the changed fields of a user. The caller checks that they may be changed. Locks the user.
 
     A new e-mail address counts as unverified until the person proves it by a link that was mailed to it.
     """
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if "email" in changed:
         user.email_verified_at = None
         changed = [*changed, "email_verified_at"]
         record_security_event(SecurityEventKind.EMAIL_CHANGED, user=user)
-    user.save(update_fields=changed)
+    with recorded_as_member(user, actor):
+        user.save(update_fields=changed)
     return user

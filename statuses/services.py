@@ -6,11 +6,13 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from organizations.actors import Actor
+from organizations.events import event_occurred
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
 from statuses.models import AUTOMATIC_ROLES, Board, Status, StatusRole
+from statuses.serializers import StatusSerializer
 
 # Name, role, text color and background color. The contrast of each pair is at least 4.5 : 1 (WCAG AA).
 DEFAULT_STATUSES = [
@@ -81,7 +83,7 @@ def get_board_status(
 
 @transaction.atomic
 def save_status(*, organization: Organization, actor: Actor, status: Status) -> Status:
-    """Store a new or changed status. If it is now the default of its role, it replaces the previous default.
+    """Store a new or changed status, as an event. As the default of its role, it replaces the previous default.
 
     Locks the stored status. Raises Conflict if automatic changes would be left without a default.
     """
@@ -93,17 +95,21 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
     stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
     if stored:
         ensure_required_defaults(stored, status)
+    before = StatusSerializer.get_text(organization, status.pk)
     status.organization = organization
     status.updated_at = now()
     status.save()
+    topic = "status.updated" if before else "status.created"
+    event_occurred.send(None, topic=topic, subject=status, actor=actor, before=before)
     return status
 
 
 @transaction.atomic
 def delete_status(*, organization: Organization, actor: Actor, status: Status) -> None:
-    """Delete a status. Raises Conflict if automatic changes need it, or if anything refers to it."""
+    """Delete a status, as an event. Raises Conflict if automatic changes need it, or if anything refers to it."""
     status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
     ensure_required_defaults(status, None)
+    event_occurred.send(None, topic="status.deleted", subject=status, actor=actor)
     try:
         status.delete()
     except ProtectedError:

@@ -3,14 +3,17 @@
 import uuid
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.dispatch import receiver
 
 from organizations.actors import Actor, actor_columns
+from organizations.events import event_occurred
 from organizations.isolation import TenantModel
 from organizations.limits import check_limit
 from organizations.models import Organization
@@ -111,6 +114,13 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
         endpoint_ids = [row[0] for row in cursor.fetchall()]
     for endpoint_id in endpoint_ids:
         notify_on_commit(WAKE_UP_TASK, endpoint_id)
+
+
+@receiver(event_occurred)
+def record_by_name(topic: str, **arguments: Any) -> None:
+    """Record an event for an app that doesn't know this one."""
+    del arguments["signal"], arguments["sender"]
+    record_event(topics()[topic], **arguments)
 
 
 def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event:

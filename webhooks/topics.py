@@ -5,6 +5,7 @@ from functools import cache
 
 from django.utils.module_loading import autodiscover_modules
 
+from organizations.serializers import UserSerializer
 from pipeline_backend.api import sql_serializers as sql
 
 _registry: dict[str, "Topic"] = {}
@@ -52,4 +53,10 @@ TEST = Topic(
     "webhook.test",
     serializer=TestData,
     summary="A test that staff sent from the admin to check whether your server responds.",
+)
+MEMBER_UPDATED = Topic(
+    "member.updated",
+    serializer=UserSerializer,
+    summary="The name, e-mail, image or role of a member changed. Leads and appointments show them as they are now.",
+    is_change=True,
 )

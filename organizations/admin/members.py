@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
+from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.models import Membership
@@ -116,6 +117,7 @@ class MembershipAdmin(TenantAdmin):
         """Change the member through the service, which keeps an active owner."""
         data = form.cleaned_data
         change_member(
+            actor=staff_actor(current_user(request)),
             member=obj,
             # The form has those fields only that the user may change.
             role=data.get("role", obj.role),

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from organizations.actors import staff_actor
 from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm, WebAddressField
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
@@ -88,4 +89,4 @@ class UserAdmin(ServiceAdmin):
         return ("id", "email_verified_at", "date_joined", "last_login", *own_access)
 
     def save_model(self, request: HttpRequest, obj: User, form: UserForm, change: bool) -> None:
-        save_user(user=obj, changed=form.changed_data)
+        save_user(actor=staff_actor(current_user(request)), user=obj, changed=form.changed_data)

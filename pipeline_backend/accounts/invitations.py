@@ -15,6 +15,8 @@ from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from organizations.actors import staff_actor
+from organizations.events import recorded_as_member
 from organizations.models import Invitation, Membership, Organization, SecurityEventKind, User
 from organizations.permissions import ROLE_ORDER, roles_up_to
 from organizations.security_log import record_security_event
@@ -256,10 +258,11 @@ def prove_address(account: User | None, *, email: str, new_account: NewAccount) 
                 return User.objects.create_user(email, new_account.password, email_verified_at=now(), **names)
         except IntegrityError:
             raise SignInRequired("An account with this address has just been created. Open the link again.") from None
-    account.set_password(new_account.password)
-    account.email_verified_at = now()
-    account.first_name, account.last_name = new_account.first_name, new_account.last_name
-    account.save(update_fields=["password", "email_verified_at", "first_name", "last_name"])
+    with recorded_as_member(account, staff_actor(account)):
+        account.set_password(new_account.password)
+        account.email_verified_at = now()
+        account.first_name, account.last_name = new_account.first_name, new_account.last_name
+        account.save(update_fields=["password", "email_verified_at", "first_name", "last_name"])
     record_security_event(SecurityEventKind.PASSWORD_RESET, user=account)
     return account
 

@@ -78,7 +78,7 @@ def create(spec: OrganizationSpec, leads: int) -> Demo:
 def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
     """Switch the e-mail notifications of all members on or off."""
     for member in Membership.objects.of(organization):
-        change_member(member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
+        change_member(actor=SYSTEM, member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
 
 
 def register_inbox(demo: Demo) -> None:
@@ -128,5 +128,5 @@ def working_password(demo: Demo, stored_password: object = None) -> str:
         return stored_password
     password = secrets.token_urlsafe(12)
     user.set_password(password)
-    save_user(user=user, changed=["password"])
+    save_user(actor=SYSTEM, user=user, changed=["password"])
     return password

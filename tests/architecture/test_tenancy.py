@@ -48,6 +48,7 @@ UNSCOPED_ALLOWED = {
 BYPASS_ALLOWED = {
     "organizations/authentication.py": "the list of live keys, which no request sees, is of all organizations",
     "organizations/models/users.py": "a user's memberships say which organizations the user works in",
+    "organizations/events.py": "a person's name is shown in every organization that they are or were a member of",
     "organizations/middleware.py": "the scope of a request follows from the user who is signed in",
     "notifications/views.py": "an unsubscribe link says whose rows it may see: those of its organization",
     "organizations/security_log.py": "a failed sign-in looks for the account; notices are closed to requests",

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from appointments.models import Appointment, CallAnalysis, Note
-from leads.models import Lead
+from appointments.models import Appointment, CallAnalysis, EventType, Note
+from leads.models import CustomField, Lead
 from notifications.models import Notification
-from organizations.models import Membership, Organization
+from organizations.models import MemberRole, Membership, Organization, User
+from organizations.services import add_member
+from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
-from tests.factories import make_custom_field, make_event_type, make_member, owner_of
+from tests.factories import deactivate, make_custom_field, make_event_type, make_member, owner_of
 
 # The events list contains committed events only, so each test needs real transactions.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -409,3 +411,102 @@ def test_updated_at_rises_strictly_while_the_clock_stands_still(api, owner, book
 
     assert [len({version[column] for version in versions}) for column in (0, 1)] == [4, 4]
     assert versions == sorted(versions)
+
+
+def assert_events(events: list[dict[str, Any]], *expected: tuple[str, dict[str, Any], dict[str, Any] | None]) -> None:
+    """Assert the type, data and `previous` of each event."""
+    assert [(event["type"], event["data"], event.get("previous")) for event in events] == list(expected)
+
+
+def test_a_changed_profile_is_an_event_in_each_organization_of_the_member(
+    api, other_api, organization, other_organization, host, booked, new_events
+):
+    """docs/interface.md, M3"""
+    former = add_member(organization=other_organization, user=host.user, role=MemberRole.SETTER)
+    deactivate(former)
+    elsewhere, before = NewEvents(other_api), api.get_appointment(booked)
+
+    change(logged_in_client(host), User, host.user_id, first_name="Johanna", profile_image_url="https://img.example/1")
+
+    after = api.get_appointment(booked)
+    assert after == before | {"host": after["host"]}
+    assert after["host"] == before["host"] | {"first_name": "Johanna", "profile_image_url": "https://img.example/1"}
+    previous = {"first_name": "Hana", "profile_image_url": None}
+    assert_events(new_events(), ("member.updated", after["host"], previous))
+    assert_events(elsewhere(), ("member.updated", after["host"] | {"role": "SETTER"}, previous))
+
+
+def test_a_profile_saved_without_a_visible_change_records_nothing(host, booked, new_events):
+    """docs/interface.md, M3"""
+    change(logged_in_client(host), User, host.user_id, time_zone="Europe/Berlin")
+
+    assert new_events() == []
+
+
+def test_a_changed_role_is_an_event_of_the_member(api, owner, host, booked, new_events):
+    """docs/interface.md, M3"""
+    change(owner, Membership, host.pk, role="MANAGER")
+    change(owner, Membership, host.pk)
+
+    shown = api.get_appointment(booked)["host"]
+    assert_events(new_events(), ("member.updated", shown, {"role": "CLOSER"}))
+
+
+def test_a_status_is_an_event_when_it_is_added_changed_and_deleted(api, organization, owner, booked, new_events):
+    """docs/interface.md, S14"""
+    post_form(owner, admin_url(Status, "add"), name="Thinking", role="FOLLOW_UP")
+    status = Status.objects.of(organization).get(name="Thinking")
+    added = next(row for row in api.get_data("/api/external/statuses") if row["id"] == str(status.pk))
+    change(owner, Status, status.pk, name="Thinks", bg_color="#ffffff")
+    changed = added | {"name": "Thinks", "bg_color": "#ffffff"}
+    change(owner, Status, status.pk)
+    post_form(owner, admin_url(Status, "delete", status.pk))
+
+    previous = {"name": "Thinking", "bg_color": added["bg_color"]}
+    assert_events(
+        new_events(),
+        ("status.created", added, None),
+        ("status.updated", changed, previous),
+        ("status.deleted", changed, None),
+    )
+
+
+def test_a_renamed_status_is_shown_but_moves_no_row(api, organization, owner, booked, new_events):
+    """docs/interface.md, S14, W5"""
+    before = api.get_appointment(booked)
+
+    change(owner, Status, before["outcome"]["id"], name="Call booked")
+
+    after = api.get_appointment(booked)
+    assert after == before | {"outcome": before["outcome"] | {"name": "Call booked"}}
+    assert [event["type"] for event in new_events()] == ["status.updated"]
+
+
+def test_a_custom_field_is_an_event_when_it_is_added_changed_and_deleted(api, organization, owner, booked, new_events):
+    """docs/interface.md, L14"""
+    post_form(owner, admin_url(CustomField, "add"), entity="LEAD", key="color", label="Color", type="TEXT")
+    field = CustomField.objects.of(organization).get()
+    change(owner, CustomField, field.pk, label="Colour", position=3)
+    change(owner, CustomField, field.pk)
+    post_form(owner, admin_url(CustomField, "delete", field.pk))
+
+    shown = {"id": str(field.pk), "entity": "LEAD", "key": "color", "label": "Color", "type": "TEXT", "position": 0}
+    changed = shown | {"label": "Colour", "position": 3}
+    assert_events(
+        new_events(),
+        ("custom_field.created", shown, None),
+        ("custom_field.updated", changed, {"label": "Color", "position": 0}),
+        ("custom_field.deleted", changed, None),
+    )
+
+
+def test_a_renamed_event_type_is_an_event(api, organization, owner, booked, new_events):
+    """docs/interface.md, A11"""
+    before = api.get_appointment(booked)
+
+    change(owner, EventType, before["appointment_event_type"]["id"], name="Discovery call")
+    change(owner, EventType, before["appointment_event_type"]["id"])
+
+    (event,) = new_events()
+    assert (event["type"], event["previous"]) == ("event_type.updated", {"name": "Strategy call"})
+    assert api.get_appointment(booked) == before | {"appointment_type": "Discovery call"}

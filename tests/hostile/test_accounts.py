@@ -23,6 +23,7 @@ from django_otp.oath import TOTP
 
 from leads.models import Lead
 from notifications.models import Notification
+from organizations.actors import SYSTEM
 from organizations.models import (
     Invitation,
     MemberRole,
@@ -759,7 +760,12 @@ def test_a_manager_who_saves_an_old_page_does_not_change_somebody_who_is_an_owne
 
     with pytest.raises(ValidationFailed):
         change_member(
-            member=member, role="CLOSER", is_active=False, wants_mail=True, assignable=roles_up_to(MemberRole.MANAGER)
+            actor=SYSTEM,
+            member=member,
+            role="CLOSER",
+            is_active=False,
+            wants_mail=True,
+            assignable=roles_up_to(MemberRole.MANAGER),
         )
 
     member.refresh_from_db()

@@ -176,7 +176,7 @@ def test_rescheduling_updates_the_same_invitation(
 def test_a_member_can_switch_off_all_emails(
     api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
-    change_member(member=host, role=host.role, is_active=True, wants_mail=False)
+    change_member(actor=SYSTEM, member=host, role=host.role, is_active=True, wants_mail=False)
     api.book(host_email=host.user.email)
 
     send_emails(organization)

@@ -21,7 +21,10 @@ from leads.models import CustomField
 from leads.services import delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
+from organizations.services import save_user
 from pipeline_backend.api.openapi import component_name
+from statuses.models import Status
+from statuses.services import delete_status, save_status
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 from webhooks.models import Event
@@ -111,6 +114,12 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     field.label = "Yearly budget"
     save_custom_field(organization=organization, actor=SYSTEM, field=field)
     delete_custom_field(organization=organization, actor=SYSTEM, field=field)
+    status = save_status(organization=organization, actor=SYSTEM, status=Status(name="Thinking", role="FOLLOW_UP"))
+    status.name = "Undecided"
+    save_status(organization=organization, actor=SYSTEM, status=status)
+    delete_status(organization=organization, actor=SYSTEM, status=status)
+    host.user.last_name = "Hosting"
+    save_user(actor=SYSTEM, user=host.user, changed=["last_name"])
     event_type = appointment.event_type
     event_type.name = "Discovery call"
     save_event_type(organization=organization, actor=SYSTEM, event_type=event_type)

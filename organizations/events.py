@@ -1,0 +1,32 @@
+"""Events of the apps that know nothing of webhooks, and of members, whose data several organizations show."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.dispatch import Signal
+
+from organizations.actors import Actor
+from organizations.isolation import bypass_rls
+from organizations.models import User
+from organizations.serializers import UserSerializer
+
+# Sent in the transaction of a change, with the arguments of `webhooks.services.record_event`, and the topic's name.
+event_occurred = Signal()
+
+
+@contextmanager
+def recorded_as_member(user: User, actor: Actor) -> Iterator[None]:
+    """Record, for each organization of the user, what the block changes of the member that the API shows there.
+
+    Call it in a transaction that has locked what it changes.
+    """
+    # Former members too: appointments that they had show them. Such an organization is out of a request's scope.
+    with bypass_rls():
+        members = [
+            (member, UserSerializer.get_text(member.organization, member.pk))
+            for member in user.memberships.select_related("organization").order_by("pk")
+        ]
+    yield
+    with bypass_rls():
+        for member, before in members:
+            event_occurred.send(None, topic="member.updated", subject=member, actor=actor, before=before)
