@@ -28,6 +28,7 @@ from organizations.actors import Actor, actor_columns
 from organizations.limits import check_limit
 from organizations.models import Membership, Organization
 from pipeline_backend.api.exceptions import ValidationFailed
+from pipeline_backend.api.fields import MAX_NAME_LENGTH
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
@@ -101,6 +102,12 @@ def upsert_lead(
     else:
         merge(lead)
     return LeadResult(lead, is_new)
+
+
+def normalized_source_name(text: str) -> str:
+    """Return the name of the source that a text stands for: without unneeded white space, at most 255 characters."""
+    # The unique index on the name has room for 255 characters of any kind.
+    return " ".join(text.split())[:MAX_NAME_LENGTH].rstrip()
 
 
 def get_or_create_source(*, organization: Organization, name: str) -> Source:

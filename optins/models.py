@@ -26,16 +26,17 @@ class OptInSource(models.TextChoices):
 ACCEPTED_ON_SUBMIT = [source for source in OptInSource.values if source not in ("SCHEDULER_B", "SCHEDULER_C")]
 UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 TRAFFIC_FIELDS = [*UTM_FIELDS, "referrer", "landing_page"]
+MAX_TRAFFIC_LENGTH = 8_192
 
 
 class Traffic(models.Model):
     """The UTM parameters of a visit. Appointments have them, too."""
 
-    utm_source = models.CharField(max_length=255, null=True, blank=True)  # the API shows null
-    utm_medium = models.CharField(max_length=255, null=True, blank=True)
-    utm_campaign = models.CharField(max_length=255, null=True, blank=True)
-    utm_content = models.CharField(max_length=255, null=True, blank=True)
-    utm_term = models.CharField(max_length=255, null=True, blank=True)
+    utm_source = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)  # the API shows null
+    utm_medium = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
+    utm_campaign = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
+    utm_content = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
+    utm_term = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
 
     class Meta:
         abstract = True
@@ -50,8 +51,8 @@ class OptIn(TenantModel, Traffic):
     provider_form_id = models.CharField(max_length=255, null=True, blank=True)
     provider_form_name = models.CharField(max_length=255, null=True, blank=True)
     external_reference = models.CharField(max_length=255, null=True, blank=True)
-    referrer = models.CharField(max_length=2048, null=True, blank=True)
-    landing_page = models.CharField(max_length=2048, null=True, blank=True)
+    referrer = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
+    landing_page = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
 
     class Meta(TenantModel.Meta):
         verbose_name = "opt-in"

@@ -4,22 +4,24 @@ To add a field to the output, add one line to `OptInListSerializer` (lists, the 
 `OptInDetailSerializer`. To accept a field, add one line to `OptInInputSerializer`; `submit` passes it to the model.
 """
 
+from operator import itemgetter
 from typing import Any, NotRequired, TypedDict
 
 from phonenumbers import country_code_for_region
 from rest_framework import serializers
 
 from leads.phones import Phone, is_country_code, parse_phone
-from optins.models import ACCEPTED_ON_SUBMIT, OptIn, OptInSource, QuestionAnswer
+from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import (
     MAX_TEXT_LENGTH,
-    MAX_URL_LENGTH,
+    AnyTextField,
     BoundedListField,
     ChoiceField,
     EmailField,
     InputSerializer,
     IntegerField,
+    LenientInputSerializer,
     StringField,
 )
 
@@ -103,24 +105,28 @@ class QuestionAnswerInputSerializer(InputSerializer):
     """A question and its answer. The position defaults to the place in the array, from 1."""
 
     question = StringField(max_length=MAX_TEXT_LENGTH)
-    answer = StringField(
-        max_length=MAX_TEXT_LENGTH, required=False, help_text="Absent, null or blank if the question was skipped."
+    answer = AnyTextField(
+        max_length=MAX_TEXT_LENGTH,
+        help_text="Stored as text, a list joined by commas. Absent, null or blank if the question was skipped.",
     )
     position = IntegerField(min_value=1, max_value=MAX_POSITION, required=False, allow_null=True)
 
 
-class TrafficInputSerializer(InputSerializer):
-    """The traffic source of the visit."""
+def traffic_field(help_text: str = "") -> AnyTextField:
+    """Return a field that refuses nothing, because no submission is worth losing for it."""
+    return AnyTextField(max_length=MAX_TRAFFIC_LENGTH, cut=True, help_text=help_text)
 
-    utm_source = StringField(required=False)
-    utm_medium = StringField(required=False)
-    utm_campaign = StringField(required=False)
-    utm_content = StringField(
-        required=False, help_text="The user id (user_…) of an active member makes that member the lead's setter."
-    )
-    utm_term = StringField(required=False)
-    referrer = StringField(max_length=MAX_URL_LENGTH, required=False)
-    landing_page = StringField(max_length=MAX_URL_LENGTH, required=False)
+
+class TrafficInputSerializer(LenientInputSerializer):
+    """The traffic source of the visit. Each value is stored as text, trimmed and cut to 8,192 characters."""
+
+    utm_source = traffic_field()
+    utm_medium = traffic_field()
+    utm_campaign = traffic_field()
+    utm_content = traffic_field("The user id (user_…) of an active member makes that member the lead's setter.")
+    utm_term = traffic_field()
+    referrer = traffic_field()
+    landing_page = traffic_field()
 
 
 class OptInInputSerializer(InputSerializer):
@@ -141,16 +147,13 @@ class OptInInputSerializer(InputSerializer):
     traffic = TrafficInputSerializer(required=False)
 
     def validate_questions_answers(self, answers: list[QuestionAnswerData]) -> list[QuestionAnswerData]:
-        """Set missing positions, and refuse two answers with the same one."""
-        positions: set[int] = set()
-        errors: dict[Any, Any] = {}
-        for index, answer in enumerate(answers):
-            answer.setdefault("position", index + 1)
-            if answer["position"] in positions:
-                errors[index] = {"position": ["must be unique"]}
-            positions.add(answer["position"])
-        if errors:
-            raise serializers.ValidationError(errors)
+        """Return the answers in their order, each with a position of its own (docs/interface.md, O5)."""
+        for place, answer in enumerate(answers, start=1):
+            answer.setdefault("position", place)
+        position = 0
+        # Sorting is stable: equal positions keep the order in which they came.
+        for answer in sorted(answers, key=itemgetter("position")):
+            position = answer["position"] = max(answer["position"], position + 1)
         return answers
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:

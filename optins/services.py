@@ -1,10 +1,11 @@
 """The service that records opt-ins."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from leads.phones import Phone
-from leads.services import SOURCE_BY_NAME, get_or_create_source, save_lead, upsert_lead
+from leads.services import SOURCE_BY_NAME, get_or_create_source, normalized_source_name, save_lead, upsert_lead
 from optins.models import OptIn, QuestionAnswer
 from optins.serializers import QuestionAnswerData
 from optins.topics import CREATED
@@ -48,7 +49,7 @@ def submit(
     last_name: str = "",
     phone: Phone | None = None,
     external_reference: str | None = None,
-    traffic: dict[str, str] | None = None,
+    traffic: Mapping[str, str | None] | None = None,
     questions_answers: list[QuestionAnswerData] | None = None,
     **form_fields: str,
 ) -> Submission:
@@ -58,7 +59,7 @@ def submit(
     nothing is recorded (docs/interface.md, O7 to O11). Locks the lead.
     """
     traffic = traffic or {}
-    source_name = traffic.get("utm_source") or source
+    source_name = normalized_source_name(traffic.get("utm_source") or source)
     known, new_lead_status, lead_source = CONTEXT_QUERY.first(
         organization=organization.pk,
         source=source,
@@ -79,7 +80,7 @@ def submit(
         first_name=first_name,
         last_name=last_name,
         phone=phone,
-        setter=find_setter(organization, traffic.get("utm_content", "")),
+        setter=find_setter(organization, traffic.get("utm_content") or ""),
         create_defaults={"status": new_lead_status, "first_source": lead_source},
     )
     opt_in = OptIn(

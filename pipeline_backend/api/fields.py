@@ -3,6 +3,7 @@
 Error messages are predicates such as "is required"; `exceptions` puts the field's name before them.
 """
 
+import json
 import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ MAX_NAME_LENGTH = 255
 MAX_EMAIL_LENGTH = 254
 MAX_URL_LENGTH = 2048
 MAX_TEXT_LENGTH = 10_000
+MAX_LIST_ITEMS = 1_000  # of a list that is stored as text; more would cost more than they are worth
 
 # ASCII, because \d alone matches the digits of every script. Not 24:00, which newer versions of Python accept.
 TIMESTAMP = re.compile(
@@ -94,6 +96,13 @@ class InputSerializer(serializers.Serializer):
         return values
 
 
+class LenientInputSerializer(InputSerializer):
+    """Side facts in a JSON object. Anything that is no object counts as absent."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        return super().to_internal_value(data if isinstance(data, Mapping) else {})
+
+
 @cache
 def bound_fields(serializer_class: type[InputSerializer]) -> BindingDict:
     """Return the fields of an input serializer, bound to an instance as DRF does for each one."""
@@ -139,6 +148,27 @@ class StringField(serializers.Field):
 
     def to_representation(self, value: str) -> str:
         return value
+
+
+class AnyTextField(StringField):
+    """Any JSON value as text, by `as_text`; None if it is blank. With `cut`, a longer text is trimmed and cut."""
+
+    def __init__(self, *, cut: bool = False, **options: Any) -> None:
+        self.cut = cut
+        super().__init__(required=False, **options)
+
+    def to_internal_value(self, data: object) -> Any:
+        text = as_text(data)
+        return super().to_internal_value(text.strip()[: self.max_length] if self.cut else text) or None
+
+
+def as_text(value: object) -> str:
+    """Return a JSON value as text: the items of a list joined by ", ", null as "", and other values as in JSON."""
+    items = value[:MAX_LIST_ITEMS] if isinstance(value, list) else [value]
+    texts = (
+        item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items if item is not None
+    )
+    return ", ".join(filter(str.strip, texts))
 
 
 class EmailField(StringField):

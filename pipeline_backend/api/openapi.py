@@ -35,6 +35,7 @@ ERROR: Schema = {
 FIELD_ERRORS = {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}
 VALIDATION_ERROR = {**ERROR, "properties": {**ERROR["properties"], "errors": FIELD_ERRORS}}
 
+ANY_TYPE = ["string", "number", "boolean", "array", "null", "object"]
 COMMON_ERRORS = {
     "401": "The key is missing, unknown, revoked or expired.",
     "403": "The key lacks the required scope.",
@@ -140,6 +141,16 @@ class SQLSerializerExtension(OpenApiSerializerExtension):
         return dict(self.target.schema(auto_schema.reference))
 
 
+class LenientInputSerializerExtension(OpenApiSerializerExtension):
+    """Describes objects in whose place anything is accepted."""
+
+    target_class = "pipeline_backend.api.fields.LenientInputSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: Direction) -> Schema:
+        return auto_schema._map_serializer(self.target, direction, bypass_extensions=True) | {"type": ANY_TYPE[::-1]}
+
+
 class ApiKeyExtension(OpenApiAuthenticationExtension):
     """Describes the header that carries the API key."""
 
@@ -163,6 +174,8 @@ class StringFieldExtension(OpenApiSerializerFieldExtension):
     }
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        if isinstance(self.target, fields.AnyTextField):
+            return {"type": ANY_TYPE} | ({} if self.target.cut else {"maxLength": self.target.max_length})
         if isinstance(self.target, fields.ChoiceField):
             return {"type": "string", "enum": self.target.choices}
         schema: Schema = {"type": "string", "maxLength": self.target.max_length}

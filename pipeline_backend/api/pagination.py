@@ -53,7 +53,9 @@ def read_parameters(query: QueryDict, accepted: Mapping[str, bool]) -> tuple[dic
 
     `accepted` says of each parameter whether it may be repeated: its values are then joined by commas.
     """
-    values = {name: ",".join(filter(str.strip, query.getlist(name))) for name in query if name in accepted}
+    values = {
+        name: ",".join(dict.fromkeys(filter(str.strip, query.getlist(name)))) for name in query if name in accepted
+    }
     repeated = [name for name in values if len(query.getlist(name)) > 1 and not accepted[name]]
     # Caches and trackers add parameters such as `_`. A parameter without a name says nothing.
     unknown = [name[:MAX_QUOTED_NAME] for name in query if name not in accepted and name[:1] not in {"", "_"}]

@@ -8,6 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from appointments.models import Appointment
 from appointments.services import reschedule
+from leads.models import Source
 from organizations.models import Organization
 from tests.client import ApiClient
 from tests.factories import owner_actor
@@ -34,6 +35,28 @@ def test_appointments_are_booked_for_the_time_that_they_have(api: ApiClient, org
 
     assert (retry.status_code, retry.json()["data"]) == (200, {"id": id, "is_duplicate": True})
     assert refused.status_code == 409
+
+
+def test_sources_lose_unneeded_white_space_unless_another_one_has_the_name(
+    api: ApiClient, organization: Organization, other_organization: Organization
+) -> None:
+    names = ["\t Google  Ads ", "google ads ", "  Bing", "BING", "x"]
+    ids = [Source.unscoped.create(organization=organization, name=name).pk for name in names]
+    other = Source.unscoped.create(organization=other_organization, name=" bing ")
+    migrate_from_version_0_2()
+
+    response = api.submit(traffic={"utm_source": "GOOGLE ADS"})
+
+    assert [Source.unscoped.get(pk=id).name for id in [*ids, other.pk]] == [
+        "Google Ads",
+        "google ads ",
+        "  Bing",
+        "BING",
+        "x",
+        "bing",
+    ]
+    source = api.get_lead(response.json()["data"]["lead_id"])["first_source"]
+    assert source == {"id": str(ids[0]), "name": "Google Ads"}
 
 
 def test_only_first_names_that_bookings_have_taken_from_the_email_are_replaced(

@@ -45,6 +45,11 @@ class BodyField(NamedTuple):
         return types if isinstance(types, str) else str(types[0])
 
     @property
+    def accepts_anything(self) -> bool:
+        """Return whether values of all types are accepted: the field must not be a reason to refuse a submission."""
+        return "object" in self.schema["type"] and "string" in self.schema["type"]
+
+    @property
     def format(self) -> str:
         """Return email, uri, uuid, date-time, enum, or an empty string for plain text and other types."""
         return "enum" if "enum" in self.schema else str(self.schema.get("format", ""))

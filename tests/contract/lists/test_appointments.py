@@ -57,6 +57,7 @@ def categories(api, organization):
         ("SALES_CALL,COACHING_CALL,TRIAGE_CALL", ["TRIAGE", "COACHING", "SALES"]),
         (["TRIAGE_CALL", "SALES_CALL"], ["TRIAGE", "SALES"]),
         (["TRIAGE_CALL,SALES_CALL", "", "SALES_CALL,COACHING_CALL"], ["TRIAGE", "COACHING", "SALES"]),
+        (["SALES_CALL"] * 100, ["SALES"]),
         (["", " "], ["TRIAGE", "COACHING", "SALES"]),
     ],
 )

@@ -1,5 +1,6 @@
 """POST /api/opt-in/submit: leads, retries, setters and sources (docs/interface.md, L1 to L11 and O7 to O11)."""
 
+from random import Random
 from uuid import UUID
 
 import pytest
@@ -253,6 +254,51 @@ def test_the_leads_source_is_the_utm_source_or_the_opt_ins_source(api, fields, n
     lead = get_lead(api, api.submit(**fields))
 
     assert lead["first_source"] == lead["last_source"] == {"id": lead["first_source"]["id"], "name": name}
+
+
+@pytest.mark.parametrize("utm_source", ["  Google ", "google", "GOOGLE\n", "\u00a0google\u3000"])
+def test_sources_that_differ_in_letter_case_and_spaces_around_are_one(api, other_api, utm_source):
+    """docs/interface.md, L10"""
+    other_api.submit(traffic={"utm_source": "Google"})
+    first = api.get_lead(api.submit(traffic={"utm_source": "Google"}).json()["data"]["lead_id"])["first_source"]
+
+    second = api.submit(email="grace@example.com", traffic={"utm_source": utm_source})
+
+    assert first["name"] == "Google"
+    assert api.get_lead(second.json()["data"]["lead_id"])["first_source"] == first
+
+
+def test_white_space_within_a_sources_name_counts_as_one_space(api):
+    """docs/interface.md, L10"""
+    names = ["spring\t sale", "Spring  Sale", "spring sale"]
+
+    leads = [
+        api.get_lead(api.submit(email=f"{n}@example.com", traffic={"utm_source": name}).json()["data"]["lead_id"])
+        for n, name in enumerate(names)
+    ]
+
+    assert [lead["first_source"] for lead in leads] == [{**leads[0]["first_source"], "name": "spring sale"}] * 3
+
+
+def test_a_long_utm_source_makes_a_source_of_its_first_255_characters(api):
+    """docs/interface.md, L10"""
+    random = Random(9)
+    text = "".join(random.choices([chr(code) for code in range(0x4E00, 0x9FA5)], k=8_192))
+
+    leads = [
+        api.get_lead(api.submit(email=email, traffic={"utm_source": text}).json()["data"]["lead_id"])
+        for email in ("ada@example.com", "grace@example.com")
+    ]
+
+    assert leads[0]["first_source"]["name"] == text[:255]
+    assert leads[1]["first_source"] == leads[0]["first_source"]
+
+
+def test_a_setters_id_in_utm_content_is_found_despite_spaces(api, host):
+    """docs/interface.md, O6, O10"""
+    lead_id = api.submit(traffic={"utm_content": f" {host.user_id} "}).json()["data"]["lead_id"]
+
+    assert api.get_lead(lead_id)["setter"]["id"] == host.user_id
 
 
 def test_a_submission_stores_the_form_the_traffic_and_the_answers(api, organization):
