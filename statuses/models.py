@@ -54,8 +54,9 @@ VERDICT_ROLES = [StatusRole.UNQUALIFIED, StatusRole.LOST, StatusRole.FOLLOW_UP, 
 # Ignores accents and letter case, so that Äpfel is beside apple, whatever the database's own collation.
 BY_NAME = Func(
     "name",
-    template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)",
+    # In alphabetical order, as in the migration, because Django compares the arguments in order.
     accents=r"'[\u0300-\u036F]'",
+    template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)",
 )
 validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 

@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AlterModelOptions(
             name='status',
-            options={'base_manager_name': 'unscoped', 'default_manager_name': 'unscoped', 'ordering': [models.Func('name', accents="'[\\u0300-\\u036f]'", template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)"), 'id'], 'verbose_name_plural': 'statuses'},
+            options={'base_manager_name': 'unscoped', 'default_manager_name': 'unscoped', 'ordering': [models.Func('name', accents="'[\\u0300-\\u036F]'", template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)"), 'id'], 'verbose_name_plural': 'statuses'},
         ),
     ]
