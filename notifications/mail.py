@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
@@ -21,6 +20,7 @@ from notifications.invitations import build_invitation
 from notifications.models import Context, Kind, Notification
 from notifications.unsubscribing import unsubscribe_url
 from organizations.models import User
+from pipeline_backend.db.timestamps import get_zone
 from pipeline_backend.outbox import ClaimedJob, Group, Queue, Result
 
 MAX_NAME_LENGTH = 200
@@ -154,10 +154,7 @@ def build_email(
 
 def format_local_time(start: datetime, time_zone: str) -> str:
     """Return the time in the time zone, with the zone's name. An unknown zone counts as UTC."""
-    try:
-        zone = ZoneInfo(time_zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        zone = ZoneInfo("UTC")
+    zone = get_zone(time_zone)
     return f"{start.astimezone(zone):%A, %d %B %Y, %H:%M} ({zone.key})"
 
 

@@ -103,6 +103,7 @@ class PasswordReset(Job):
     # The account that was mailed.
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
     created_at = MillisecondDateTimeField(default=now)
+    link = ""  # set by the worker that mails it, and no column, because it is a secret
 
     objects: ClassVar[Any] = models.Manager()
     unscoped: ClassVar[Any] = models.Manager()  # the name that queues use

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 
 from notifications.daily_limit import DailyLimit
 from notifications.mail import MailQueue, build_email, single_line
-from organizations.models import Invitation, Organization, PasswordReset, User
+from organizations.models import Invitation, Organization, PasswordReset
 from pipeline_backend.accounts.invitations import invitation_link, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
 from pipeline_backend.db.timestamps import now
@@ -40,34 +40,28 @@ class InvitationQueue(MailQueue[Organization, Invitation]):
         return build_email(invitation.email, subject, "accounts/invitation_email", context)
 
 
-class ResetJob:
-    """A claimed password reset with what its e-mail needs, read while it was claimed."""
-
-    def __init__(self, reset: PasswordReset) -> None:
-        self.pk, self.attempt_count, self.claim_count = reset.pk, reset.attempt_count, reset.claim_count
-        is_expired = reset.created_at < now() - VALID_FOR
-        self.recipient: User | None = None if is_expired else choose_recipient(reset)
-        # Only here, and never stored: the link is a secret.
-        self.link = reset_link(self.recipient) if self.recipient else ""
-
-
-class PasswordResetQueue(MailQueue[PasswordReset, ResetJob]):
+class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
     """Links for choosing a new password. Each is a group of its own."""
 
     label = "account e-mails"
     model = group_model = PasswordReset
     group_field = "group"
 
-    def read_jobs(self, due: QuerySet) -> list[ResetJob]:
-        """Read what the e-mails need."""
-        return [ResetJob(reset) for reset in due]
+    def read_jobs(self, due: QuerySet) -> list[PasswordReset]:
+        """Also choose whom to mail, if anybody, and make the link, because rendering makes no query."""
+        resets = list(due)
+        for reset in resets:
+            is_expired = reset.created_at < now() - VALID_FOR
+            reset.user = None if is_expired else choose_recipient(reset)
+            reset.link = reset_link(reset.user) if reset.user else ""
+        return resets
 
-    def render(self, job: ResetJob) -> EmailMultiAlternatives | Result:
+    def render(self, reset: PasswordReset) -> EmailMultiAlternatives | Result:
         """Return the e-mail with the link, if an account has the address."""
-        if job.recipient is None:
+        if reset.user is None:
             return Result()
-        context = {"link": job.link, "email": job.recipient.email}
-        return build_email(job.recipient.email, "Choose a new password", "accounts/password_reset_email", context)
+        context = {"link": reset.link, "email": reset.user.email}
+        return build_email(reset.user.email, "Choose a new password", "accounts/password_reset_email", context)
 
 
 INVITATIONS, PASSWORD_RESETS = InvitationQueue(), PasswordResetQueue()

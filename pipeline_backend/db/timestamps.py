@@ -4,6 +4,7 @@ Migrations name `MillisecondDateTimeField` and `now` by their import path: this 
 """
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -25,6 +26,15 @@ def isoformat_z(timestamp: datetime) -> str:
     """Return the timestamp as the HTTP interface writes it: 2027-01-05T10:00:00.000Z."""
     # `isoformat` leaves the fraction out if it is zero, and writes +00:00 for UTC.
     return timestamp.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{timestamp.microsecond // 1000:03d}Z"
+
+
+def get_zone(name: str) -> ZoneInfo:
+    """Return the time zone with this name, or UTC if there is none."""
+    try:
+        return ZoneInfo(name)
+    # A stored name can be unknown to this server's time zone database; OSError and ValueError come from odd file names.
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
 
 
 class MillisecondDateTimeField(models.DateTimeField):

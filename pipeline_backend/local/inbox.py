@@ -7,11 +7,10 @@ Only clients on this computer reach it, because the e-mails contain links that s
 import email
 import email.policy
 import json
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from email.message import EmailMessage
 from functools import wraps
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
 from django.conf import settings
@@ -26,26 +25,10 @@ from pipeline_backend.db.timestamps import isoformat_z, now
 from webhooks.models import Endpoint
 
 PAGE_SIZE = 25
+# Addresses of this computer that no other one can connect from, also as a socket for IPv6 and IPv4 reports them.
+LOOPBACK = re.compile(r"(::ffff:)?127(\.\d+){3}|::1", re.ASCII)
 # Django's file backend writes this after each e-mail.
 EMAIL_SEPARATOR = b"\n" + b"-" * 79 + b"\n"
-
-
-@dataclass(frozen=True)
-class ReceivedWebhook:
-    """A webhook with a verified signature."""
-
-    type: str
-    received_at: str
-    body: str
-
-
-@dataclass(frozen=True)
-class SentEmail:
-    """An e-mail without its attachments."""
-
-    subject: str
-    to: str
-    text: str
 
 
 def inbox_dir() -> Path:
@@ -61,22 +44,11 @@ def local_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpReq
     @wraps(view)
     def wrapped(request: HttpRequest) -> HttpResponse:
         # Never X-Forwarded-For: any client can send it.
-        if not is_loopback(request.META.get("REMOTE_ADDR", "")):
+        if not LOOPBACK.fullmatch(request.META.get("REMOTE_ADDR", "")):
             raise Http404
         return view(request)
 
     return wrapped
-
-
-def is_loopback(text: str) -> bool:
-    """Return whether the text is an address of this computer that no other one can connect from."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
-    # A socket for IPv6 and IPv4 reports ::ffff:127.0.0.1; Python before 3.13 doesn't count that as loopback.
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
 
 
 # Webhooks are authenticated by their signature, not by a session.
@@ -123,20 +95,13 @@ def newest_files(directory: Path, pattern: str) -> list[Path]:
     return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:PAGE_SIZE]
 
 
-def received_webhooks() -> list[ReceivedWebhook]:
+def received_webhooks() -> list[dict[str, str]]:
     """Return the newest webhooks, newest first."""
     stored = [json.loads(file.read_text()) for file in newest_files(inbox_dir(), "*.json")]
-    return [
-        ReceivedWebhook(
-            type=webhook["body"]["type"],
-            received_at=webhook["received_at"],
-            body=json.dumps(webhook["body"], indent=2),
-        )
-        for webhook in stored
-    ]
+    return [{**each, "type": each["body"]["type"], "body": json.dumps(each["body"], indent=2)} for each in stored]
 
 
-def sent_emails() -> list[SentEmail]:
+def sent_emails() -> list[dict[str, str]]:
     """Return the newest e-mails, newest first."""
     directory = getattr(settings, "EMAIL_FILE_PATH", None)
     if not directory:
@@ -146,10 +111,10 @@ def sent_emails() -> list[SentEmail]:
     return emails[:PAGE_SIZE]
 
 
-def read_emails(file: Path) -> Iterator[SentEmail]:
-    """Yield the e-mails in a file of Django's file backend."""
+def read_emails(file: Path) -> Iterator[dict[str, str]]:
+    """Yield the e-mails in a file of Django's file backend, without attachments."""
     for source in file.read_bytes().split(EMAIL_SEPARATOR):
         message = email.message_from_bytes(source, policy=email.policy.default)
         text = message.get_body(("plain",)) if isinstance(message, EmailMessage) else None
         if text:
-            yield SentEmail(str(message["subject"]), str(message["to"]), text.get_content())
+            yield {"subject": str(message["subject"]), "to": str(message["to"]), "text": text.get_content()}

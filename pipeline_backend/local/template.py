@@ -7,7 +7,6 @@ database.
 
 import fcntl
 import hashlib
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ from pipeline_backend.local import StartupError, environment
 from pipeline_backend.local.embedded import Postgres
 
 DATABASE = "migrated"
-STORED_CLUSTERS = 3  # for those who switch between branches
 # The files that decide what is in the database; everything that they import counts, too.
 SOURCES = [
     "migrations/*.py",
@@ -46,14 +44,13 @@ def migrated_cluster(root: Path) -> Iterator[Postgres]:
     while True:
         with locked(directory, fcntl.LOCK_SH):
             if is_complete(cluster):
-                os.utime(cluster.directory)  # the least recently used are removed first
                 yield cluster
                 return
         # A shared lock can't be upgraded, so another run may have created the cluster in between.
         with locked(directory, fcntl.LOCK_EX):
             if not is_complete(cluster):
+                remove_clusters(directory)
                 create(cluster, root)
-                remove_oldest(directory)
 
 
 def clusters_dir(root: Path) -> Path:
@@ -78,7 +75,6 @@ def create(cluster: Postgres, root: Path) -> None:
     """Create the cluster and apply the migrations. Raises StartupError, and leaves nothing behind, if that fails."""
     import psycopg  # noqa: PLC0415 - slow, and needed only if migrations have changed
 
-    cluster.remove()
     url = cluster.start()
     try:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -97,20 +93,18 @@ def create(cluster: Postgres, root: Path) -> None:
     (cluster.directory / "complete").touch()
 
 
-def remove_oldest(directory: Path) -> None:
-    """Remove all but the most recently used clusters."""
-    directories = sorted((path for path in directory.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
-    for path in directories[:-STORED_CLUSTERS]:
-        stored_cluster(path).remove()
-
-
 def remove_all(root: Path) -> None:
-    """Remove all stored clusters of a checkout."""
+    """Remove what is stored for a checkout."""
     directory = clusters_dir(root)
     if directory.exists():
         with locked(directory, fcntl.LOCK_EX):
-            for path in [path for path in directory.iterdir() if path.is_dir()]:
-                stored_cluster(path).remove()
+            remove_clusters(directory)
+
+
+def remove_clusters(directory: Path) -> None:
+    """Remove every stored cluster, also one that is not complete."""
+    for path in [path for path in directory.iterdir() if path.is_dir()]:
+        stored_cluster(path).remove()
 
 
 @contextmanager

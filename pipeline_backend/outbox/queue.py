@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from uuid import UUID
 
 import orjson
@@ -29,20 +29,9 @@ MAX_CLAIMS = 5
 WORKERS_PER_GROUP = 2
 
 
-class JobData(Protocol):
-    """What the outbox reads of a claimed job that is not a model instance."""
-
-    @property
-    def pk(self) -> UUID: ...
-    @property
-    def attempt_count(self) -> int: ...
-    @property
-    def claim_count(self) -> int: ...
-
-
 GroupId = UUID | str
 Group = TypeVar("Group", bound=models.Model)
-ClaimedJob = TypeVar("ClaimedJob", bound=Job | JobData)
+ClaimedJob = TypeVar("ClaimedJob", bound=Job)
 Session = TypeVar("Session")  # what the jobs of a batch share, such as connections
 
 

@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
+from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from pipeline_backend.outbox.models import Job, Result, ResultRow
-from pipeline_backend.outbox.queue import FAST, Batch, GroupId, JobData, Lane, Queue
+from pipeline_backend.outbox.queue import FAST, Batch, GroupId, Lane, Queue
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -76,8 +77,9 @@ class Runner:
         self.queue = queue
         self.database = database
         self.stopping = stopping
-        self.unsaved: list[tuple[ResultRow, asyncio.Future[bool]]] = []
-        self.save_task: asyncio.Task[None] | None = None
+        self.unsaved: list[ResultRow] = []  # results for the next statement
+        self.next_save: asyncio.Task[set[UUID]] | None = None
+        self.saving = asyncio.Lock()
 
     async def run_group(self, group_id: GroupId, lane: Lane = FAST) -> bool:
         """Claim a batch of the group's due jobs and send them. Return True if there may be more."""
@@ -119,7 +121,7 @@ class Runner:
             raise errors[0]
         return bool(waiting)
 
-    async def save(self, batch: Batch, job: Job | JobData, result: Result) -> bool:
+    async def save(self, batch: Batch, job: Job, result: Result) -> bool:
         """Store the result of an attempt and wait until it is stored. Return False if the lease was lost."""
         row = {"id": job.pk, "token": batch.token, "error": result.error}
         row |= result.next_state(job.attempt_count) | self.queue.result_values(job, result)
@@ -134,19 +136,16 @@ class Runner:
 
     async def save_with_others(self, row: ResultRow) -> bool:
         """Store a result in the next statement. Return False if that didn't store it."""
-        is_saved: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self.unsaved.append((row, is_saved))
-        if self.save_task is None:
-            self.save_task = asyncio.create_task(self._save_all())
-        return await is_saved
+        self.unsaved.append(row)
+        if self.next_save is None:
+            self.next_save = asyncio.create_task(self.save_next())
+        return row["id"] in await self.next_save
 
-    async def _save_all(self) -> None:
-        while self.unsaved:
-            rows, self.unsaved = self.unsaved, []
+    async def save_next(self) -> set[UUID]:
+        """Store all results that have collected while the previous statement ran. Return the ids of those stored."""
+        async with self.saving:
+            rows, self.unsaved, self.next_save = self.unsaved, [], None
             try:
-                saved = await self.database.run(self.queue.save_results, [row for row, _ in rows], wait=False)
+                return await self.database.run(self.queue.save_results, rows, wait=False)
             except Exception:
-                saved = set()  # each is stored by itself next, and raises there if it fails again
-            for row, is_saved in rows:
-                is_saved.set_result(row["id"] in saved)
-        self.save_task = None
+                return set()  # each is stored by itself next, and raises there if it fails again

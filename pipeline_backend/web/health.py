@@ -38,9 +38,11 @@ def health_response(error: str) -> JsonResponse:
 
 def health_error() -> str:
     """Return one sentence that says what is wrong with the service, or "" if it is healthy."""
-    error = database_error()
-    if error:
-        return error
+    return database_error() or backlog_error()
+
+
+def backlog_error() -> str:
+    """Return a sentence that names the kinds of jobs that no worker processes, or "" if all are processed."""
     # The backlog spans all organizations; the sentence names none of them.
     with bypass_rls():
         stale = dict.fromkeys(queue.label for queue in load_queues() if has_stale_backlog(queue))

@@ -10,7 +10,6 @@ every other response, above all JSON, allows nothing.
 import re
 from collections.abc import Callable
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages import middleware as messages
@@ -19,6 +18,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
+
+from pipeline_backend.db.timestamps import get_zone
 
 # Also /api, /API/ and //api/, because a client that has a path slightly wrong reads JSON and no pages.
 API_PATH = re.compile("^/*[aA][pP][iI]")
@@ -93,12 +94,3 @@ class AdminTimezoneMiddleware:
             return self.get_response(request)
         with timezone.override(get_zone(request.user.time_zone)):
             return self.get_response(request)
-
-
-def get_zone(name: str) -> ZoneInfo:
-    """Return the time zone with this name, or UTC if there is none."""
-    try:
-        return ZoneInfo(name)
-    # A stored name can be unknown to this server's time zone database; OSError and ValueError come from odd file names.
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")

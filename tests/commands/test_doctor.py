@@ -15,7 +15,7 @@ from notifications.services import build_notifications
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.db.encryption import cipher
-from pipeline_backend.db.timestamps import isoformat_z, now
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
 from tests.commands.runner import run
 from tests.factories import owner_of, set_columns
@@ -23,6 +23,7 @@ from webhooks.models import Delivery, Endpoint
 from webhooks.services import add_endpoint, send_test
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
+OVERDUE = "have been due for more than 300 seconds, and no worker is processing them"
 
 
 @pytest.fixture(autouse=True)
@@ -125,13 +126,9 @@ def test_an_unreachable_mail_server_and_a_local_sender_address_are_both_reported
 
 
 def test_overdue_deliveries_are_reported(endpoint: Endpoint) -> None:
-    delivery = make_overdue_delivery(endpoint, minutes=6)
+    make_overdue_delivery(endpoint, minutes=6)
 
-    assert delivery.next_attempt_at
-    assert problems() == [
-        "- 1 delivery should have been sent more than 5 minutes ago, "
-        f"the oldest at {isoformat_z(delivery.next_attempt_at)}; are the Celery worker and beat running?"
-    ]
+    assert problems() == [f"- Webhook deliveries {OVERDUE}"]
 
 
 @pytest.mark.parametrize("minutes", [4, -60])
@@ -155,6 +152,4 @@ def test_overdue_notifications_are_reported(organization: Organization) -> None:
     insert_all(*build_notifications(organization=organization, kind=Kind.CALL_BOOKED, recipients=owners, context={}))
     Notification.objects.of(organization).update(next_attempt_at=now() - timedelta(hours=1))
 
-    (problem,) = problems()
-
-    assert problem.startswith("- 1 notification should have been sent more than 5 minutes ago, the oldest at ")
+    assert problems() == [f"- Notifications {OVERDUE}"]

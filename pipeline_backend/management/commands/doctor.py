@@ -2,7 +2,6 @@
 
 import smtplib
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,19 +12,16 @@ from django.core.mail import get_connection
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import Min, Q, TextField
-from django.db.models.functions import Cast, Now
+from django.db.models import TextField
+from django.db.models.functions import Cast
 from django.http.request import split_domain_port, validate_host
 
-from notifications.models import Notification
 from pipeline_backend.db.encryption import cipher
-from pipeline_backend.db.timestamps import isoformat_z
 from pipeline_backend.management.commands._command import first_text_line
-from pipeline_backend.outbox import State
-from webhooks.models import Delivery, Endpoint
+from pipeline_backend.web.health import backlog_error
+from webhooks.models import Endpoint
 
 TIMEOUT_SECONDS = 5
-OVERDUE = timedelta(minutes=5)
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
@@ -60,7 +56,8 @@ def database_problems() -> Iterator[str]:
             yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run manage.py migrate"
             return
         yield from encryption_problems()
-        yield from backlog_problems()
+        if error := backlog_error():
+            yield error
     except (DatabaseError, InterfaceError) as error:
         yield f"The database does not answer; check DATABASE_URL ({first_text_line(error)})"
 
@@ -85,22 +82,6 @@ def is_readable(stored: str | None) -> bool:
     except InvalidToken:
         return stored is None
     return True
-
-
-def backlog_problems() -> Iterator[str]:
-    """Check that no job is overdue, apart from those of disabled endpoints and inactive organizations."""
-    enabled: dict[type[Delivery] | type[Notification], Q] = {Delivery: Q(endpoint__is_active=True), Notification: Q()}
-    for model, condition in enabled.items():
-        overdue = model.unscoped.filter(
-            condition, organization__is_active=True, state=State.PENDING, next_attempt_at__lt=Now() - OVERDUE
-        )
-        count, oldest = overdue.count(), overdue.aggregate(oldest=Min("next_attempt_at"))["oldest"]
-        if count:
-            name = model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural
-            yield (
-                f"{count} {name} should have been sent more than 5 minutes ago, the oldest at {isoformat_z(oldest)}; "
-                "are the Celery worker and beat running?"
-            )
 
 
 def redis_problems() -> Iterator[str]:
