@@ -41,7 +41,7 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
     rows = build_appointment_notifications(
         change, appointment, active_members(appointment.organization).filter(pk__in=members), note
     )
-    appointment.save(update_fields=["invitation_sequence", "invited"])
+    appointment.save_columns()
     insert_all(*rows)
 
 

@@ -26,7 +26,7 @@ from webhooks.topics import Topic
 BOOKED_ROLES = (StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED)
 NOT_HELD_ROLES = (None, StatusRole.CANCELED, StatusRole.NO_SHOW)
 # What an entry in calendars depends on, beside the time and the outcome.
-INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "event_type_id")
+INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "event_type_id", "call_category")
 
 
 class Effects(NamedTuple):
@@ -221,7 +221,9 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again else None
     if appointment.is_changed("schedule_time"):
         return Effects(RESCHEDULED, Kind.CALL_RESCHEDULED, lead_role)
-    notification = Kind.CALL_UPDATED if appointment.is_changed(*INVITATION_COLUMNS) else None
+    # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.
+    has_news = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and role_of(previous) == StatusRole.CANCELED)
+    notification = Kind.CALL_UPDATED if has_news else None
     if is_replaced:
         return Effects(OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
     return Effects(UPDATED, notification)
