@@ -11,7 +11,6 @@ from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.formats import date_format
-from uuid_utils.compat import uuid7
 
 from leads.models import Lead, NamedQuerySet, Source
 from optins.models import Traffic
@@ -51,7 +50,6 @@ class AppointmentSource(models.TextChoices):
 class EventType(TenantModel):
     """A kind of appointment that can be booked (docs/interface.md, A3 and A11)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
     # The API shows null for an event type that no scheduler manages.
@@ -95,7 +93,6 @@ class AppointmentQuerySet(TenantQuerySet):
 class Appointment(VersionedModel, Traffic):
     """A booked meeting with a lead. UTM fields and sources are copied at booking and never change."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
     event_type = models.ForeignKey(EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     schedule_time = MillisecondDateTimeField()
@@ -194,7 +191,6 @@ class OutcomeChange(StatusChange):
 class Note(TenantModel, ActorFields):
     """Free text about an appointment. Lists show the newest one (docs/interface.md, A5)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
     mention_users = models.ManyToManyField(Membership, blank=True, related_name="mentioned_in", verbose_name="mentions")
@@ -210,7 +206,6 @@ class Note(TenantModel, ActorFields):
 class CallAnalysis(TenantModel):
     """The analysis of a recorded call by an external platform (docs/interface.md, A6)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     appointment = models.OneToOneField(Appointment, on_delete=models.CASCADE, related_name="call_analysis")
     call_analysis_call_id = models.CharField("call ID", max_length=255)
     ai_generated_title = models.CharField("title", max_length=255)

@@ -8,7 +8,6 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
 from django.db.models.functions import Lower
-from uuid_utils.compat import uuid7
 
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
@@ -40,7 +39,6 @@ class NamedQuerySet(TenantQuerySet):
 class Source(TenantModel):
     """Where leads come from. Sources are created on first use (docs/interface.md, L10)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
 
     objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
@@ -85,7 +83,6 @@ class LeadQuerySet(TenantQuerySet):
 class Lead(VersionedModel):
     """A person the organization sells to; one per e-mail in an organization (docs/interface.md, L1)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField()
     first_name = models.CharField(max_length=255, blank=True)
     # Such a name is a makeshift that the first real one replaces. Null, as in rows of version 0.2, is no.
@@ -159,7 +156,6 @@ class CustomField(TenantModel):
         DATE = "DATE", "Date"
         SELECT = "SELECT", "Choice"
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     entity = models.CharField("belongs to", max_length=12, choices=Entity.choices)
     key = models.CharField(
         max_length=64,

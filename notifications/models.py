@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from uuid_utils.compat import uuid7
 
 from organizations.isolation import TenantModel
 from organizations.models import Membership
@@ -40,7 +39,6 @@ class Notification(TenantModel, Job):
     The recipient is empty for Slack, where the whole team reads the message.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
     medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)
     recipient = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
@@ -64,6 +62,7 @@ class Notification(TenantModel, Job):
 class MailPreference(TenantModel):
     """The kinds of e-mails that a member has switched off. Members without a row get all of them."""
 
+    id = None  # type: ignore[assignment]  # the member's
     member = models.OneToOneField(
         Membership, primary_key=True, on_delete=models.CASCADE, related_name="mail_preference"
     )

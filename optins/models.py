@@ -2,7 +2,6 @@
 
 from django.db import models
 from django.db.models import UniqueConstraint
-from uuid_utils.compat import uuid7
 
 from leads.models import Lead
 from organizations.isolation import TenantModel
@@ -45,7 +44,6 @@ class Traffic(models.Model):
 class OptIn(TenantModel, Traffic):
     """One submission of a form by a lead."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins", db_index=False)
     source = models.CharField(max_length=20, choices=OptInSource.choices)
     provider_form_id = models.CharField(max_length=255, null=True, blank=True)
@@ -73,7 +71,6 @@ class OptIn(TenantModel, Traffic):
 class QuestionAnswer(TenantModel):
     """A question of the form and its answer, which is null if the question was skipped."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers", db_index=False)
     question = models.TextField(max_length=10_000)
     answer = models.TextField(max_length=10_000, null=True, blank=True)

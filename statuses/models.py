@@ -6,7 +6,6 @@ from uuid import UUID
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
-from uuid_utils.compat import uuid7
 
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
@@ -76,7 +75,6 @@ class StatusQuerySet(TenantQuerySet):
 class Status(TenantModel):
     """A status that leads, appointments or both can have."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)
     role = models.CharField(max_length=20, choices=StatusRole.choices)
     type = models.CharField("board", max_length=12, choices=BoardScope.choices, default=BoardScope.BOTH)
@@ -141,7 +139,6 @@ class StatusChange(TenantModel, ActorFields):
     Each row is one change: who made it, when, from which status and to which.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     to_status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)
 

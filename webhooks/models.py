@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q, UniqueConstraint
-from uuid_utils.compat import uuid7
 
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
@@ -39,7 +38,6 @@ class Event(TenantModel, ActorFields):
     `type` is the name of its topic. The body is stored as text, so that every delivery and retry sends the same bytes.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     type = models.CharField(max_length=60, editable=False)
     # Not a foreign key: the subject's model depends on the topic.
     subject_id = models.UUIDField(null=True, editable=False)
@@ -69,7 +67,6 @@ class Endpoint(TenantModel):
     `failures`, `timeouts` and `failing_since` describe the current run of failures and are reset by a success.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     url = models.CharField("URL", max_length=2048)
     description = models.CharField(max_length=255, blank=True)
     event_types = ArrayField(
@@ -117,7 +114,6 @@ class ReceivingHost(TenantModel):
     clock) and their number.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     host = models.CharField(max_length=255, editable=False)
     recent = models.JSONField(default=list, editable=False)
     used_at = MillisecondDateTimeField(default=now, editable=False)
@@ -135,7 +131,6 @@ class Replay(TenantModel, ActorFields):
     `since` and `until` are empty if deliveries were selected. A delivery points at the latest replay it was part of.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     endpoint = models.ForeignKey(
         Endpoint, on_delete=models.CASCADE, related_name="replays", db_index=False, editable=False
     )
@@ -155,7 +150,6 @@ class Replay(TenantModel, ActorFields):
 class Delivery(TenantModel, Job):
     """The job of sending one event to one endpoint."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No index of their own for the foreign keys: the constraint and the indexes below begin with them.
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
@@ -186,7 +180,6 @@ class Delivery(TenantModel, Job):
 class Attempt(TenantModel):
     """One attempt to send a delivery, with the request and the response."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     duration_ms = models.PositiveIntegerField("duration (ms)")
     status_code = models.PositiveIntegerField(null=True)

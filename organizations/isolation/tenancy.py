@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NoReturn
 from uuid import UUID
 
 from django.db import models
+from uuid_utils.compat import uuid7
 
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
@@ -40,6 +41,7 @@ def tenant_manager(queryset: type[models.QuerySet[Any]] = TenantQuerySet) -> Any
 class TenantModel(models.Model):
     """A row that belongs to one organization."""
 
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # No index of its own: every model has one that begins with this column where it needs it.
     organization = models.ForeignKey(
         "organizations.Organization", on_delete=models.PROTECT, related_name="+", db_index=False

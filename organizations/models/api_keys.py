@@ -2,7 +2,6 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from uuid_utils.compat import uuid7
 
 from organizations.defaults import both_scopes
 from organizations.isolation import TenantModel
@@ -20,7 +19,6 @@ class Scope(models.TextChoices):
 class ApiKey(TenantModel):
     """An API key: its public id and the SHA-256 of its secret, which nobody can read again (docs/interface.md, K4)."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # Not secret: shown in the admin, and recorded as the actor of changes.
     key_id = models.CharField(max_length=12, unique=True, editable=False)
     secret_hash = models.BinaryField(max_length=32, editable=False)

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 from django.db.models.functions import Lower
-from uuid_utils.compat import uuid7
 
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models.users import EmailQuerySet, User
@@ -26,7 +25,6 @@ class MemberRole(models.TextChoices):
 class Membership(TenantModel):
     """A user in an organization, with a role. Hosts, setters and triagers are members."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # PROTECT: former members stay, because appointments and notes refer to them.
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
@@ -64,7 +62,6 @@ class Invitation(TenantModel, Job):
     Nothing of the person is stored here but the address as the inviter typed it, and the link's token is not stored.
     """
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     email = models.EmailField("e-mail")
     role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
     invited_by = models.ForeignKey(User, null=True, editable=False, on_delete=models.SET_NULL, related_name="+")

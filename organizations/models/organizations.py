@@ -61,6 +61,7 @@ class RowCount(TenantModel):
     triggers change it in the transaction that inserts or deletes the rows.
     """
 
+    id = None  # type: ignore[assignment]  # a number, which the database sets
     # CASCADE, unlike other tenant rows: counts alone must not keep an organization from being deleted.
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="+", db_index=False)
     # The columns keep the names of an earlier release.
