@@ -37,8 +37,10 @@ from leads.phones import parse_phone
 from leads.services import add_lead, change_status, edit_lead, save_custom_field
 from optins.services import submit
 from organizations.actors import SYSTEM, Actor, ActorKind
-from organizations.models import Membership, Organization
+from organizations.models import MemberRole, Membership, Organization, User
+from organizations.services import change_member, save_user
 from statuses.models import Status, StatusRole
+from statuses.services import save_status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import SCHEDULE_TIME, ApiClient
@@ -570,6 +572,20 @@ def test_renaming_an_event_type(world: World) -> None:
     )
 
 
+def test_renaming_a_status(world: World) -> None:
+    status = world.status("WON").pk
+
+    def rename(actor: Actor) -> None:
+        stored = Status.objects.of(world.organization).get(pk=status)
+        stored.name = "Signed"
+        save_status(organization=world.organization, actor=actor, status=stored)
+
+    assert_same(
+        world,
+        {"admin": lambda: world.save_page(Status, status, name="Signed"), **by_everyone(world, rename)},
+    )
+
+
 def test_renaming_a_custom_field(world: World) -> None:
     def rename(actor: Actor) -> None:
         color = CustomField.objects.of(world.organization).get(pk=world.color.pk)
@@ -580,6 +596,41 @@ def test_renaming_a_custom_field(world: World) -> None:
         world,
         {
             "admin": lambda: world.save_page(CustomField, world.color.pk, label="Favorite color"),
+            **by_everyone(world, rename),
+        },
+    )
+
+
+def test_changing_the_role_of_a_member(world: World) -> None:
+    def change(actor: Actor) -> None:
+        member = Membership.objects.of(world.organization).get(pk=world.host.pk)
+        change_member(actor=actor, member=member, role=MemberRole.SETTER, is_active=True, wants_mail=True)
+
+    assert_same(
+        world,
+        {
+            "admin": lambda: world.save_page(Membership, world.host.pk, role="SETTER"),
+            **by_everyone(world, change),
+        },
+    )
+
+
+def test_renaming_a_member(world: World) -> None:
+    own = logged_in_client(world.host)
+    operator = Client()
+    operator.force_login(User.objects.create_superuser("root@example.com"))
+    url = admin_url(User, "change", world.host.user_id)
+
+    def rename(actor: Actor) -> None:
+        user = User.objects.get(pk=world.host.user_id)
+        user.first_name = "Hanna"
+        save_user(actor=actor, user=user, changed=["first_name"])
+
+    assert_same(
+        world,
+        {
+            "admin, own profile": lambda: own.post(url, form_data(own, url, first_name="Hanna"), follow=True),
+            "admin, operator": lambda: operator.post(url, form_data(operator, url, first_name="Hanna"), follow=True),
             **by_everyone(world, rename),
         },
     )

@@ -12,7 +12,14 @@ from django.test import Client
 from time_machine import Traveller
 
 from appointments.models import Appointment, CallAnalysis, EventType, Provider
-from appointments.services import change_outcome, create_note, edit_appointment, import_appointment, reschedule
+from appointments.services import (
+    change_outcome,
+    create_note,
+    edit_appointment,
+    import_appointment,
+    refresh_touch_points,
+    reschedule,
+)
 from leads.models import CustomField, Lead
 from leads.services import edit_lead
 from organizations.actors import SYSTEM
@@ -72,6 +79,11 @@ class Acts:
         member: Membership = self.row(Membership)
         return member
 
+    def status(self) -> Status:
+        """Return a status that can be set."""
+        status: Status = self.row(Status, is_active=True)
+        return status
+
     def email(self, known: int) -> str:
         """Return an e-mail, with this probability a known lead's."""
         if self.submissions and self.chance(known):
@@ -80,8 +92,10 @@ class Acts:
         return f"lead-{self.random.randint(1, 10**9)}@example.com"
 
     def time(self) -> datetime:
-        """Return a time from yesterday to in ten days."""
-        return now() + timedelta(minutes=self.random.randint(-24 * 60, 10 * 24 * 60))
+        """Return a time from yesterday to in ten days, often one that passes during the test."""
+        return now() + timedelta(
+            minutes=self.random.randint(*((1, 90) if self.chance(40) else (-24 * 60, 10 * 24 * 60)))
+        )
 
     def url(self) -> str:
         return f"https://meet.example/{self.random.randint(1, 10**6)}"
@@ -154,7 +168,7 @@ class Acts:
 
     def set_lead_status(self) -> None:
         path = f"/api/external/leads/{self.row(Lead).pk}/status"
-        self.expect(self.api.patch(path, {"status_id": str(self.row(Status).pk)}), 200)
+        self.expect(self.api.patch(path, {"status_id": str(self.status().pk)}), 200)
 
     # The admin
 
@@ -195,7 +209,7 @@ class Acts:
                 "last_name": self.word,
                 "phone_e164": lambda: self.random.choice(["+493012345678", "+14155552671", ""]),
                 "setter": lambda: self.member().pk,
-                "status": lambda: self.row(Status).pk,
+                "status": lambda: self.status().pk,
             },
         )
         if self.chance(40):
@@ -214,7 +228,7 @@ class Acts:
                 "recording_url": self.url,
                 "call_category": lambda: self.random.choice(["SALES_CALL", "COACHING_CALL", "TRIAGE_CALL"]),
                 "event_type": lambda: self.row(EventType).pk,
-                "outcome": lambda: self.row(Status).pk,
+                "outcome": lambda: self.status().pk,
             },
         )
         if self.chance(30):
@@ -260,6 +274,24 @@ class Acts:
         status = self.row(Status)
         name = f"{status.name.split(' #')[0]} #{self.random.randint(1, 10**6)}"
         self.save_page(status, name=name, description=self.word() if self.chance(50) else "")
+
+    def add_status(self) -> None:
+        """Add a status that is no default, so that it can be retired."""
+        colors = {"text_color": "#000000", "bg_color": "#ffffff"}
+        name = f"Status {self.random.randint(1, 10**9)}"
+        self.post_form(self.admin, admin_url(Status, "add"), name=name, role="FOLLOW_UP", **colors)
+
+    def retire_status(self) -> None:
+        """Retire a status, or bring it back."""
+        status = self.row(Status, is_lead_default=False)
+        self.save_page(status, is_active="" if status.is_active else "on")
+
+    def delete_status(self) -> None:
+        """Delete a status that nothing has used, a new one."""
+        self.add_status()
+        status = Status.objects.of(self.organization).latest("created_at", "pk")
+        response = self.admin.post(admin_url(Status, "delete", status.pk), {"post": "yes"})
+        assert response.status_code == 302
 
     def rename_member(self) -> None:
         user = User.objects.get(pk=self.member().user_id)
@@ -332,7 +364,7 @@ class Acts:
         reschedule(**self.common(), appointment=self.appointment(), to=self.time())
 
     def change_outcome_by_service(self) -> None:
-        change_outcome(**self.common(), appointment=self.appointment(), status_id=self.row(Status).pk)
+        change_outcome(**self.common(), appointment=self.appointment(), status_id=self.status().pk)
 
     def edit_appointment_by_service(self) -> None:
         values = self.some(50, {"host": self.member, "meeting_url": self.url, "triager": lambda: None})
@@ -341,8 +373,11 @@ class Acts:
     def create_note_by_service(self) -> None:
         create_note(**self.common(), appointment=self.appointment(), text=self.word(), mentions=[self.member()])
 
+    def refresh_touch_points(self) -> None:
+        refresh_touch_points(organization=self.organization)
+
     def edit_lead_by_service(self) -> None:
-        values = self.some(50, {"last_name": self.word, "setter": self.member, "status": lambda: self.row(Status)})
+        values = self.some(50, {"last_name": self.word, "setter": self.member, "status": self.status})
         edit_lead(**self.common(), lead=self.row(Lead), **values)
 
 
@@ -354,16 +389,19 @@ WEIGHTS = {
     "submit": 12,
     "submit_again": 2,
     "set_lead_status": 8,
-    "edit_lead_page": 4,
-    "edit_appointment_page": 7,
+    "edit_lead_page": 3,
+    "edit_appointment_page": 5,
     "set_back_to_booked": 2,
     "cancel_page": 2,
     "add_note_page": 3,
     "add_analysis_page": 3,
     "rename_event_type": 2,
-    "rename_status": 0,
-    "rename_member": 0,
-    "change_role": 0,
+    "rename_status": 2,
+    "add_status": 1,
+    "retire_status": 2,
+    "delete_status": 1,
+    "rename_member": 2,
+    "change_role": 1,
     "change_custom_field": 1,
     "add_custom_field": 1,
     "delete_custom_field": 1,
@@ -375,4 +413,5 @@ WEIGHTS = {
     "edit_appointment_by_service": 4,
     "create_note_by_service": 3,
     "edit_lead_by_service": 4,
+    "refresh_touch_points": 3,
 }
