@@ -25,8 +25,8 @@ from leads.topics import (
     UPDATED,
 )
 from organizations.actors import Actor, actor_columns
-from organizations.limits import check_limit
 from organizations.models import Membership, Organization
+from organizations.services import check_limit
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_NAME_LENGTH
 from pipeline_backend.db.compiled import CompiledQuery, Param

@@ -58,7 +58,6 @@ class SlackQueue(NotificationQueue[EndpointClient]):
         return EndpointClient(organization.slack_url)
 
     async def send(self, client: EndpointClient, organization: Organization, notification: Notification) -> Result:
-        """Post a message."""
         # Slack may have been disconnected since the message was queued. Then no retry can help.
         if not organization.slack_url:
             return Result(error="switched_off", is_final=True)
@@ -97,7 +96,6 @@ class SecurityNoticeQueue(mail.MailQueue[User, SecurityNotice]):
     related = ("event", "user")
 
     def render(self, notice: SecurityNotice) -> EmailMultiAlternatives:
-        """Return the e-mail."""
         return security_notices.render(notice)
 
 

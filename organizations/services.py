@@ -5,12 +5,11 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from organizations.actors import Actor, staff_actor
 from organizations.events import recorded_as_member
 from organizations.keys import new_key
-from organizations.limits import check_limit
 from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
@@ -18,6 +17,22 @@ from pipeline_backend.db.timestamps import now
 
 # How long the old key keeps working after a rotation.
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+
+
+def can_add_row(*, organization: Organization, rows: QuerySet, limit: int) -> bool:
+    """Return whether `rows`, the organization's rows of one kind, are fewer than `limit`, so that one may be added.
+
+    Locks the organization, so that concurrent calls wait until the caller's transaction ends and count its row too.
+    """
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    # A second statement, because the one that waits for the lock does not see what was committed meanwhile.
+    return bool(rows.order_by()[:limit].count() < limit)
+
+
+def check_limit(*, organization: Organization, rows: QuerySet, limit: int, name: str, advice: str) -> None:
+    """Lock the organization, and raise Conflict if `rows`, which the message calls `name`, are `limit` or more."""
+    if not can_add_row(organization=organization, rows=rows, limit=limit):
+        raise Conflict(f"An organization can have at most {limit} {name}. {advice}")
 
 
 @transaction.atomic

@@ -40,7 +40,6 @@ class VersionedModel(TenantModel):
         self.save_columns()
 
     def save_columns(self) -> None:
-        """Store the changed columns."""
         # Django sends no statement if there are none.
         self.save(update_fields=[name for name in self.stored_values if self.is_changed(name)])
         self.stored_values = {name: getattr(self, name) for name in self.stored_values}

@@ -15,8 +15,8 @@ from django.dispatch import receiver
 from organizations.actors import Actor, actor_columns
 from organizations.events import event_occurred
 from organizations.isolation import TenantModel
-from organizations.limits import check_limit
 from organizations.models import Organization
+from organizations.services import check_limit
 from organizations.versions import VersionedModel
 from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed

@@ -19,8 +19,8 @@ from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
 from notifications.models import Kind, Notification
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
-from organizations.limits import can_add_row
 from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.services import can_add_row
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry

@@ -9,8 +9,8 @@ from appointments.serializers import AppointmentDetailSerializer, EventTypeDetai
 from appointments.services.changes import get_for_update
 from appointments.topics import EVENT_TYPE_UPDATED, UPDATED
 from organizations.actors import Actor
-from organizations.limits import check_limit
 from organizations.models import Organization
+from organizations.services import check_limit
 from pipeline_backend.api.exceptions import Conflict
 from webhooks.services import record_event
 
