@@ -13,7 +13,8 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from tests.client import ApiClient
-from tests.factories import make_analysis, make_api, make_custom_field, make_note
+from tests.factories import make_analysis, make_api, make_custom_field, make_note, set_columns
+from webhooks.models import Event
 
 OPERATIONS = {
     "/api/external/appointments": {"get", "post"},
@@ -201,6 +202,20 @@ def test_event_responses_match_the_document(schema, api, object_ids):
     response = api.get("/api/external/events")
 
     assert len(response.json()["data"]) == 7
+    assert_documented(schema, "/api/external/events", "get", response)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_without_an_actor_as_version_0_2_recorded_them_match_the_document(schema, api, organization):
+    api.submit()
+    for event in Event.objects.of(organization):
+        body = json.loads(event.body)
+        del body["actor"]
+        set_columns(Event, organization, event.pk, body=json.dumps(body))
+
+    response = api.get("/api/external/events")
+
+    assert [event.keys() & {"actor"} for event in response.json()["data"]] == [set(), set()]
     assert_documented(schema, "/api/external/events", "get", response)
 
 
