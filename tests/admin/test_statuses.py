@@ -178,3 +178,30 @@ def test_the_lead_of_another_organization_is_not_changed_by_retiring(
     save(owner, status_with_role(organization, "WON"), is_active="")
 
     assert snapshot_of(other_organization) == before
+
+
+def test_lists_and_forms_have_the_statuses_in_the_order_of_the_api(owner: Client, appointment: Appointment):
+    for name in ["Äpfel", "apple", "zeta", "Zulu"]:
+        make_status(appointment.organization, name)
+    names = [status["name"] for status in make_api(appointment.organization).get_data("/api/external/statuses")]
+    list_url, form_url = admin_url(Status, "changelist"), admin_url(Lead, "change", appointment.lead_id)
+
+    listed = [status.name for status in owner.get(list_url).context["cl"].result_list]
+    sorted_by_click = [status.name for status in owner.get(f"{list_url}?o=-0").context["cl"].result_list]
+    offered = [status.name for status in owner.get(form_url).context["adminform"].form.fields["status"].queryset]
+
+    assert listed == offered == names
+    assert sorted_by_click == names[::-1]
+
+
+def test_leads_are_sorted_by_the_name_of_their_status(owner: Client, organization: Organization):
+    api = make_api(organization)
+    for name in ["zeta", "Äpfel", "apple"]:
+        lead_id = api.submit(email=f"{name}@example.com".lower().replace("ä", "ae")).json()["data"]["lead_id"]
+        api.patch(f"/api/external/leads/{lead_id}/status", {"status_id": str(make_status(organization, name).pk)})
+    url = admin_url(Lead, "changelist")
+    columns = [getattr(column, "short_description", column) for column in owner.get(url).context["cl"].list_display]
+
+    leads = owner.get(f"{url}?o={columns.index('Status')}").context["cl"].result_list
+
+    assert [lead.status.name for lead in leads] == ["Äpfel", "apple", "zeta"]

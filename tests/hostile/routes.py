@@ -8,6 +8,7 @@ from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import quote
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from pipeline_backend.web.middleware import API_PATH
 from tests.admin.pages import MODEL_ADMINS
 
 
@@ -65,5 +66,5 @@ def url_template(pattern: str) -> str:
 
 
 ADMIN_ROUTES = [route for route in iter_routes() if route.pattern.startswith("admin/")]
-API_ROUTES = [route for route in iter_routes() if route.pattern.startswith("api/")]
-OTHER_ROUTES = [route for route in iter_routes() if not route.pattern.startswith(("admin/", "api/"))]
+API_ROUTES = [route for route in iter_routes() if route.pattern.startswith(("api/", API_PATH.pattern))]
+OTHER_ROUTES = [route for route in iter_routes() if not route.pattern.startswith(("admin/", "api/", API_PATH.pattern))]
