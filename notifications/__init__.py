@@ -4,5 +4,5 @@ Other apps call `notifications.services.build_notifications` and insert the rows
 row is one message on one channel and holds the data it is rendered from, so that the outbox dispatcher needs nothing
 else to send it. `queues` says how; `mail` renders and sends e-mails.
 
-The rules are in docs/interface.md, "Notifications" (N1 to N8).
+The rules are in docs/interface.md, "Notifications" (N1 to N9).
 """

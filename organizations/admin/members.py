@@ -37,7 +37,7 @@ class MemberForm(RoleForm):
         fields = ()
         help_texts = {
             "is_active": "Inactive members lose access immediately.",
-            "wants_mail": "E-mails about booked, rescheduled and canceled appointments.",
+            "wants_mail": "E-mails about appointments, and about notes that mention the member.",
         }
 
 

@@ -187,7 +187,7 @@ def test_swaps_a_move_another_link_and_a_cancellation_end_with_the_right_calenda
 
 
 def test_who_joins_is_invited_who_leaves_gets_a_cancellation_and_who_stays_an_update(world: World) -> None:
-    call = world.book(host="hana", setter="sam")
+    call = world.book(host="hana", setter="sam", meeting_url="https://meet.example/1")
     world.subjects()
 
     world.edit(call, host=world.members["hugo"], triager=world.members["tri"])
@@ -196,6 +196,7 @@ def test_who_joins_is_invited_who_leaves_gets_a_cancellation_and_who_stays_an_up
     [reassigned] = [email for email in world.mailoutbox if email.to == ["hana@acme.example"]]
     assert "You no longer take part in this call. Its entry in your calendar is removed." in reassigned.body
     assert "because you were invited to the call before" in reassigned.body
+    assert "https://meet.example/1" not in reassigned.message().as_string()
     assert world.subjects() == [
         ("hana", "Call Reassigned"),
         ("hugo", "Call Booked"),
