@@ -39,7 +39,8 @@ def body_schema(topic: Topic) -> Schema:
     """Return the schema of the body: an event of this type. Its id is in a header."""
     event = EventSerializer.schema(reference)
     properties = event["properties"] | {"type": {"const": topic.name}, "data": reference(topic.serializer)}
-    previous = {"properties": {key: {} for key in topic.previous}, "additionalProperties": False}
+    old_values = {name: topic.serializer.fields[name].schema(reference) for name in topic.previous}
+    previous = {"properties": old_values, "additionalProperties": False}
     properties["previous"] = properties["previous"] | previous
     for name in ["id"] if topic.previous else ["id", "previous"]:
         del properties[name]

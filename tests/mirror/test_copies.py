@@ -22,6 +22,7 @@ from tests.client import ApiClient
 from tests.factories import events_of, make_api, make_member, make_organization, owner_of
 from tests.mirror.acts import Acts
 from tests.mirror.copies import LISTS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
+from tests.webhooks.schemas import schema_errors
 from webhooks.models import Delivery
 from webhooks.services import add_endpoint
 from webhooks.topics import topics
@@ -30,6 +31,7 @@ START = "2026-12-01T09:30:00Z"
 SEEDS = [int(seed) for seed in os.environ.get("MIRROR_SEEDS", "1,2,3,4").split(",")]
 ACTS = int(os.environ.get("MIRROR_ACTS", "250"))
 ACTS_BETWEEN_POLLS = 5
+BODIES_COMPARED = 50  # with the OpenAPI document, of those received
 # Fields whose values change without a new version of the row, and the version.
 UNTOLD = {"updated_at", "lead", "opt_ins", "appointment_type"}
 
@@ -84,7 +86,9 @@ def assert_equal(acts: Acts, copies: list[Any], chosen: random.Random) -> None:
     webhooks.receive(received)
     expected = read(acts.api)
     lines = [line for copy in copies for line in differences(copy, expected)]
-    lines += untold_changes([body for _, body in received])
+    bodies = [body for _, body in received]
+    lines += untold_changes(bodies)
+    lines += schema_errors(bodies[:BODIES_COMPARED])
     assert not lines, "\n".join(lines[:20])
 
 
