@@ -1,6 +1,6 @@
 """Appointments with their event types, outcome history, notes and call analyses."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -169,9 +169,14 @@ class Appointment(VersionedModel, Traffic):
         return self.event_type.duration_minutes if self.event_type else 60
 
     @property
+    def ends_at(self) -> datetime:
+        """Return when the call ends."""
+        return self.schedule_time + timedelta(minutes=self.duration_minutes)
+
+    @property
     def is_over(self) -> bool:
         """Return whether the call has ended."""
-        return self.schedule_time + timedelta(minutes=self.duration_minutes) < now()
+        return self.ends_at < now()
 
     def __str__(self) -> str:
         return f"{self.lead}, {date_format(timezone.localtime(self.schedule_time), 'DATETIME_FORMAT')}"

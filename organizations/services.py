@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -43,16 +44,19 @@ def issue_key(
     scopes: list[str] | None = None,
     expires_at: datetime | None = None,
     created_by: User | None = None,
+    id: UUID | None = None,
 ) -> tuple[ApiKey, str]:
     """Create a key, with all scopes unless some are named. Return it and its full text, which isn't stored.
 
-    Locks the organization. Raises Conflict if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
+    `id` is the new row's, if it is chosen before. Locks the organization. Raises Conflict if it has `MAX_API_KEYS` keys
+    that are neither revoked nor expired.
     """
     active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
     advice, limit = "Revoke one that is no longer needed first.", settings.MAX_API_KEYS
     check_limit(organization=organization, rows=active, limit=limit, name="active API keys", advice=advice)
     parsed = new_key()
     key = ApiKey.objects.create(
+        id=id,
         organization=organization,
         key_id=parsed.key_id,
         secret_hash=parsed.secret_hash,

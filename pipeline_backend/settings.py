@@ -178,6 +178,7 @@ UNFOLD = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
     ],
     "STYLES": [lambda request: static("pipeline_backend/admin.css")],
+    "SCRIPTS": [lambda request: static("pipeline_backend/admin.js")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "pipeline_backend.admin.dashboard.dashboard",

@@ -157,12 +157,18 @@ def list_events(
 
 @transaction.atomic
 def add_endpoint(
-    *, organization: Organization, url: str, description: str = "", event_types: list[str] | None = None
+    *,
+    organization: Organization,
+    url: str,
+    description: str = "",
+    event_types: list[str] | None = None,
+    id: uuid.UUID | None = None,
 ) -> tuple[Endpoint, str]:
     """Create an endpoint for these event types (an empty list means all), and return it with its signing secret.
 
-    Show the secret now: it is stored encrypted and never displayed again. Locks the organization. Raises
-    ValidationFailed, and Conflict if the organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
+    `id` is the new row's, if it is chosen before. Show the secret now: it is stored encrypted and never displayed
+    again. Locks the organization. Raises ValidationFailed, and Conflict if the organization has
+    `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
     """
     validate_endpoint(url, event_types or [])
     rows, advice = Endpoint.objects.of(organization), "Change one that is no longer needed instead."
@@ -170,7 +176,7 @@ def add_endpoint(
     check_limit(organization=organization, rows=rows, limit=limit, name="webhook endpoints", advice=advice)
     secret = new_secret()
     endpoint = Endpoint.objects.create(
-        organization=organization, url=url, description=description, event_types=event_types or [], secret=secret
+        id=id, organization=organization, url=url, description=description, event_types=event_types or [], secret=secret
     )
     return endpoint, secret
 

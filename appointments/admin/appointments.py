@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
+from appointments.admin.schedule import render_other_appointments
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, create_note, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
@@ -108,7 +109,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
                 ]
             },
         ),
-        ("Participants", {"fields": [("host", "setter", "triager")]}),
+        ("Participants", {"fields": [("host", "setter", "triager"), "other_appointments", "book_anyway"]}),
         (
             "Origin",
             {
@@ -126,9 +127,27 @@ class AppointmentAdmin(CustomFieldsAdmin):
         ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
         (
             "Appointment",
-            {"fields": ["schedule_time", ("event_type", "meeting_url"), ("host", "setter", "triager"), "notes"]},
+            {
+                "fields": [
+                    "schedule_time",
+                    ("event_type", "meeting_url"),
+                    ("host", "setter", "triager"),
+                    "other_appointments",
+                    "book_anyway",
+                    "notes",
+                ]
+            },
         ),
     )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> list[str]:
+        """Return the read-only fields; the list of other appointments is one of a new appointment, too."""
+        return [*super().get_readonly_fields(request, obj), "other_appointments"]
+
+    @admin.display(description="Other appointments")
+    def other_appointments(self, appointment: Appointment) -> str:
+        """Render the other appointments of the host and the lead on that day."""
+        return render_other_appointments(appointment)
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return no custom fields for a new appointment: booking has none."""
@@ -140,14 +159,13 @@ class AppointmentAdmin(CustomFieldsAdmin):
         """Book or change the appointment with the services."""
         actor = staff_actor(current_user(request))
         if isinstance(form, BookingForm):
-            booking = book(
+            book(
                 organization=form.organization,
                 actor=actor,
                 external_reference=None,
                 schedule_time=truncate_to_ms(form.cleaned_data["schedule_time"]),
                 **form.booking_data(),
             )
-            obj.pk = booking.id
             obj.refresh_from_db()
             return
         values = form.changed_values()

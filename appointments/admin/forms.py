@@ -5,13 +5,14 @@ from typing import Any
 from django import forms
 from unfold import widgets
 
+from appointments.admin.schedule import ScheduleForm
 from appointments.models import Appointment
 from appointments.services import BookingData
 from leads.admin.custom_fields import CustomValuesForm
+from leads.models import Lead
 from leads.phones import parse_phone
 from organizations.admin.actions import ConfirmationForm
 from organizations.admin.base import WebAddressField
-from organizations.admin.tenant import TenantForm
 from organizations.models import Membership
 from statuses.models import Board
 
@@ -19,7 +20,7 @@ PARTICIPANT_FIELDS = ["host", "setter", "triager"]
 APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
 
 
-class BookingForm(TenantForm):
+class BookingForm(ScheduleForm):
     """The form for booking an appointment, with an existing lead or with an e-mail."""
 
     lead_email = forms.EmailField(
@@ -71,10 +72,17 @@ class BookingForm(TenantForm):
             self.add_error("lead", "Choose a lead or enter an e-mail, but not both.")
         return cleaned
 
+    def set_lead(self) -> None:
+        """Set the lead that has the e-mail, if there is one."""
+        if email := self.cleaned_data.get("lead_email"):
+            organization = self.organization
+            self.instance.lead = Lead.objects.of(organization).with_email(organization.pk, email).first()
+
     def booking_data(self) -> BookingData:
         """Return the keyword arguments for the service `book`, except the time."""
         data = self.cleaned_data
         booking = BookingData(
+            id=self.instance.pk,
             event_type_id=data["event_type"].pk,
             lead_phone=data["lead_phone"],
             meeting_url=data["meeting_url"],
@@ -98,7 +106,7 @@ def email_or_blank(member: Membership | None) -> str:
     return member.user.email if member else ""
 
 
-class AppointmentForm(CustomValuesForm):
+class AppointmentForm(ScheduleForm, CustomValuesForm):
     """The form for editing a booked appointment."""
 
     meeting_url = WebAddressField(label="Meeting URL")

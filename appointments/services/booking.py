@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models.functions import Lower
+from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
 from appointments.notifications import build_appointment_notifications
@@ -61,8 +62,12 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
 
 
 class BookingData(TypedDict, total=False):
-    """The fields of a booking request except reference and time. `BookingInputSerializer` describes them."""
+    """The fields of a booking request except reference and time. `BookingInputSerializer` describes them.
 
+    `id` is the new appointment's, which the admin's form chooses.
+    """
+
+    id: UUID
     lead_id: UUID
     lead_email: str
     lead_first_name: str
@@ -158,6 +163,7 @@ def find_or_book(
         members["setter"] = setter
     event_type = resolve_event_type(organization, source, data, event_type)
     appointment = Appointment(
+        id=data.get("id") or uuid7(),
         organization=organization,
         lead=lead,
         event_type=event_type,

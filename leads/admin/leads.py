@@ -138,7 +138,7 @@ class LeadAdmin(CustomFieldsAdmin):
         actor = staff_actor(current_user(request))
         if not change:
             values = {name: value for name, value in form.changed_values().items() if value is not None}
-            obj.pk = add_lead(organization=form.organization, actor=actor, **values).pk
+            add_lead(organization=form.organization, actor=actor, id=obj.pk, **values)
             return
         edit_lead(organization=obj.organization, actor=actor, lead=obj, **form.changed_values())
 

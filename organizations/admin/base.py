@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import datetime
 from typing import Any, ClassVar, TypeAlias
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
@@ -23,6 +24,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.views import ChangeList
 from unfold.widgets import UnfoldAdminURLInputWidget
+from uuid_utils.compat import uuid7
 
 from organizations.actors import staff_actor
 from organizations.admin import actions
@@ -59,6 +61,21 @@ class ServiceForm(forms.ModelForm):
 
     page: ClassVar[Any]  # the ServiceAdmin that shows the form
     request: ClassVar[HttpRequest]
+    # The id of the row to add, chosen when the form is shown: as it is the primary key, a form sent twice adds one row.
+    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.fields.pop("new_id")
+
+    def clean_new_id(self) -> UUID | None:
+        """Give the new row this id, which must be of the kind that all rows have."""
+        new_id: UUID | None = self.cleaned_data["new_id"]
+        if new_id and new_id.version != 7:
+            raise ValidationError("Open the form again.")
+        self.instance.pk = new_id or self.instance.pk
+        return new_id
 
     def _post_clean(self) -> None:
         super()._post_clean()  # type: ignore[misc]
@@ -173,8 +190,16 @@ class ServiceAdmin(ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
         """Return the fields that show stored values, which a new row doesn't have."""
         if obj and self.is_read_only:
-            return flatten_fieldsets(self.get_fieldsets(request, obj))
+            return flatten_fieldsets(super().get_fieldsets(request, obj))
         return self.readonly_fields if obj else ()
+
+    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
+        """Return the groups of fields; of a new row with its id, which is hidden."""
+        groups: Fieldsets = super().get_fieldsets(request, obj)
+        if obj:
+            return groups
+        (title, options), *others = groups
+        return [(title, {**options, "fields": [*options["fields"], "new_id"]}), *others]
 
     def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
         """Return no inlines for a new row, to which no other row refers."""
@@ -203,14 +228,30 @@ class ServiceAdmin(ModelAdmin):
         if self.is_read_only:
             others = {"show_save_and_continue": False, "show_save_and_add_another": False}
             context = {**context, **others, "show_save": object_id is None}
+        if row := self.row_added_before(request, object_id):
+            return self.response_sent_before(request, row)
         try:
             return super().changeform_view(request, object_id, form_url, context)
         except (DomainError, IntegrityError) as error:
+            # The same form may have been sent twice at the same time. The other one has been committed then.
+            if row := self.row_added_before(request, object_id):
+                return self.response_sent_before(request, row)
             # Django has rolled the failed save back. The same POST again builds the form with the error, so it isn't
             # valid and nothing is saved. The page is copied, because all requests share it.
             page = copy(self)
             page.service_error = error if isinstance(error, DomainError) else ConcurrentSave()
         return super(ServiceAdmin, page).changeform_view(request, object_id, form_url, context)
+
+    def row_added_before(self, request: HttpRequest, object_id: str | None) -> Any:
+        """Return the row that this form has added when it was sent before, or None."""
+        new_id = request.POST.get("new_id") if object_id is None else None
+        return self.get_object(request, new_id) if new_id else None
+
+    def response_sent_before(self, request: HttpRequest, row: Model) -> HttpResponse:
+        """Show the row instead of adding another one."""
+        text = f"This form was sent before, and its {self.opts.verbose_name} was saved then. Nothing was added again."
+        messages.warning(request, text)
+        return redirect(actions.row_url(row))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None

@@ -99,6 +99,7 @@ class ApiKeyAdmin(TenantAdmin):
             scopes=data["scopes"],
             expires_at=data["expires_at"],
             created_by=current_user(request),
+            id=obj.pk,
         )
         obj.pk, obj.key_id = key.pk, key.key_id
 

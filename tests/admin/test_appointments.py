@@ -71,7 +71,8 @@ def test_a_booking_creates_lead_history_event_notification_and_note(
 
 
 def test_an_existing_lead_can_be_chosen_for_a_booking(closer: Client, event_type: EventType, appointment: Appointment):
-    data = form_data(closer, admin_url(Appointment, "add"), lead=appointment.lead_id, event_type=event_type.pk, **TIME)
+    time = {**TIME, "schedule_time_1": "15:00:00"}  # the lead's other appointment is at 10:00
+    data = form_data(closer, admin_url(Appointment, "add"), lead=appointment.lead_id, event_type=event_type.pk, **time)
 
     response = closer.post(admin_url(Appointment, "add"), data)
 

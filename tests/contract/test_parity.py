@@ -112,7 +112,8 @@ class World:
         self.post_form(admin_url(model, "add"), **values)
 
     def post_form(self, url: str, **changes: object) -> None:
-        response = self.admin.post(url, form_data(self.admin, url, **changes))
+        # Only the form asks whether to save an appointment that overlaps with another one.
+        response = self.admin.post(url, form_data(self.admin, url, **changes, book_anyway="on"))
         assert response.status_code == 302, form_errors(response)
 
     def press(self, button: str, **data: object) -> None:

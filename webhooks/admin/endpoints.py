@@ -137,8 +137,7 @@ class EndpointAdmin(TenantAdmin):
             change_endpoint(endpoint=obj, is_active=data["is_active"], **values)
             return
         # The secret travels on `obj`, with which Django goes on, to `response_add`.
-        endpoint, obj.secret = add_endpoint(organization=form.organization, **values)
-        obj.pk = endpoint.pk
+        _, obj.secret = add_endpoint(organization=form.organization, id=obj.pk, **values)
 
     def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
         """Show the new endpoint's secret, once."""
