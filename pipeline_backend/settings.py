@@ -342,7 +342,7 @@ EMAIL_URL = read_url(
     "EMAIL_URL",
     "smtp+tls://user:password@host:587",
     schemes=env.EMAIL_SCHEMES,
-    pattern="smtp.*:[^/]+|.+mail:.*",
+    pattern="smtp.*:[^/]+/?|.+mail:.*",
     default="smtp://127.0.0.1:25",
 )
 vars().update(env.email_url_config(EMAIL_URL))

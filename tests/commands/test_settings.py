@@ -78,6 +78,7 @@ def test_an_unusable_url_is_named_in_one_sentence_with_an_example_and_without_it
         ("REDIS_URL", "redis://user:password@redis:6379/3?health_check_interval=5"),
         ("EMAIL_URL", "consolemail://"),
         ("EMAIL_URL", "filemail:////var/mail"),
+        ("EMAIL_URL", "smtp://mail.example.com:25/?timeout=5"),
         ("EMAIL_URL", "smtps://user%40example.com:password@mail.example.com:465"),
         ("BASE_URL", "https://pipeline.example.com/"),
         ("WEBHOOKS_PROXY", ""),
