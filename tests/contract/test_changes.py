@@ -21,6 +21,7 @@ from tests.factories import deactivate, make_custom_field, make_event_type, make
 
 # The events list contains committed events only, so each test needs real transactions.
 pytestmark = pytest.mark.django_db(transaction=True)
+SOON = "2090-01-05T10:00:00.000Z"
 CUSTOM_VALUES = [("TEXT", "blue", "blue"), ("NUMBER", "5", 5), ("DATE", "2027-01-05", "2027-01-05")]
 
 
@@ -31,8 +32,8 @@ def owner(organization: Organization) -> Client:
 
 @pytest.fixture
 def booked(api: ApiClient, host: Membership) -> str:
-    """The id of an appointment with a host and a meeting URL."""
-    response = api.book(host_email="hana@acme.example", meeting_url="https://meet.example/1")
+    """The id of an upcoming appointment with a host and a meeting URL."""
+    response = api.book(host_email="hana@acme.example", meeting_url="https://meet.example/1", schedule_time=SOON)
     return str(response.json()["data"]["id"])
 
 
@@ -153,7 +154,7 @@ def test_several_changes_in_one_form_are_one_event(api, organization, owner, boo
         Appointment,
         booked,
         host=other.pk,
-        schedule_time_0="2027-02-01",
+        schedule_time_0="2090-02-01",
         outcome=api.get_status("WON")["id"],
     )
 
@@ -283,7 +284,7 @@ def test_a_paid_lead_stays_paid_when_its_appointment_is_booked_again(api, owner,
         ({"email": "king@example.com"}, ["email"]),
         ({"phone_e164": "+493012345678"}, ["phone_country", "phone_e164"]),
         (
-            {"next_touch_point_type": "CALL", "next_touch_point_at_0": "2027-03-01", "next_touch_point_at_1": "09:00"},
+            {"next_touch_point_type": "CALL", "next_touch_point_at_0": "2089-03-01", "next_touch_point_at_1": "09:00"},
             ["next_touch_point_at", "next_touch_point_type"],
         ),
     ],
@@ -356,7 +357,8 @@ def test_a_booking_that_changes_status_touch_point_and_phone_records_one_event_o
     lead = api.get_lead(api.submit(email="grace@example.com").json()["data"]["lead_id"])
     new_events()
 
-    api.book(external_reference="ref-2", lead_email="grace@example.com", lead_phone="+493012345678")
+    booking = {"external_reference": "ref-2", "lead_email": "grace@example.com", "schedule_time": SOON}
+    api.book(**booking, lead_phone="+493012345678")
 
     lead_events, others = split_events(new_events())
     assert_one_change(api, lead_events, "lead.status_changed", lead)
@@ -369,7 +371,7 @@ def test_a_moved_touch_point_records_an_event_of_the_lead(api, owner, booked, ne
     """docs/interface.md, L13, L19"""
     lead = api.get_lead(api.get_appointment(booked)["lead"]["id"])
 
-    change(owner, Appointment, booked, schedule_time_0="2027-02-01")
+    change(owner, Appointment, booked, schedule_time_0="2090-02-01")
 
     lead_events, others = split_events(new_events())
     assert_one_change(api, lead_events, "lead.updated", lead)
