@@ -7,8 +7,6 @@ from notifications.models import ChannelKind, Context, Kind, MailPreference, Not
 from organizations.models import Membership, Organization
 from pipeline_backend.outbox import State, notify_on_commit
 
-WAKE_UP_TASK = "notifications.deliver_due"
-
 
 def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
@@ -23,7 +21,7 @@ def build_notifications(
         if accepts(member, kind)
     ]
     if rows:
-        notify_on_commit(WAKE_UP_TASK, organization.pk)
+        notify_on_commit(Notification, organization.pk)
     return rows
 
 
@@ -31,7 +29,7 @@ def build_slack_messages(*, organization: Organization, kind: Kind, context: Con
     """Return the unsaved message to the organization's Slack channel, or an empty list if it has none."""
     if not organization.slack_url:
         return []
-    notify_on_commit(WAKE_UP_TASK, organization.pk)
+    notify_on_commit(Notification, organization.pk)
     return [Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context)]
 
 

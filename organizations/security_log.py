@@ -16,7 +16,6 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import notify_on_commit
 
 BATCH_SIZE = 2000
-WAKE_UP_TASK = "notifications.deliver_security_notices"
 
 # The person gets an e-mail, because somebody else may have done it.
 MAILED_KINDS = frozenset(
@@ -68,7 +67,7 @@ def record_security_event(
     if user is not None and (is_mailed or kind in MAILED_KINDS):
         with bypass_rls():  # requests may not read this table, not even the row that they insert
             SecurityNotice.objects.create(event=event, user=user)
-        notify_on_commit(WAKE_UP_TASK, user.pk)
+        notify_on_commit(SecurityNotice, user.pk)
     return event
 
 

@@ -60,11 +60,10 @@ app.conf.update(
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
             "organizations.prune": PRUNE_SECONDS,
-            "accounts.prune": PRUNE_SECONDS,
         }.items()
     },
 )
-app.autodiscover_tasks(["webhooks", "notifications", "appointments", "pipeline_backend", "pipeline_backend.accounts"])
+app.autodiscover_tasks(["webhooks", "notifications", "appointments", "pipeline_backend"])
 
 
 @setup_logging.connect

@@ -12,9 +12,19 @@ from notifications.services import build_notifications
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_security_events
 from organizations.sessions import SessionStore
+from pipeline_backend.accounts.password_reset import prune_password_resets
 from pipeline_backend.db.writes import insert_all
+from pipeline_backend.outbox import WAKE_UP_TASK, dispatch, load_queues
 from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
+
+
+@shared_task(name=WAKE_UP_TASK)
+def deliver_due(model: str, group_id: str) -> None:
+    """Send what is due in one group, from each queue of the model."""
+    for queue in load_queues():
+        if queue.model._meta.label_lower == model:
+            dispatch(queue, group_id)
 
 
 @shared_task(name="webhooks.send_endpoint_digest")
@@ -26,8 +36,9 @@ def send_endpoint_digest() -> None:
 
 @shared_task(name="organizations.prune")
 def prune_organizations() -> None:
-    """Delete old entries of the security log, and expired sessions."""
+    """Delete old entries of the security log, expired sessions, and password resets that have ended long ago."""
     prune_security_events()
+    prune_password_resets()
     SessionStore.clear_expired()
 
 

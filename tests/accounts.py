@@ -9,9 +9,9 @@ from django.core import mail
 from django.db import connections
 from django.test import Client
 
-from organizations.models import MemberRole, Organization
+from organizations.models import Invitation, MemberRole, Organization, PasswordReset
 from pipeline_backend.accounts.mail import PASSWORD_RESETS
-from pipeline_backend.accounts.tasks import deliver_invitations, deliver_password_reset
+from tests.jobs import send_jobs
 
 PASSWORD = "correct horse battery"
 LINK = re.compile(r"https?://[^/\s]+(/admin/(?:invitation|password-reset)/\S+)")
@@ -31,9 +31,9 @@ def links_mailed_to(email: str) -> list[str]:
 def deliver_mail(*organizations: Organization) -> None:
     """Do what a worker does: mail due invitations of these organizations, and all due links for new passwords."""
     for organization in organizations:
-        deliver_invitations(str(organization.pk))
+        send_jobs(Invitation, organization.pk)
     for id in PASSWORD_RESETS.due_groups():
-        deliver_password_reset(str(id))
+        send_jobs(PasswordReset, id)
 
 
 def invite_and_read_link(client: Client, organization: Organization, email: str, role: str = MemberRole.SETTER) -> str:

@@ -19,7 +19,6 @@ from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, notify_on_commit
 from webhooks.models import Delivery, Endpoint, Event, Replay
-from webhooks.services import WAKE_UP_TASK
 from webhooks.topics import TEST, topics
 
 BATCH_SIZE = 5000
@@ -50,7 +49,7 @@ def replay(*, delivery: Delivery) -> Delivery:
     replayable = Delivery.objects.of(delivery.organization).filter(REPLAYABLE, pk=delivery.pk)
     if not replayable.update(**RESET, next_attempt_at=Now()):
         raise Conflict("This delivery is already in progress.")
-    notify_on_commit(WAKE_UP_TASK, delivery.endpoint_id)
+    notify_on_commit(Delivery, delivery.endpoint_id)
     delivery.refresh_from_db()
     return delivery
 
@@ -123,7 +122,7 @@ def start_replay(
     replayable = Delivery.objects.of(organization).filter(REPLAYABLE, pk__in=ids)
     row.count = replayable.update(**RESET, next_attempt_at=Now(), replay=row)
     row.save(update_fields=["count"])
-    notify_on_commit(WAKE_UP_TASK, endpoint_id)
+    notify_on_commit(Delivery, endpoint_id)
     return row.count
 
 

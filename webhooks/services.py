@@ -33,7 +33,6 @@ from webhooks.topics import TEST, Topic, topics
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
-WAKE_UP_TASK = "webhooks.deliver_due"
 
 # One statement, because a second round trip would cost a booking more than the inserts do. `data_query` selects the
 # subject's id and its JSON.
@@ -113,7 +112,7 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
         cursor.execute(sql, params)
         endpoint_ids = [row[0] for row in cursor.fetchall()]
     for endpoint_id in endpoint_ids:
-        notify_on_commit(WAKE_UP_TASK, endpoint_id)
+        notify_on_commit(Delivery, endpoint_id)
 
 
 @receiver(event_occurred)
@@ -234,7 +233,7 @@ def send_test(*, endpoint: Endpoint, actor: Actor) -> Event:
     event.body = orjson.dumps({**envelope(event), "data": {"message": message}, "actor": asdict(actor)}).decode()
     event.save()
     Delivery.objects.create(organization=event.organization, event=event, endpoint=endpoint)
-    notify_on_commit(WAKE_UP_TASK, endpoint.pk)
+    notify_on_commit(Delivery, endpoint.pk)
     return event
 
 

@@ -6,20 +6,13 @@ from organizations.models import Organization
 from pipeline_backend.outbox import dispatch
 from webhooks.pruning import prune
 from webhooks.queue import DELIVERIES
-from webhooks.services import WAKE_UP_TASK
-
-
-@shared_task(name=WAKE_UP_TASK)
-def deliver_due(endpoint_id: str) -> None:
-    """Deliver what is due to one endpoint."""
-    dispatch(DELIVERIES, endpoint_id)
 
 
 # Remove after 0.3: messages that version 0.2 has published carry this name.
 @shared_task(name="webhooks.drain")
 def deliver_due_old_name(endpoint_id: str) -> None:
-    """Do the same as `deliver_due`."""
-    deliver_due(endpoint_id)
+    """Deliver what is due to one endpoint, as `outbox.deliver_due` does now."""
+    dispatch(DELIVERIES, endpoint_id)
 
 
 # Remove after 0.3: the beat of version 0.2 sends it every two seconds.

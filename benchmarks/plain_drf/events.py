@@ -11,14 +11,13 @@ from rest_framework.renderers import JSONRenderer
 from appointments.models import Appointment
 from leads.models import Lead
 from notifications.models import Kind, Notification
-from notifications.services import WAKE_UP_TASK as NOTIFICATIONS_TASK
 from optins.models import OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from pipeline_backend.api.request_id import current_request_id
 from pipeline_backend.db.timestamps import isoformat_z
+from pipeline_backend.outbox import WAKE_UP_TASK, Job
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.services import WAKE_UP_TASK as WEBHOOKS_TASK
 
 
 def record_event(type: str, subject: Appointment | Lead | OptIn, data: object, actor: Actor) -> None:
@@ -42,7 +41,7 @@ def record_event(type: str, subject: Appointment | Lead | OptIn, data: object, a
     for endpoint in Endpoint.objects.of(organization).filter(is_active=True):
         if not endpoint.event_types or type in endpoint.event_types:
             Delivery.objects.create(organization=organization, event=event, endpoint=endpoint)
-            send_task_on_commit(WEBHOOKS_TASK, endpoint.pk)
+            send_task_on_commit(Delivery, endpoint.pk)
 
 
 def notify(kind: Kind, organization: Organization, members: list[Membership], context: dict[str, Any]) -> None:
@@ -52,9 +51,9 @@ def notify(kind: Kind, organization: Organization, members: list[Membership], co
         Notification.objects.create(
             organization=organization, kind=kind, recipient=member, context=context | {"attendees": attendees}
         )
-    send_task_on_commit(NOTIFICATIONS_TASK, organization.pk)
+    send_task_on_commit(Notification, organization.pk)
 
 
-def send_task_on_commit(task: str, id: UUID) -> None:
-    """Send a Celery task with this id once the transaction has committed."""
-    transaction.on_commit(partial(current_app.send_task, task, (str(id),)))
+def send_task_on_commit(model: type[Job], id: UUID) -> None:
+    """Send the task that delivers a group's jobs once the transaction has committed."""
+    transaction.on_commit(partial(current_app.send_task, WAKE_UP_TASK, (model._meta.label_lower, str(id))))

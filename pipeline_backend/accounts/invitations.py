@@ -25,7 +25,6 @@ from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, notify_on_commit
 
-WAKE_UP_TASK = "accounts.deliver_invitations"
 VALID_FOR = timedelta(days=7)
 MAX_SENT = 3
 RESEND_INTERVAL = timedelta(minutes=5)
@@ -82,7 +81,7 @@ def invite(
         organization=organization, email=email, role=role, invited_by=invited_by, expires_at=now() + VALID_FOR
     )
     record_invitation_event(SecurityEventKind.INVITED, invitation)
-    notify_on_commit(WAKE_UP_TASK, organization.pk)
+    notify_on_commit(Invitation, organization.pk)
     return invitation
 
 
@@ -138,7 +137,7 @@ def send_again(*, invitation: Invitation, invited_by: User) -> None:
         last_error="",
         finished_at=None,
     )
-    notify_on_commit(WAKE_UP_TASK, invitation.organization_id)
+    notify_on_commit(Invitation, invitation.organization_id)
 
 
 @transaction.atomic

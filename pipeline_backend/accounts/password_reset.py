@@ -15,7 +15,6 @@ from organizations.security_log import record_security_event
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import notify_on_commit
 
-WAKE_UP_TASK = "accounts.deliver_password_reset"
 # A link is of no use for longer than it is valid, and so is the request for it.
 VALID_FOR = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
 MAX_PER_HOUR = 3
@@ -44,7 +43,7 @@ def request_password_reset(*, email: str) -> None:
     """Store the request, in the same steps for any address. The worker mails a link if an account has it."""
     id = uuid7()
     PasswordReset.objects.create(id=id, group_id=id, email=email.strip())
-    notify_on_commit(WAKE_UP_TASK, id)
+    notify_on_commit(PasswordReset, id)
 
 
 def choose_recipient(reset: PasswordReset) -> User | None:

@@ -33,7 +33,7 @@ When the process dies (SIGKILL)
      changes nothing: its token no longer matches.
 On SIGTERM the dispatcher claims nothing more, finishes what it is sending and releases the rest.
 
-Polling takes place every two seconds, so without Redis a job waits that much longer at most.
+Polling takes place every three seconds, so without Redis a job waits that much longer at most.
 
 Lanes: the fast lane serves 64 groups at once and the slow lane 16, one attempt at a time. A group that keeps timing out
 belongs to the slow lane until an attempt succeeds.
@@ -46,7 +46,8 @@ Other packages import from here only:
   - `Queue`, `Limit`: the base classes that describe how such a table's jobs are grouped, limited and sent; their type
     variables `Group`, `ClaimedJob`, `Session`.
   - `notify_on_commit`: announces new jobs of a group, in the transaction that writes them.
-  - `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for tests.
+  - `WAKE_UP_TASK`, `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for
+    tests.
   - `Dispatcher`, `load_queues`: for the worker process.
 """
 
@@ -64,12 +65,13 @@ from pipeline_backend.outbox.queue import (
     Session,
     load_queues,
 )
-from pipeline_backend.outbox.wakeup import notify_on_commit
+from pipeline_backend.outbox.wakeup import WAKE_UP_TASK, notify_on_commit
 
 __all__ = [
     "FAST",
     "MAX_CLAIMS",
     "SLOW",
+    "WAKE_UP_TASK",
     "ClaimedJob",
     "Dispatcher",
     "Group",

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 THREADS = 16
 LOOKUP_THREADS = 32
 SHUTDOWN_TIMEOUT = 20
-POLL_SECONDS = 2
+POLL_SECONDS = 3
 
 GroupKey = tuple[Runner, GroupId]
 

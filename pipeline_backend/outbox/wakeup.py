@@ -14,8 +14,11 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+from pipeline_backend.outbox.models import Job
+
 logger = logging.getLogger(__name__)
 
+WAKE_UP_TASK = "outbox.deliver_due"
 BACKOFF_SECONDS = 5
 DEBOUNCE_SECONDS = 0.1
 
@@ -24,16 +27,16 @@ _changed = threading.Condition()
 _thread: threading.Thread | None = None
 
 
-def notify_on_commit(task: str, group_id: UUID | str) -> None:
-    """Send the Celery task `task` with the group's id once the transaction has committed (at once if there is none)."""
-    transaction.on_commit(partial(enqueue, task, str(group_id)))
+def notify_on_commit(model: type[Job], group_id: UUID | str) -> None:
+    """Tell a worker that the group has jobs, once the transaction has committed (at once if there is none)."""
+    transaction.on_commit(partial(enqueue, model._meta.label_lower, str(group_id)))
 
 
-def enqueue(task: str, group_id: str) -> None:
+def enqueue(model: str, group_id: str) -> None:
     """Hand a message to the publisher thread, so that no request waits for the broker."""
     global _thread
     with _changed:
-        _pending[task, group_id] = None
+        _pending[model, group_id] = None
         # A forked child inherits the variable but not the thread.
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_publisher_loop, name="outbox-wakeup", daemon=True)
@@ -54,8 +57,8 @@ def _publisher_loop() -> None:
                 _changed.wait()
             batch, _pending = _pending, {}
         try:
-            for task, group_id in batch:
-                publish(task, group_id)
+            for model, group_id in batch:
+                publish(model, group_id)
             time.sleep(DEBOUNCE_SECONDS)
         except (OperationalError, OSError) as error:
             name = type(error).__name__
@@ -63,6 +66,6 @@ def _publisher_loop() -> None:
             time.sleep(BACKOFF_SECONDS)
 
 
-def publish(task: str, group_id: str) -> None:
+def publish(model: str, group_id: str) -> None:
     """Send one message to the broker."""
-    current_app.send_task(task, (group_id,), retry=False)
+    current_app.send_task(WAKE_UP_TASK, (model, group_id), retry=False)

@@ -16,12 +16,9 @@ from tests.receiver import Receiver
 from webhooks.models import Delivery
 from webhooks.services import add_endpoint, send_test
 
-OLD_NAMES = {
-    "webhooks.drain": "webhooks.deliver_due",
-    "notifications.drain": "notifications.deliver_due",
-    "digest.send": "webhooks.send_endpoint_digest",
-}
-NAMES = [*OLD_NAMES, *OLD_NAMES.values()]
+DELIVERIES = [("webhooks.drain",), ("outbox.deliver_due", "webhooks.delivery")]
+NOTIFICATIONS = [("notifications.drain",), ("outbox.deliver_due", "notifications.notification")]
+DIGESTS = ["digest.send", "webhooks.send_endpoint_digest"]
 
 
 def receive_message(name: str, *arguments: str) -> None:
@@ -44,34 +41,36 @@ def test_a_message_of_the_previous_releases_beat_is_accepted(name: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("name", [name for name in NAMES if "webhooks.d" in name])
-def test_a_message_for_an_endpoint_delivers_its_events(organization: Organization, settings: Any, name: str) -> None:
+@pytest.mark.parametrize("message", DELIVERIES, ids=str)
+def test_a_message_for_an_endpoint_delivers_its_events(
+    organization: Organization, settings: Any, message: tuple[str, ...]
+) -> None:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
     with Receiver() as receiver:
         endpoint, _ = add_endpoint(organization=organization, url=receiver.url)
         send_test(endpoint=endpoint, actor=SYSTEM)
 
-        receive_message(name, str(endpoint.pk))
+        receive_message(*message, str(endpoint.pk))
 
     assert receiver.event_types() == ["webhook.test"]
     assert Delivery.objects.of(organization).get().state == State.DONE
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("name", [name for name in NAMES if "notifications" in name])
+@pytest.mark.parametrize("message", NOTIFICATIONS, ids=str)
 def test_a_message_for_an_organization_sends_its_notifications(
-    api: ApiClient, organization: Organization, mailoutbox: list[Any], name: str
+    api: ApiClient, organization: Organization, mailoutbox: list[Any], message: tuple[str, ...]
 ) -> None:
     api.book()
 
-    receive_message(name, str(organization.pk))
+    receive_message(*message, str(organization.pk))
 
     assert len(mailoutbox) == 1
     assert Notification.objects.of(organization).get().state == State.DONE
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("name", [name for name in NAMES if "digest" in name])
+@pytest.mark.parametrize("name", DIGESTS)
 def test_a_message_for_the_digest_notifies_owners_of_failing_endpoints(organization: Organization, name: str) -> None:
     endpoint, _ = add_endpoint(organization=organization, url="https://example.com/hook")
     endpoint.failing_since, endpoint.failures = now() - timedelta(days=2), 9

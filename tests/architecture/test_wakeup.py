@@ -14,20 +14,20 @@ def test_notifications_during_a_publication_are_merged_into_one_message_per_rece
     published: list[str] = []
     is_publishing, may_continue = threading.Event(), threading.Event()
 
-    def publish(task: str, group_id: str) -> None:
+    def publish(model: str, group_id: str) -> None:
         published.append(group_id)
         is_publishing.set()
         may_continue.wait(10)
 
     monkeypatch.setattr(wakeup, "publish", publish)
 
-    wakeup.enqueue("webhooks.deliver_due", "first")
+    wakeup.enqueue("webhooks.delivery", "first")
     assert is_publishing.wait(10)
     for receiver in ("first", "second", "second", "first"):
-        wakeup.enqueue("webhooks.deliver_due", receiver)
+        wakeup.enqueue("webhooks.delivery", receiver)
     may_continue.set()
     wait_for(lambda: len(published) >= 3, seconds=10)
-    wakeup.enqueue("webhooks.deliver_due", "last")
+    wakeup.enqueue("webhooks.delivery", "last")
     wait_for(lambda: "last" in published, seconds=10)
 
     assert published == ["first", "first", "second", "last"]

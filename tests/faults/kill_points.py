@@ -105,8 +105,7 @@ class WithStuckPool(WebhookQueue):
 
     def __init__(self) -> None:
         app.loader.import_default_modules()
-        for name in ("webhooks.deliver_due", "notifications.deliver_due"):
-            app.tasks[name].run = lambda *_: threading.Event().wait()
+        app.tasks["outbox.deliver_due"].run = lambda *_: threading.Event().wait()
 
 
 SINGLE_CRASHES = [BeforeClaimCommits, AfterClaim, DuringRequest, BeforeResponse, AfterResponse, BeforeResultCommits]

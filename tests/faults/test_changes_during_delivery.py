@@ -68,7 +68,7 @@ def test_messages_of_a_newer_version_do_not_harm_a_worker(
     endpoint = make_endpoint(organization, inbox.url("ok"))
     for _ in range(EVENTS):
         stack.send_task("webhooks.future_task", str(endpoint.pk), {"more": True})
-        stack.send_task("webhooks.deliver_due", str(endpoint.pk), "a future argument")
+        stack.send_task("outbox.deliver_due", "webhooks.delivery", str(endpoint.pk), "a future argument")
     make_backlog(endpoint, EVENTS)
 
     stack.start("worker")

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from notifications.models import Notification
-from notifications.tasks import deliver_due
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
@@ -15,6 +14,7 @@ from tests.client import ApiClient
 from tests.factories import make_member
 from tests.faults.mail_server import MailServer
 from tests.faults.stack import Stack, wait_for
+from tests.jobs import send_notifications
 
 OWNER, HOST, SETTER = "owner@acme.example", "host@acme.example", "setter@acme.example"
 
@@ -30,7 +30,7 @@ def mail_server(settings: Any) -> Iterator[MailServer]:
 def send_pending(organization: Organization) -> list[tuple[str, str]]:
     """Try to send every pending notification now. Return the states and errors afterwards."""
     Notification.unscoped.filter(state=State.PENDING).update(next_attempt_at=now())
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     return sorted(Notification.unscoped.values_list("state", "last_error"))
 
 

@@ -18,7 +18,7 @@ from tests.faults.booking_stream import all_events_received, booking_stream
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for
 
-UNAVAILABLE_SECONDS = 4  # long enough for a worker, which polls every two seconds, to notice
+UNAVAILABLE_SECONDS = 5  # long enough for a worker, which polls every three seconds, to notice
 OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 

@@ -22,7 +22,7 @@ def test_a_worker_that_is_shut_down_finishes_what_it_is_sending_and_releases_the
         make_backlog(endpoint, EVENTS)
     stack.start("worker")
     for endpoint in endpoints:
-        stack.send_task("webhooks.deliver_due", str(endpoint.pk))
+        stack.send_task("outbox.deliver_due", "webhooks.delivery", str(endpoint.pk))
     wait_for(inbox.has_received(2 * ENDPOINTS), seconds=30)
     if not has_redis:
         stack.stop_redis()

@@ -20,7 +20,7 @@ def test_one_worker_delivers_its_backlog_and_processes_empty_tasks_for_compariso
     endpoints = [make_endpoint(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
         make_backlog(endpoint, EVENTS // ENDPOINTS)
-        stack.send_task("webhooks.deliver_due", str(endpoint.pk))
+        stack.send_task("outbox.deliver_due", "webhooks.delivery", str(endpoint.pk))
     stack.start("worker")
     event_rate = measure_rate(lambda: len(inbox.arrivals()), EVENTS)
     stack.kill("worker")

@@ -678,14 +678,14 @@ def test_a_former_member_cannot_be_made_a_member_again_without_consent(world: Wo
 
 def test_a_mail_that_waits_is_not_sent_to_somebody_who_has_left(world: World) -> None:
     from notifications.models import Kind, Notification  # noqa: PLC0415
-    from notifications.tasks import deliver_due  # noqa: PLC0415
+    from tests.jobs import send_notifications  # noqa: PLC0415
 
     member = make_member(world.acme, "mia@acme.example")
     context = {"organization": "Acme", "endpoints": [], "attendees": []}
     Notification.objects.create(organization=world.acme, kind=Kind.ENDPOINTS_FAILING, recipient=member, context=context)
     logged_in_client(member).post(admin_url(Membership, "leave", member.pk))
 
-    deliver_due(str(world.acme.pk))
+    send_notifications(str(world.acme.pk))
 
     assert mail.outbox == []
     assert Notification.objects.of(world.acme).get().last_error == "not_a_member"

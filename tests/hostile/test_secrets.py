@@ -246,7 +246,7 @@ def assert_places_are_complete(places: dict[str, str]) -> None:
     mails = [text for place, text in places.items() if place.startswith("the mail")]
     assert LEAD_EMAIL in database
     assert "INSERT INTO public.organizations_apikey" in database
-    assert "webhooks.deliver_due" in messages or "notifications.deliver_due" in messages
+    assert "outbox.deliver_due" in messages
     assert "failing with" in access_log
     assert "GET /api/external/statuses" in access_log
     assert any("RuntimeError" in mail and "HTTP_X_API_KEY" in mail for mail in mails)

@@ -15,13 +15,13 @@ from django.test import Client
 from icalendar import Calendar
 
 from appointments.models import Appointment
-from notifications.tasks import deliver_due
 from organizations.models import Membership, Organization
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.malicious_texts import MALICIOUS_TEXTS, active_markup_in
+from tests.jobs import send_notifications
 from tests.receiver import Receiver
 
 each_text = pytest.mark.parametrize("text", MALICIOUS_TEXTS.values(), ids=MALICIOUS_TEXTS)
@@ -148,7 +148,7 @@ def test_a_mail_has_only_our_headers_and_no_active_markup(
     organization.save()
     send_everywhere(api, text, host_email=HOST_EMAIL, meeting_url="https://meet.example/1")
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     (mail,) = mailoutbox
     # Parsed from the bytes on the network, as a mail server would parse them.
@@ -178,7 +178,7 @@ def test_an_invitation_has_exactly_one_event_and_one_attendee(
 ) -> None:
     send_everywhere(api, text, host_email=HOST_EMAIL)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     (calendar,) = [part.content for part in mailoutbox[0].alternatives if part.mimetype.startswith("text/calendar")]
     (event,) = Calendar.from_ical(calendar).walk("VEVENT")
@@ -202,7 +202,7 @@ def test_a_slack_message_has_four_lines_and_no_mention(
     count_inputs(measurements, "texts", 1)
     send_everywhere(api, text, host_email=HOST_EMAIL)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     message = json.loads(slack.requests[0].body)
     block = message["blocks"][0]["text"]
@@ -218,7 +218,7 @@ def test_a_slack_message_with_the_longest_names_stays_within_slacks_limit(
 ) -> None:
     send_everywhere(api, text, host_email=HOST_EMAIL)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert len(json.loads(slack.requests[0].body)["blocks"][0]["text"]["text"]) < 3_000
 
@@ -232,7 +232,7 @@ def test_a_leads_email_adds_nothing_to_the_mailto_link(
 ) -> None:
     api.book(lead_email=email)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     link = html_of(mailoutbox[0]).split('href="mailto:')[1].split('"')[0]
     assert set(link) & set("?&' ") == set()

@@ -12,12 +12,12 @@ from icalendar import Calendar, Event
 
 from appointments.models import Appointment, EventType
 from notifications.models import Notification
-from notifications.tasks import deliver_due
 from organizations.models import Membership, Organization
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_event_type, owner_of
+from tests.jobs import send_notifications
 
 START = datetime(2027, 1, 5, 10, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def test_an_owner_reads_that_nobody_is_assigned(
 ) -> None:
     api.book()
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     reason = "because nobody is assigned to the call and you are an owner of Acme"
     assert [reason in text for text in body_parts(mailoutbox[0])] == [True, True]
@@ -69,7 +69,7 @@ def test_a_participant_reads_that_they_take_part(
 ) -> None:
     api.book(host_email=host.user.email)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     reason = "because you are the host, the setter or the triager of the call"
     assert [reason in text for text in body_parts(mailoutbox[0])] == [True, True]
@@ -83,7 +83,7 @@ def test_the_uid_depends_on_no_setting(
     api.cancel()
     settings.BASE_URL = "https://moved-again.example"
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert {str(event["UID"]) for event in entries_in(mailoutbox)} == {f"{id}@pipeline-backend"}
 
@@ -96,12 +96,12 @@ def test_an_appointment_from_before_the_upgrade_keeps_its_uid(
     migrate_from_before_stored_uids()
     settings.BASE_URL = "https://moved.example"
     new = api.book(external_reference="ref-2").json()["data"]["id"]
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     mailoutbox.clear()
 
     api.cancel()
     api.cancel(external_reference="ref-2")
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     # The settings of tests have the BASE_URL http://testserver.
     uids = {str(event["UID"]) for event in entries_in(mailoutbox)}
@@ -119,7 +119,7 @@ def test_a_notification_that_waited_for_the_upgrade_is_still_sent(
     notification.save()
     settings.BASE_URL = "https://crm.example:8443/"
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     [event] = entries_in(mailoutbox)
     assert event["UID"] == f"{id}@crm.example"
@@ -129,7 +129,7 @@ def test_a_notification_that_waited_for_the_upgrade_is_still_sent(
 def test_nobody_is_asked_to_answer(api: ApiClient, organization: Organization, mailoutbox: list[Any]) -> None:
     api.book()
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert entries_in(mailoutbox)[0]["ATTENDEE"].params["RSVP"] == "FALSE"
 
@@ -144,7 +144,7 @@ def test_the_description_has_what_the_host_needs(
         notes="Asked twice about prices; wants a discount,\nand a demo",
     )
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert str(entries_in(mailoutbox)[0]["DESCRIPTION"]).split("\n") == [
         "E-mail: ada@example.com",
@@ -164,7 +164,7 @@ def test_the_description_leaves_out_what_is_not_known(
 ) -> None:
     id = api.book().json()["data"]["id"]
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert str(entries_in(mailoutbox)[0]["DESCRIPTION"]).split("\n") == [
         "E-mail: ada@example.com",
@@ -183,7 +183,7 @@ def test_an_entry_is_as_long_as_its_event_type_says(
     assert response.status_code == 302, form_errors(response)
     api.book()
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     [event] = entries_in(mailoutbox)
     assert (event["DTSTART"].dt, event["DTEND"].dt) == (START, START + timedelta(minutes=minutes))
@@ -213,11 +213,11 @@ def test_a_mentioned_member_gets_an_email_with_the_note(
     owner: Client, api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     id = api.book(lead_first_name="Ada", lead_last_name="Lovelace").json()["data"]["id"]
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     mailoutbox.clear()
 
     mention(owner, id, "Please call her <b>today</b>\nand ask about the budget", host)
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     [email] = mailoutbox
     assert (email.to, email.subject) == (["hana@acme.example"], "Mentioned in a note: Ada Lovelace")
@@ -235,12 +235,12 @@ def test_the_author_of_a_note_gets_no_email_about_it_and_others_get_one(
     closer: Client, api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]
 ) -> None:
     id = api.book().json()["data"]["id"]
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     mailoutbox.clear()
 
     for _ in range(2):  # the second one is the same note, which is not stored again
         mention(closer, id, "For both of us", host, owner_of(organization))
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert [email.to for email in mailoutbox] == [["owner@acme.example"]]
 
@@ -254,7 +254,7 @@ def test_mentions_can_be_switched_off(
     mailoutbox: list[Any],
 ) -> None:
     id = api.book().json()["data"]["id"]
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     mailoutbox.clear()
     url = admin_url(Membership, "email_notifications", host.pk)
     kinds = form_data(closer, url)["kinds"]
@@ -262,7 +262,7 @@ def test_mentions_can_be_switched_off(
     response = closer.post(url, {"kinds": [kind for kind in kinds if kind != "MENTIONED"]})
     assert response.status_code == 302, form_errors(response)
     mention(owner, id, "Please call her", host)
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert "MENTIONED" in kinds
     assert mailoutbox == []
@@ -287,6 +287,6 @@ def test_a_long_name_leaves_the_time_in_the_subject(
 ) -> None:
     api.book(lead_first_name="Wolfeschlegelstein" * 14)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert mailoutbox[0].subject.endswith(", Tuesday, 05 January 2027, 10:00 (UTC)")

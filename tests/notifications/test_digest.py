@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from notifications.tasks import deliver_due
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.tasks import send_endpoint_digest
+from tests.jobs import send_notifications
 from webhooks.models import Endpoint
 from webhooks.services import DISABLED_BY_STAFF, add_endpoint
 
@@ -27,7 +27,7 @@ def set_health(endpoint: Endpoint, **columns: Any) -> None:
 
 def send_digest(organization: Organization) -> None:
     send_endpoint_digest()
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
 
 def test_each_owner_gets_one_email_about_all_failing_and_disabled_endpoints(

@@ -11,11 +11,11 @@ from ical.calendar_stream import CalendarStream
 
 from appointments.models import Appointment
 from appointments.services import reschedule
-from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from tests.client import ApiClient
 from tests.factories import make_member
+from tests.jobs import send_notifications
 
 LONG_NAME = "Ünïcödé and a name, so long; that its line \\ must be folded " * 3
 
@@ -93,7 +93,7 @@ def invitations(
         organization=organization, actor=SYSTEM, appointment=appointment, to=datetime(2027, 1, 6, 11, tzinfo=UTC)
     )
     api.cancel()
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     changes = {"Call Booked": "booked", "Call Rescheduled": "rescheduled", "Call Canceled": "canceled"}
     return {
         changes[email.subject.split(":")[0]]: parse_invitation(email)

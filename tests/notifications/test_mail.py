@@ -9,13 +9,13 @@ from icalendar import Calendar, Event
 from appointments.models import Appointment
 from appointments.services import reschedule
 from notifications.models import Notification
-from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import change_member
 from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import make_member
+from tests.jobs import send_notifications
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def setter(organization: Organization) -> Membership:
 
 
 def send_emails(organization: Organization) -> None:
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
 
 def recipients(mailoutbox: list[Any]) -> set[str]:

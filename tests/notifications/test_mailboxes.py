@@ -17,7 +17,6 @@ from icalendar import Calendar
 from appointments.models import Appointment, EventType
 from appointments.services import cancel_appointment, change_outcome, edit_appointment, import_appointment, reschedule
 from notifications.models import Notification
-from notifications.tasks import deliver_due
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
@@ -25,6 +24,7 @@ from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import deactivate, make_api, make_event_type, make_member, make_note, owner_of
+from tests.jobs import send_notifications
 
 TOMORROW = datetime.now(UTC).replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
@@ -91,7 +91,7 @@ class World:
 
     def calendar_of(self, member: Membership, rng: random.Random | None = None) -> dict[str, Entry]:
         """Send what waits, and return what the member's calendar has then, by UID. `rng` shuffles the e-mails."""
-        deliver_due(str(self.organization.pk))
+        send_notifications(str(self.organization.pk))
         emails = [email for email in self.mailoutbox if email.to == [member.user.email]]
         if rng:
             rng.shuffle(emails)
@@ -118,7 +118,7 @@ class World:
 
     def subjects(self) -> list[tuple[str, str]]:
         """Send what waits, and return addressee and kind of each e-mail since the last call, sorted."""
-        deliver_due(str(self.organization.pk))
+        send_notifications(str(self.organization.pk))
         sent = sorted((email.to[0].partition("@")[0], email.subject.partition(":")[0]) for email in self.mailoutbox)
         self.mailoutbox.clear()
         return sent
@@ -192,7 +192,7 @@ def test_who_joins_is_invited_who_leaves_gets_a_cancellation_and_who_stays_an_up
 
     world.edit(call, host=world.members["hugo"], triager=world.members["tri"])
 
-    deliver_due(str(world.organization.pk))
+    send_notifications(str(world.organization.pk))
     [reassigned] = [email for email in world.mailoutbox if email.to == ["hana@acme.example"]]
     assert "You no longer take part in this call. Its entry in your calendar is removed." in reassigned.body
     assert "because you were invited to the call before" in reassigned.body
@@ -278,7 +278,7 @@ def test_an_appointment_that_is_booked_again_invites_again(role: str, world: Wor
 
     assert world.subjects() == [("hana", "Call Booked")]
     hana = world.members["hana"]
-    deliver_due(str(world.organization.pk))
+    send_notifications(str(world.organization.pk))
     assert Notification.objects.of(world.organization).filter(kind="CALL_BOOKED", recipient=hana).count() == 2
 
 
@@ -448,7 +448,7 @@ def add_note(world: World, call: Appointment, rng: random.Random) -> None:
 
 
 def send(world: World, call: Appointment, rng: random.Random) -> None:
-    deliver_due(str(world.organization.pk))
+    send_notifications(str(world.organization.pk))
 
 
 ACTS: list[Callable[[World, Appointment, random.Random], None]] = [

@@ -4,9 +4,9 @@ from typing import Any
 
 from notifications.models import Kind
 from notifications.services import set_muted_kinds
-from notifications.tasks import deliver_due
 from organizations.models import Membership, Organization
 from tests.client import ApiClient
+from tests.jobs import send_notifications
 
 
 def test_a_member_can_switch_off_one_kind_of_email(
@@ -16,7 +16,7 @@ def test_a_member_can_switch_off_one_kind_of_email(
     api.book(host_email=host.user.email)
     api.cancel()
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert [email.subject.split(":")[0] for email in mailoutbox] == ["Call Canceled"]
 
@@ -28,6 +28,6 @@ def test_a_member_can_switch_a_kind_on_again(
     set_muted_kinds(member=host, kinds=[])
     api.book(host_email=host.user.email)
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert len(mailoutbox) == 1

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from notifications.models import ChannelKind, Notification
-from notifications.tasks import deliver_due
 from organizations.models import Membership, Organization
 from pipeline_backend.outbox import State
 from tests.client import ApiClient
+from tests.jobs import send_notifications
 from tests.receiver import Receiver
 
 
@@ -29,7 +29,7 @@ def test_a_booking_is_posted_to_slack_once(
 ) -> None:
     api.book(host_email=host.user.email, lead_first_name="Ada", lead_last_name="Lovelace")
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     [message] = [json.loads(request.body) for request in slack.requests]
     assert message["text"] == "Call Booked: Ada Lovelace, Tuesday, 05 January 2027, 10:00 (UTC)"
@@ -39,7 +39,7 @@ def test_a_booking_is_posted_to_slack_once(
 def test_a_leads_name_cannot_mention_the_channel(api: ApiClient, organization: Organization, slack: Receiver) -> None:
     api.book(lead_first_name="<!channel>", lead_last_name="&")
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert b"<!channel>" not in slack.requests[0].body
     assert b"&lt;!channel&gt; &amp;" in slack.requests[0].body
@@ -51,7 +51,7 @@ def test_a_failing_slack_webhook_does_not_delay_emails(
     slack.status_codes = [500]
     api.book()
 
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     row = Notification.objects.of(organization).get(medium=ChannelKind.SLACK)
     assert (row.state, row.last_error, row.attempt_count) == (State.PENDING, "http_500", 1)

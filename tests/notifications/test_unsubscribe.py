@@ -11,7 +11,6 @@ from django.test import Client
 from notifications.models import MailPreference, Notification
 from notifications.queues import EMAILS, SLACK_MESSAGES
 from notifications.services import set_muted_kinds
-from notifications.tasks import deliver_due
 from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind, User
 from pipeline_backend.accounts.invitations import unsubscribe_path
 from pipeline_backend.db.timestamps import now
@@ -20,6 +19,7 @@ from tests.accounts import accept, deliver_mail, links_mailed_to, post_invitatio
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_member, make_organization, notifications_of, owner_of, snapshot_of
+from tests.jobs import send_notifications
 
 
 def link_in(email: Any) -> str:
@@ -38,7 +38,7 @@ def post_one_click(path: str) -> Any:
 def link(api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any]) -> str:
     """The unsubscribe link of an e-mail about a booking to Hana."""
     api.book(host_email=host.user.email)
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
     return link_in(mailoutbox.pop())
 
 
@@ -46,7 +46,7 @@ def test_every_email_has_the_headers_and_the_link_in_its_body(
     api: ApiClient, organization: Organization, host: Membership, mailoutbox: list[Any], settings: Any
 ):
     api.book(host_email=host.user.email)
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     (email,) = mailoutbox
     message, html = email.message(), email.alternatives[0].content
@@ -65,7 +65,7 @@ def test_one_click_takes_effect_at_once_and_without_a_sign_in(
     response = post_one_click(link)
     api.book(host_email=host.user.email, external_reference="ref-2")
     api.cancel(external_reference="ref-2")
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     assert (response.status_code, "Set-Cookie" in response.headers) == (200, False)
     assert [email.subject.split(":")[0] for email in mailoutbox] == ["Call Canceled"]
@@ -376,7 +376,7 @@ def test_emails_beyond_the_daily_limit_wait_for_the_next_day_and_none_is_lost(
     book_for_owner(api, 5)
 
     for _ in range(3):
-        deliver_due(str(organization.pk))
+        send_notifications(str(organization.pk))
     on_first_day = len(mailoutbox)
     organization.refresh_from_db()
     paused_until = organization.mail_paused_until
@@ -385,7 +385,7 @@ def test_emails_beyond_the_daily_limit_wait_for_the_next_day_and_none_is_lost(
     Organization.objects.filter(pk=organization.pk).update(
         mail_count_date=yesterday, mail_paused_until=paused_until - timedelta(days=1)
     )
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     tomorrow = datetime.now(UTC).date() + timedelta(days=1)
     assert (on_first_day, len(mailoutbox)) == (3, 5)
@@ -399,7 +399,7 @@ def test_while_emails_wait_nothing_counts_as_failed_or_overdue(
 ):
     settings.MAILS_PER_ORGANIZATION_PER_DAY = 1
     book_for_owner(api, 3)
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     rows = Notification.objects.of(organization).filter(state=State.PENDING)
 
@@ -420,7 +420,7 @@ def test_the_limit_of_one_organization_does_not_concern_another(
     book_for_owner(other_api, 1)
 
     for each in (organization, other_organization):
-        deliver_due(str(each.pk))
+        send_notifications(str(each.pk))
 
     assert sorted(email.to[0] for email in mailoutbox) == ["owner@acme.example", "owner@globex.example"]
     assert len(notifications_of(organization)) == 3
@@ -431,7 +431,7 @@ def test_the_owner_sees_on_the_dashboard_that_emails_wait(
 ):
     settings.MAILS_PER_ORGANIZATION_PER_DAY = 1
     book_for_owner(api, 3)
-    deliver_due(str(organization.pk))
+    send_notifications(str(organization.pk))
 
     ours = logged_in_client(owner_of(organization)).get("/admin/").content.decode()
     theirs = logged_in_client(owner_of(other_organization)).get("/admin/").content.decode()

@@ -14,12 +14,12 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import FAST, Dispatcher, Lane, State, dispatch, run_group
 from tests.faults.backlog import all_delivered, count_by_state, make_backlog
 from tests.faults.stack import wait_for
+from tests.jobs import send_deliveries
 from tests.receiver import Receiver
 from tests.webhooks.conftest import run_dispatcher
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES, WebhookQueue
 from webhooks.services import add_endpoint, send_test
-from webhooks.tasks import deliver_due
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,7 +31,7 @@ def test_the_task_hands_the_endpoint_to_the_dispatcher_and_does_not_wait_for_the
     receiver.on_request = lambda number: may_respond.wait(10)
     send_test(endpoint=endpoint, actor=SYSTEM)
 
-    deliver_due(str(endpoint.pk))
+    send_deliveries(str(endpoint.pk))
     assert not all_delivered(endpoint)
 
     may_respond.set()
@@ -47,13 +47,13 @@ def test_a_notification_while_the_endpoint_is_being_run_is_not_lost(
     def notify_of_another(number: int) -> None:
         if number == 1:
             late.extend(make_backlog(endpoint, 1))
-            deliver_due(str(endpoint.pk))
+            send_deliveries(str(endpoint.pk))
             connection.close()  # this callback runs in a thread of the receiver
 
     receiver.on_request = notify_of_another
     make_backlog(endpoint, 1)
 
-    deliver_due(str(endpoint.pk))
+    send_deliveries(str(endpoint.pk))
 
     wait_for(lambda: late and all_delivered(endpoint), seconds=10)
     assert len(receiver.requests) == 2
@@ -69,8 +69,8 @@ def test_a_hanging_receiver_does_not_delay_others_of_the_same_dispatcher(
         make_backlog(hanging, 2)
         make_backlog(endpoint, 20)
 
-        deliver_due(str(hanging.pk))
-        deliver_due(str(endpoint.pk))
+        send_deliveries(str(hanging.pk))
+        send_deliveries(str(endpoint.pk))
 
         wait_for(lambda: all_delivered(endpoint), seconds=10)
         assert count_by_state(hanging) == {State.PENDING.value: 2}
