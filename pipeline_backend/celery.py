@@ -63,7 +63,7 @@ app.conf.update(
         }.items()
     },
 )
-app.autodiscover_tasks(["webhooks", "notifications", "appointments", "pipeline_backend"])
+app.autodiscover_tasks(["webhooks", "appointments", "pipeline_backend"])
 
 
 @setup_logging.connect

@@ -42,11 +42,33 @@ def prune_organizations() -> None:
     SessionStore.clear_expired()
 
 
-# Remove after 0.3: messages that version 0.2 has published carry this name.
+# Remove after 0.3: messages that version 0.2 has published carry the names below.
+@shared_task(name="webhooks.drain")
+def deliver_to_endpoint(endpoint_id: str) -> None:
+    """Send what is due to one endpoint."""
+    deliver_due("webhooks.delivery", endpoint_id)
+
+
+@shared_task(name="notifications.drain")
+def notify_organization(organization_id: str) -> None:
+    """Send what is due in one organization."""
+    deliver_due("notifications.notification", organization_id)
+
+
 @shared_task(name="digest.send")
-def send_endpoint_digest_old_name() -> None:
-    """Do the same as `send_endpoint_digest`."""
+def send_digest() -> None:
+    """Send the digest of failing endpoints."""
     send_endpoint_digest()
+
+
+@shared_task(name="webhooks.sweep")
+def sweep_deliveries() -> None:
+    """Do nothing: dispatchers look for due jobs themselves."""
+
+
+@shared_task(name="notifications.sweep")
+def sweep_notifications() -> None:
+    """Do nothing: dispatchers look for due jobs themselves."""
 
 
 @transaction.atomic
