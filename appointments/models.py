@@ -1,6 +1,6 @@
 """Appointments with their event types, outcome history, notes and call analyses."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
@@ -171,7 +171,7 @@ class Appointment(VersionedModel, Traffic):
     @property
     def ends_at(self) -> datetime:
         """Return when the call ends."""
-        return self.schedule_time + timedelta(minutes=self.duration_minutes)
+        return self.schedule_time.astimezone(UTC) + timedelta(minutes=self.duration_minutes)
 
     @property
     def is_over(self) -> bool:

@@ -31,8 +31,11 @@ class ScheduleForm(TenantForm):
         self.set_lead()
         if "_preview" in self.data:
             self.add_error(None, "The list of other appointments was refreshed, and nothing was saved.")
-        others = other_appointments(self.instance)
+        others, outcome = other_appointments(self.instance), self.instance.outcome
         if not any(overlaps for _, overlaps in others) or SCHEDULE_FIELDS.isdisjoint(self.changed_data):
+            return
+        # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
+        if outcome and outcome.role == StatusRole.CANCELED and "schedule_time" not in self.changed_data:
             return
         self.fields["book_anyway"].widget = UnfoldBooleanWidget()
         if not self.errors and not self.cleaned_data["book_anyway"]:
@@ -48,7 +51,7 @@ def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool
     The day is one of the current time zone. Canceled appointments take no time.
     """
     start = appointment.schedule_time
-    if start is None or (appointment.outcome and appointment.outcome.role == StatusRole.CANCELED):
+    if start is None:
         return []
     day = timezone.localtime(start).replace(hour=0, minute=0, second=0, microsecond=0)
     next_day, end = day + timedelta(days=1), appointment.ends_at

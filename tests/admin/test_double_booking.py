@@ -5,6 +5,7 @@ from django.test import Client
 
 from appointments.models import Appointment, EventType
 from organizations.models import Membership, Organization
+from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors
 from tests.factories import make_api, make_event_type, make_member, snapshot_of
@@ -123,6 +124,32 @@ def test_a_double_booked_call_can_be_edited_and_canceled_without_a_warning(
     edited = closer.post(url, form_data(closer, url, recording_url="https://rec.example/1"))
 
     assert edited.status_code == 302, form_errors(edited)
+
+
+def test_moving_a_canceled_call_books_it_again_and_is_warned_about(
+    closer: Client, event_type: EventType, booked: Appointment, host: Membership
+):
+    make_api(event_type.organization).cancel(external_reference="first")
+    post_booking(closer, event_type, "12:00:00", host=host.pk)
+    url = admin_url(Appointment, "change", booked.pk)
+
+    noted = closer.post(url, form_data(closer, url, host=""))
+    warned = closer.post(url, form_data(closer, url, host=host.pk, schedule_time_1="12:15:00"))
+
+    assert noted.status_code == 302, form_errors(noted)
+    assert any("overlaps" in message for message in form_errors(warned))
+
+
+def test_canceling_a_double_booked_call_is_not_warned_about(
+    closer: Client, event_type: EventType, booked: Appointment, host: Membership
+):
+    post_booking(closer, event_type, "10:15:00", host=host.pk, book_anyway="on")
+    url = admin_url(Appointment, "change", booked.pk)
+    canceled = Status.objects.of(event_type.organization).get(role="CANCELED")
+
+    response = closer.post(url, form_data(closer, url, outcome=canceled.pk))
+
+    assert response.status_code == 302, form_errors(response)
 
 
 def test_the_page_of_a_call_lists_the_other_calls_of_the_day_in_the_members_time_zone(
