@@ -8,6 +8,7 @@ and repeatedly, by the list of events, and by the lists of changed rows. `MIRROR
 import json
 import os
 import random
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.factories import events_of, make_api, make_member, make_organization,
 from tests.mirror.acts import Acts
 from tests.mirror.copies import LISTS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
 from tests.webhooks.schemas import schema_errors
-from webhooks.models import Delivery
+from webhooks.models import Delivery, Event
 from webhooks.services import add_endpoint
 from webhooks.topics import topics
 
@@ -80,6 +81,7 @@ def start(name: str, chosen: random.Random, clock: time_machine.Traveller) -> Ac
 def assert_equal(acts: Acts, copies: list[Any], chosen: random.Random) -> None:
     """Let the copies catch up, and assert that they have what the lists and details show."""
     feed, lists, webhooks = copies
+    wait_for_events(acts.organization)
     feed.catch_up()
     lists.catch_up()
     received = out_of_order(acts.organization, chosen)
@@ -90,6 +92,15 @@ def assert_equal(acts: Acts, copies: list[Any], chosen: random.Random) -> None:
     lines += untold_changes(bodies)
     lines += schema_errors(bodies[:BODIES_COMPARED])
     assert not lines, "\n".join(lines[:20])
+
+
+def wait_for_events(organization: Organization) -> None:
+    """Wait until the events list has all events: it waits for every transaction of the server, also autovacuum's."""
+    events = Event.objects.of(organization)
+    for _ in range(600):
+        if events.visible().count() == events.count():
+            return
+        time.sleep(0.1)
 
 
 def out_of_order(organization: Organization, chosen: random.Random) -> list[tuple[str, Row]]:
