@@ -14,9 +14,9 @@ from appointments.models import Appointment, AppointmentSource, EventType, Note,
 from appointments.notifications import build_appointment_notifications
 from appointments.services.changes import update_lead
 from appointments.topics import CREATED, NOTE_CREATED
-from leads.models import Lead
+from leads.models import Lead, Source
 from leads.phones import parse_phone
-from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
+from leads.services import SOURCE_BY_NAME, LeadResult, get_or_create_source, upsert_lead
 from notifications.models import Kind, Notification
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
@@ -27,7 +27,7 @@ from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
-from statuses.models import Board, StatusRole
+from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event
 
@@ -141,24 +141,8 @@ def find_or_book(
 
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
     members = resolve_members(organization, data)
-    email, first_name = data.get("lead_email", ""), data.get("lead_first_name")
     lead_source = lead_source or get_or_create_source(organization=organization, name=source.value)
-    lead, is_new_lead = upsert_lead(
-        organization=organization,
-        actor=actor,
-        lead_id=data.get("lead_id"),
-        email=email,
-        phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
-        touch_point=schedule_time if schedule_time > now() else None,
-        create_defaults={
-            "status": lead_status,
-            "first_source": lead_source,
-            "last_source": lead_source,
-            "first_name": first_name or email.partition("@")[0],
-            "is_first_name_from_email": not first_name,
-            "last_name": data.get("lead_last_name", ""),
-        },
-    )
+    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, schedule_time, data)
     if "setter" not in members and (setter := lead_setter(lead)):
         members["setter"] = setter
     event_type = resolve_event_type(organization, source, data, event_type)
@@ -186,6 +170,34 @@ def find_or_book(
     for note in (row for row in rows if isinstance(row, Note)):
         record_event(NOTE_CREATED, note, actor=actor)
     return Booking(appointment.pk, schedule_time, is_new=True)
+
+
+def upsert_booked_lead(
+    organization: Organization,
+    actor: Actor,
+    status: Status | None,
+    source: Source,
+    schedule_time: datetime,
+    data: BookingData,
+) -> LeadResult:
+    """Return the lead that the booking names, locked. A new one gets the names, status, source and touch point."""
+    email, first_name = data.get("lead_email", ""), data.get("lead_first_name")
+    return upsert_lead(
+        organization=organization,
+        actor=actor,
+        lead_id=data.get("lead_id"),
+        email=email,
+        phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
+        touch_point=schedule_time if schedule_time > now() else None,
+        create_defaults={
+            "status": status,
+            "first_source": source,
+            "last_source": source,
+            "first_name": first_name or email.partition("@")[0],
+            "is_first_name_from_email": not first_name,
+            "last_name": data.get("lead_last_name", ""),
+        },
+    )
 
 
 def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:
