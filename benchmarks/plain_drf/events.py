@@ -1,5 +1,6 @@
 """Webhook events, their deliveries, and notifications, saved row by row."""
 
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -35,6 +36,7 @@ def record_event(type: str, subject: Appointment | Lead | OptIn, data: object, a
         "timestamp": isoformat_z(event.created_at),
         "organization_id": organization.pk,
         "data": data,
+        "actor": asdict(actor),
     }
     event.body = JSONRenderer().render(body).decode()
     event.save()
