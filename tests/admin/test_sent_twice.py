@@ -127,6 +127,17 @@ def test_every_form_that_adds_a_row_adds_it_once(
     assert snapshot_of(organization) == before
 
 
+def test_a_note_that_is_sent_twice_is_stored_once(owner: Client, appointment: Appointment):
+    url = admin_url(Appointment, "add_note", appointment.pk)
+    owner.post(url, {"note": "Wants a demo"})
+    before = snapshot_of(appointment.organization)
+
+    second = owner.post(url, {"note": "Wants a demo"})
+
+    assert second.url == admin_url(Appointment, "change", appointment.pk)
+    assert snapshot_of(appointment.organization) == before
+
+
 @pytest.mark.parametrize("new_id", ["nonsense", "00000000-0000-4000-8000-000000000000", "\0"])
 def test_an_invalid_id_in_the_form_is_refused(
     new_id: str, owner: Client, event_type: EventType, organization: Organization
