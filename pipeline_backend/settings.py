@@ -3,92 +3,18 @@
 README.md lists the variables. No secret has a default.
 """
 
-import ipaddress
 import re
-from collections.abc import Collection
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import environ
-from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from django.urls import reverse_lazy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from pipeline_backend.env import env, read_bool, read_encryption_keys, read_int, read_networks, read_url
+
 ROOT = Path(__file__).resolve().parent.parent
-env = environ.Env()
-
-
-def read_bool(name: str, *, default: bool) -> bool:
-    """Return a boolean variable. Raises ImproperlyConfigured for any other value."""
-    value = env.str(name, default=str(default)).strip().lower()
-    if value in {"1", "true", "yes", "on"}:
-        return True
-    if value in {"0", "false", "no", "off"}:
-        return False
-    # django-environ's own bool() would silently read a typo such as "ture" as False.
-    raise ImproperlyConfigured(f"{name} must be true or false")
-
-
-def read_int(name: str, *, default: int, min_value: int = 1) -> int:
-    """Return an integer variable of at least `min_value`."""
-    value = env.str(name, default=str(default)).strip()
-    if not value.isdecimal() or int(value) < min_value:
-        raise ImproperlyConfigured(f"{name} must be a whole number of at least {min_value}")
-    return int(value)
-
-
-def read_url(
-    name: str, example: str, *, schemes: Collection[str] = ("http", "https"), pattern: str = ".+:[^/].*", **default: str
-) -> str:
-    """Return a URL without its trailing slash; `pattern` is that of `scheme:server/path`.
-
-    Raises ImproperlyConfigured, which does not quote the value, because it can contain a password.
-    """
-    url = env.str(name, **default)
-    if url.partition("://")[0] not in schemes:
-        raise ImproperlyConfigured(f"{name} has no known scheme; an example is {example}")
-    try:
-        parts = urlsplit(url)
-        # The servers of a database cluster are separated by commas.
-        ports = [urlsplit(f"//{server}").port for server in parts.netloc.rpartition("@")[2].split(",")]
-        is_valid = 0 not in ports and re.fullmatch(pattern, f"{parts.scheme}:{parts.netloc}{parts.path}")
-    except ValueError:
-        is_valid = None
-    if not is_valid:
-        problem = "has an invalid host, port or path (write / in a password as %2F)"
-        raise ImproperlyConfigured(f"{name} {problem}; an example is {example}")
-    return url.rstrip("/")
-
-
-def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Return a comma-separated list of networks in CIDR notation."""
-    try:
-        return [ipaddress.ip_network(text.strip()) for text in env.list(name, default=[])]
-    except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} must be a comma-separated list of networks, such as 10.1.0.0/16,10.2.0.0/16"
-        ) from None
-
-
-def read_encryption_keys() -> list[str]:
-    """Return the Fernet keys for encrypted columns; the first one encrypts, all of them decrypt."""
-    keys = env.list("FIELD_ENCRYPTION_KEYS", default=[])
-    # Required in every installation: if the key were optional, some would store secrets in plain text.
-    if not keys:
-        raise ImproperlyConfigured(
-            "FIELD_ENCRYPTION_KEYS must hold at least one Fernet key (comma-separated, newest first)"
-        )
-    for key in keys:
-        try:
-            Fernet(key)
-        except ValueError:
-            raise ImproperlyConfigured(
-                "FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, URL-safe base64)"
-            ) from None
-    return keys
 
 
 def latest_version() -> str:
