@@ -219,12 +219,13 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
 def save_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> CustomField:
     """Store a new or changed custom field, record the event, and return it.
 
-    For a new one, locks the organization, and raises Conflict if it has `MAX_CUSTOM_FIELDS` custom fields.
+    Locks the stored one; for a new one the organization, and raises Conflict if it has `MAX_CUSTOM_FIELDS` fields.
     """
+    rows = CustomField.objects.of(organization)
     if field._state.adding:
-        rows, advice = CustomField.objects.of(organization), "Delete one that is no longer needed first."
-        limit = settings.MAX_CUSTOM_FIELDS
+        limit, advice = settings.MAX_CUSTOM_FIELDS, "Delete one that is no longer needed first."
         check_limit(organization=organization, rows=rows, limit=limit, name="custom fields", advice=advice)
+    rows.select_for_update(no_key=True).filter(pk=field.pk).first()
     before = CustomFieldSerializer.get_text(organization, field.pk)
     field.organization = organization
     field.save()
@@ -234,6 +235,8 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
 
 @transaction.atomic
 def delete_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> None:
-    """Delete a custom field, and record the event. Its values stay in the rows, but nothing shows them."""
-    record_event(CUSTOM_FIELD_DELETED, field, actor=actor)
-    CustomField.objects.of(organization).filter(pk=field.pk).delete()
+    """Delete a custom field, and record the event. Its values stay in the rows, but nothing shows them. Locks it."""
+    rows = CustomField.objects.of(organization).filter(pk=field.pk)
+    if rows.select_for_update().first():
+        record_event(CUSTOM_FIELD_DELETED, field, actor=actor)
+        rows.delete()

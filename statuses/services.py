@@ -107,8 +107,10 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
 @transaction.atomic
 def delete_status(*, organization: Organization, actor: Actor, status: Status) -> None:
     """Delete a status, as an event. Raises Conflict if automatic changes need it, or if anything refers to it."""
-    status = Status.objects.of(organization).select_for_update().get(pk=status.pk)
-    ensure_required_defaults(status, None)
+    stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
+    if stored is None:
+        return  # someone else has just deleted it
+    ensure_required_defaults(stored, None)
     event_occurred.send(None, topic="status.deleted", subject=status, actor=actor)
     try:
         status.delete()

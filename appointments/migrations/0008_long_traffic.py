@@ -2,6 +2,16 @@
 
 from django.db import migrations, models
 
+# What the previous version has no room for, which migrating back would fail on.
+CUT = """
+UPDATE appointments_appointment SET
+    utm_source = left(utm_source, 255), utm_medium = left(utm_medium, 255), utm_campaign = left(utm_campaign, 255),
+    utm_content = left(utm_content, 255), utm_term = left(utm_term, 255)
+WHERE greatest(
+    length(utm_source), length(utm_medium), length(utm_campaign), length(utm_content), length(utm_term)
+) > 255
+"""
+
 
 class Migration(migrations.Migration):
 
@@ -35,4 +45,5 @@ class Migration(migrations.Migration):
             name='utm_term',
             field=models.CharField(blank=True, max_length=8192, null=True),
         ),
+        migrations.RunSQL(migrations.RunSQL.noop, CUT),
     ]

@@ -19,12 +19,13 @@ from webhooks.services import record_event
 def save_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> EventType:
     """Store a new or changed event type and return it; a change is an event. Booked appointments keep their category.
 
-    For a new one, locks the organization, and raises Conflict if it has `MAX_EVENT_TYPES` event types.
+    Locks the stored one; for a new one the organization, and raises Conflict if it has `MAX_EVENT_TYPES` event types.
     """
+    rows = EventType.objects.of(organization)
     if event_type._state.adding:
-        rows, advice = EventType.objects.of(organization), "Delete one that no appointment uses first."
-        limit = settings.MAX_EVENT_TYPES
+        limit, advice = settings.MAX_EVENT_TYPES, "Delete one that no appointment uses first."
         check_limit(organization=organization, rows=rows, limit=limit, name="event types", advice=advice)
+    rows.select_for_update(no_key=True).filter(pk=event_type.pk).first()
     before = EventTypeDetailSerializer.get_text(organization, event_type.pk)
     event_type.organization = organization
     event_type.save()
@@ -35,9 +36,11 @@ def save_event_type(*, organization: Organization, actor: Actor, event_type: Eve
 
 @transaction.atomic
 def delete_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> None:
-    """Delete an event type. Raises Conflict if an appointment refers to it."""
+    """Delete an event type. Raises Conflict if an appointment refers to it. Locks the event type."""
+    rows = EventType.objects.of(organization).filter(pk=event_type.pk)
+    rows.select_for_update().first()  # a booking that is in progress is waited for, and counts
     try:
-        EventType.objects.of(organization).get(pk=event_type.pk).delete()
+        rows.delete()
     except ProtectedError:
         raise Conflict(f"{event_type.name} can't be deleted because appointments use it") from None
 

@@ -14,7 +14,7 @@ from tests.client import ApiClient
 from tests.factories import owner_actor
 
 pytestmark = pytest.mark.django_db(transaction=True)
-VERSION_0_2 = [("appointments", "0004_second_wall"), ("leads", "0005_plain_texts")]
+VERSION_0_2 = [("appointments", "0004_second_wall"), ("leads", "0005_plain_texts"), ("optins", "0003_second_wall")]
 
 
 def migrate_from_version_0_2() -> None:
@@ -77,3 +77,16 @@ def test_only_first_names_that_bookings_have_taken_from_the_email_are_replaced(
         for client in (api, other_api)
     }
     assert names == {api: {"ada": "Augusta", "grace": "Grace"}, other_api: {"ada": "ada", "grace": "Augusta"}}
+
+
+def test_migrating_back_cuts_what_the_previous_version_has_no_room_for(api: ApiClient) -> None:
+    traffic = {"utm_source": "s" * 8192, "utm_term": "t", "landing_page": "p" * 8192}
+    opt_in_id = api.submit(email="ada@example.com", traffic=traffic).json()["data"]["opt_in_id"]
+    api.book(lead_email="ada@example.com")
+    migrate_from_version_0_2()
+
+    shown = api.get_data(f"/api/external/opt-ins/{opt_in_id}")["traffic_attribution"]
+    (appointment,) = api.get_data("/api/external/appointments")
+
+    assert (len(shown["utm_source"]), shown["utm_term"], len(shown["landing_page"])) == (255, "t", 2048)
+    assert appointment["utm_source"] == shown["utm_source"]
