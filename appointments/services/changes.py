@@ -215,14 +215,15 @@ def save_appointment(
 def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     """Return what the changes of an appointment lead to. `previous` is the outcome before them."""
     role, is_replaced = role_of(appointment.outcome), appointment.outcome != previous
-    if is_replaced and role == StatusRole.CANCELED:
+    is_canceled, was_canceled = role == StatusRole.CANCELED, role_of(previous) == StatusRole.CANCELED
+    if is_canceled and not was_canceled:
         return CANCELLATION
     is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in NOT_HELD_ROLES
     lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again else None
     if appointment.is_changed("schedule_time"):
-        return Effects(RESCHEDULED, Kind.CALL_RESCHEDULED, lead_role)
+        return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
     # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.
-    has_news = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and role_of(previous) == StatusRole.CANCELED)
+    has_news = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and was_canceled)
     notification = Kind.CALL_UPDATED if has_news else None
     if is_replaced:
         return Effects(OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)

@@ -23,8 +23,9 @@ from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
-from tests.factories import deactivate, make_api, make_event_type, make_member, make_note, owner_of
+from tests.factories import deactivate, make_api, make_event_type, make_member, make_note, make_status, owner_of
 from tests.jobs import send_notifications
+from webhooks.models import Event
 
 TOMORROW = datetime.now(UTC).replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
@@ -489,3 +490,27 @@ def test_after_any_changes_every_calendar_is_right(seed: int, world: World) -> N
     for member in [*world.members.values(), world.owner, second_owner]:
         expected = not_over(world.expected_calendar_of(member))
         assert not_over(world.calendar_of(member, rng)) == expected, f"seed {seed}, {member}: {walk}"
+
+
+def test_another_canceled_status_cancels_nothing_again(world: World) -> None:
+    other = make_status(world.organization, "Canceled by us", role="CANCELED")
+    appointment = world.book(host="hana")
+    world.cancel(appointment)
+    world.subjects()
+
+    change_outcome(organization=world.organization, actor=SYSTEM, appointment=appointment, status_id=other.pk)
+
+    assert world.subjects() == []
+    assert Event.objects.of(world.organization).order_by("id").last().type == "appointment.outcome_changed"
+
+
+def test_a_canceled_status_at_another_time_invites_nobody(world: World) -> None:
+    other = make_status(world.organization, "Canceled by us", role="CANCELED")
+    appointment = world.book(host="hana")
+    world.cancel(appointment)
+    world.subjects()
+
+    world.edit(appointment, status_id=other.pk, schedule_time=TOMORROW + timedelta(hours=1))
+
+    assert world.subjects() == []
+    assert Event.objects.of(world.organization).order_by("id").last().type == "appointment.rescheduled"
