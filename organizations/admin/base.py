@@ -56,6 +56,15 @@ class ConcurrentSave(Conflict):
     message = "Someone else just saved a record with the same value. Check the list before you try again."
 
 
+class TimestampField(forms.SplitDateTimeField):
+    """A day and a time in the user's time zone. A stored time that isn't changed stays exactly as it is."""
+
+    def _clean_bound_field(self, bf: forms.BoundField) -> datetime | None:
+        # Django refuses a time in the hour that a clock repeats, as it can't know which of the two is meant.
+        unchanged: datetime | None = None if bf._has_changed() else bf.initial  # type: ignore[attr-defined]
+        return unchanged or super()._clean_bound_field(bf)  # type: ignore[misc]
+
+
 class ServiceForm(forms.ModelForm):
     """A form that can show the error of a service, which runs after the form's own validation."""
 
@@ -297,6 +306,8 @@ class ServiceAdmin(ModelAdmin):
 
     def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> forms.Field | None:
         """Return the form field, without links to other forms; a timestamp has a year of the API's."""
+        if isinstance(db_field, MillisecondDateTimeField):
+            kwargs.setdefault("form_class", TimestampField)
         field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None

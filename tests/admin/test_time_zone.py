@@ -10,12 +10,12 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from appointments.models import Appointment, CallAnalysis
-from organizations.models import MemberRole, Organization
+from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
 from tests.admin.forms import form_data
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client, shown_messages
 from tests.admin.sample_data import create_sample_data
-from tests.factories import make_member
+from tests.factories import make_member, set_columns
 from webhooks.models import Attempt, Endpoint
 
 ZONE = "Australia/Lord_Howe"  # +11:00 in summer
@@ -108,3 +108,17 @@ def test_the_browsers_time_zone_causes_no_warning():
     css = Path(finders.find("pipeline_backend/admin.css")).read_text()
 
     assert re.search(r"body \.timezonewarning\s*{\s*display: none;", css)
+
+
+@pytest.mark.parametrize("time", ["2027-04-03T14:45:00Z", "2027-04-03T15:15:00Z"])
+def test_an_appointment_in_the_hour_that_the_clock_repeats_can_be_changed(
+    time: str, member: Client, appointment: Appointment, host: Membership
+):
+    stored = datetime.fromisoformat(time)
+    set_columns(Appointment, appointment.organization, appointment.pk, schedule_time=stored)
+    url = admin_url(Appointment, "change", appointment.pk)
+
+    response = member.post(url, form_data(member, url, host=host.pk))
+
+    appointment.refresh_from_db()
+    assert (response.status_code, appointment.host, appointment.schedule_time) == (302, host, stored)
