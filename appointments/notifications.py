@@ -30,8 +30,8 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
     or that a scheduler manages.
     """
     is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
-    is_quiet = is_canceled or appointment.is_over or appointment.source != AppointmentSource.MANUAL
-    if is_quiet and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED):
+    needs_no_entry = is_canceled or appointment.is_over or appointment.source != AppointmentSource.MANUAL
+    if needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED):
         return
     # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
     appointment.invitation_sequence += 1
@@ -51,8 +51,8 @@ def build_appointment_notifications(
     """Return the unsaved notifications about a change, and set who is invited, which the caller stores with them.
 
     `members` are those who take part and those who were invited before. Who takes part and is active is invited, or
-    without any of them the owners; who was invited before and isn't any more gets a cancellation. Slack hears of the
-    change once, unless it is `CALL_UPDATED`.
+    without any of them the owners; who was invited before and isn't any more gets a cancellation. Slack gets
+    one message about the change, unless it is `CALL_UPDATED`.
     """
     organization, is_canceled = appointment.organization, change == Kind.CALL_CANCELED
     before = appointment.invited or []

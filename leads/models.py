@@ -85,7 +85,7 @@ class Lead(VersionedModel):
 
     email = models.EmailField()
     first_name = models.CharField(max_length=255, blank=True)
-    # Such a name is a makeshift that the first real one replaces. Null, as in rows of version 0.2, is no.
+    # Such a name is a placeholder, which the first real one replaces. Null, as in rows of version 0.2, means no.
     is_first_name_from_email = models.BooleanField(null=True, editable=False)
     last_name = models.CharField(max_length=255, blank=True)
     phone_e164 = models.CharField("phone", max_length=16, null=True, blank=True)  # the API shows null

@@ -223,8 +223,8 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     if appointment.is_changed("schedule_time"):
         return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
     # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.
-    has_news = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and was_canceled)
-    notification = Kind.CALL_UPDATED if has_news else None
+    is_entry_changed = appointment.is_changed(*INVITATION_COLUMNS) or (is_replaced and was_canceled)
+    notification = Kind.CALL_UPDATED if is_entry_changed else None
     if is_replaced:
         return Effects(OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
     return Effects(UPDATED, notification)

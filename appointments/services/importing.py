@@ -70,15 +70,15 @@ def follow_provider(appointment: Appointment, schedule_time: datetime, role: Sta
         raise ValidationFailed({"outcome": ["has no default status on the appointment board"]})
 
     is_moved = schedule_time != appointment.schedule_time
-    is_news = last_imported_role(appointment) != role
+    is_new_outcome = last_imported_role(appointment) != role
     for name, member in resolve_members(organization, data).items():
         setattr(appointment, name, member)
     # A repeat must not bring back the meeting URL of an appointment that staff have canceled.
-    if "meeting_url" in data and (role_of(previous) != StatusRole.CANCELED or is_moved or is_news):
+    if "meeting_url" in data and (role_of(previous) != StatusRole.CANCELED or is_moved or is_new_outcome):
         appointment.meeting_url = data["meeting_url"]
     if is_moved:
         move(appointment, schedule_time)
-    if is_news or appointment.outcome != previous:
+    if is_new_outcome or appointment.outcome != previous:
         replace_outcome(appointment, status)
 
 

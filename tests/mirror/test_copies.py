@@ -34,7 +34,7 @@ ACTS = int(os.environ.get("MIRROR_ACTS", "250"))
 ACTS_BETWEEN_POLLS = 5
 BODIES_COMPARED = 50  # with the OpenAPI document, of those received
 # Fields whose values change without a new version of the row, and the version.
-UNTOLD = {"updated_at", "lead", "opt_ins", "appointment_type"}
+UNTRACKED = {"updated_at", "lead", "opt_ins", "appointment_type"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -89,7 +89,7 @@ def assert_equal(acts: Acts, copies: list[Any], chosen: random.Random) -> None:
     expected = read(acts.api)
     lines = [line for copy in copies for line in differences(copy, expected)]
     bodies = [body for _, body in received]
-    lines += untold_changes(bodies)
+    lines += unexplained_changes(bodies)
     lines += schema_errors(bodies[:BODIES_COMPARED])
     assert not lines, "\n".join(lines[:20])
 
@@ -142,7 +142,7 @@ def differences(copy: Copy, expected: dict[str, dict[str, Row]]) -> list[str]:
     return lines
 
 
-def untold_changes(bodies: list[Row]) -> list[str]:
+def unexplained_changes(bodies: list[Row]) -> list[str]:
     """Return the changes between two versions of a lead or an appointment that `previous` of the second lacks."""
     versions: dict[str, dict[str, tuple[Row, Row]]] = {}
     for body in bodies:
@@ -155,17 +155,17 @@ def untold_changes(bodies: list[Row]) -> list[str]:
     for id, rows in versions.items():
         ordered = [rows[version] for version in sorted(rows)]
         for (old, _), (new, previous) in pairwise(ordered):
-            told = {**new, **previous}
-            wrong = [name for name in set(new) - UNTOLD if not is_same(told[name], old[name])]
-            lines += [f"{id} {new['updated_at']}, {name}: {told[name]} instead of {old[name]}" for name in wrong]
+            shown = {**new, **previous}
+            wrong = [name for name in set(new) - UNTRACKED if not is_same(shown[name], old[name])]
+            lines += [f"{id} {new['updated_at']}, {name}: {shown[name]} instead of {old[name]}" for name in wrong]
     return lines
 
 
-def is_same(told: Any, old: Any) -> bool:
+def is_same(shown: Any, old: Any) -> bool:
     """Compare two values of a field. What a row refers to may have other names: they have no version of the row."""
-    if isinstance(told, list):  # custom fields, of which some may be new or deleted
+    if isinstance(shown, list):  # custom fields, of which some may be new or deleted
         values = {item["id"]: item["value"] for item in old}
-        return all(item["value"] == values.get(item["id"], item["value"]) for item in told)
-    if isinstance(told, dict) and isinstance(old, dict) and "call_analysis_call_id" not in told:
-        return bool(told["id"] == old["id"])
-    return bool(told == old)
+        return all(item["value"] == values.get(item["id"], item["value"]) for item in shown)
+    if isinstance(shown, dict) and isinstance(old, dict) and "call_analysis_call_id" not in shown:
+        return bool(shown["id"] == old["id"])
+    return bool(shown == old)
