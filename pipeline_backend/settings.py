@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "organizations.middleware.TenantScopeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "pipeline_backend.web.middleware.StaticFilesMiddleware",
+    "pipeline_backend.web.middleware.CompressionMiddleware",  # after static files, which are compressed already
     "pipeline_backend.web.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -285,6 +286,12 @@ STATICFILES_DIRS = [ROOT / "pipeline_backend" / package / "static" for package i
 STATIC_ROOT = env.str("STATIC_ROOT", default="") or None
 # Without collected files (local run, tests) WhiteNoise finds a file on request instead of scanning all at the start.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = STATIC_ROOT is None
+if STATIC_ROOT:
+    # The name of a collected file has a hash of its content, so browsers keep it for years.
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.utils.functional import lazy
 from django.views.generic import RedirectView
 
 from pipeline_backend.accounts.views import unsubscribe_from_invitations
@@ -37,7 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", include("pipeline_backend.accounts.urls")),
     path("admin/", admin.site.urls),
-    path("favicon.ico", RedirectView.as_view(url=static("pipeline_backend/icon.svg"))),
+    path("favicon.ico", RedirectView.as_view(url=lazy(static, str)("pipeline_backend/icon.svg"))),
 ]
 
 # Only `make run` sets this: the inbox shows received webhooks and sent e-mails to everyone on the same computer.

@@ -142,7 +142,7 @@ def secret_page(
     """Return a page that shows a secret once."""
     context = page_context(model_admin, request, row, title) | {"explanation": explanation, "secret": secret}
     # The secret is in this response only: no cache may store it, and no link may pass the page's address on.
-    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+    headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Content-Encoding": "identity"}
     return TemplateResponse(request, "admin/secret.html", context, headers=headers)
 
 

@@ -181,7 +181,8 @@ def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> 
         "key": " ".join(key[start : start + 4] for start in range(0, len(key), 4)),
         "qr_code": qr_code(two_factor.key_uri(user, key)),
     }
-    return TemplateResponse(request, "admin/two_factor_enrolment.html", context)
+    headers = {"Content-Encoding": "identity"}  # the page shows a secret; see CompressionMiddleware
+    return TemplateResponse(request, "admin/two_factor_enrolment.html", context, headers=headers)
 
 
 def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
