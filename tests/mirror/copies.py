@@ -169,6 +169,7 @@ class ListCopy(FeedCopy):
 
     def __init__(self, api: ApiClient) -> None:
         super().__init__(api, type=",".join(NAMES))
+        self.limit = 100
         self.since: dict[str, str] = {}
 
     def catch_up(self) -> None:
@@ -177,16 +178,21 @@ class ListCopy(FeedCopy):
             rows = list(self.changed(name, column))
             for row in rows:
                 stored = self.rows[name].get(row["id"])
-                if stored is None or stored.get("updated_at") != row.get("updated_at"):
-                    self.store(name, row | self.api.get_data(f"/api/external/{name}/{row['id']}"))
+                version = {f"{column}_at": row[f"{column}_at"]}
+                if stored is None or stored[f"{column}_at"] != row[f"{column}_at"]:
+                    # The detail can be newer, and what only the list shows is then as old as the row.
+                    self.store(name, row | self.api.get_data(f"/api/external/{name}/{row['id']}") | version)
             if rows:
-                latest = datetime.fromisoformat(max(row[f"{column}_at"] for row in rows))
-                self.since[name] = (latest - OVERLAP).isoformat()
+                newest_at_start = datetime.fromisoformat(rows[0][f"{column}_at"])
+                self.since[name] = (newest_at_start - OVERLAP).isoformat()
         super().catch_up()
 
     def changed(self, name: str, column: str) -> Iterable[Row]:
-        """Yield the rows of a list from `since` on."""
-        query: dict[str, Any] = {"ordering": f"{column}_at", "limit": 100, "page": 1}
+        """Yield the rows of a list from `since` on, newest first.
+
+        A row that changes meanwhile moves to the first page. The others move to later pages, so none is left out.
+        """
+        query: dict[str, Any] = {"ordering": f"-{column}_at", "limit": self.limit, "page": 1}
         if name in self.since:
             query[f"{column}_from"] = self.since[name]
         has_next = True
