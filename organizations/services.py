@@ -116,6 +116,7 @@ def add_member(*, organization: Organization, user: User, role: str = MemberRole
     values: dict[str, object] = {"role": role, "is_active": True, "is_unconfirmed": False}
     if member and not member.is_active:
         values["created_at"] = now()  # owners see a member's sign-ins from then on
+        record_security_event(SecurityEventKind.MEMBER_ACTIVATED, user=user, organization=organization)
     with recorded_as_member(user, staff_actor(user)):
         member, _ = Membership.objects.of(organization).update_or_create(
             organization=organization, user=user, defaults=values

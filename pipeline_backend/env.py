@@ -23,11 +23,11 @@ def read_bool(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be true or false")
 
 
-def read_int(name: str, *, default: int, min_value: int = 1) -> int:
-    """Return an integer variable of at least `min_value`."""
+def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10**9) -> int:
+    """Return an integer variable from `min_value` to `max_value`."""
     value = env.str(name, default=str(default)).strip()
-    if not value.isdecimal() or int(value) < min_value:
-        raise ImproperlyConfigured(f"{name} must be a whole number of at least {min_value}")
+    if not re.fullmatch(r"\d{1,10}", value) or not min_value <= int(value) <= max_value:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {min_value} to {max_value}")
     return int(value)
 
 

@@ -183,7 +183,8 @@ ADMIN_REQUESTS_PER_MINUTE = read_int("ADMIN_REQUESTS_PER_MINUTE", default=300)  
 PASSWORD_RESET_TIMEOUT = 3600  # seconds for which a link for a new password is valid
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
-KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365)
+MAX_DAYS = 36_500  # a time so long ago is still a date
+KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365, max_value=MAX_DAYS)
 HTTPS = BASE_URL.startswith("https://")
 SESSION_ENGINE = "organizations.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
@@ -246,7 +247,7 @@ WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
 # Twice the API's default rate limit: a booking can cause two events, and one endpoint must be able to receive both.
 WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
 WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", "http://user:password@proxy:3128")
-KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90)
+KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90, max_value=MAX_DAYS)
 WEBHOOK_REQUESTS_PER_ENDPOINT = read_int("WEBHOOK_REQUESTS_PER_ENDPOINT", default=8)
 # What the workers send, in the order in which they look for it.
 OUTBOX_QUEUES = [

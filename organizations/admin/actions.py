@@ -40,7 +40,10 @@ class ConfirmationForm(forms.Form):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectAction:
-    """A button on a row's page: what it says, which rows have it, and which permission it needs."""
+    """A button on a row's page: what it says, which rows have it, and which permission it needs.
+
+    With `once`, a form works only while `once(row)` is what it was when the form was shown.
+    """
 
     handler: Handler
     label: str
@@ -50,6 +53,7 @@ class ObjectAction:
     danger: bool = False
     when: Callable[[Any], bool] | None = None
     permission: str = "change"
+    once: Callable[[Any], object] | None = None
 
     def is_possible(self, row: Model) -> bool:
         """Return whether the row has the button."""
@@ -58,6 +62,13 @@ class ObjectAction:
     def is_allowed(self, page: ModelAdmin, request: HttpRequest, row: Model) -> bool:
         """Return whether the user has the permission on the row."""
         return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
+
+    def is_done(self, request: HttpRequest, row: Any) -> bool:
+        """Return whether the form that was sent has been used already. Locks the row of a button with `once`."""
+        if self.once is None or "state" not in request.POST:
+            return False
+        locked = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
+        return str(self.once(locked)) != request.POST["state"]
 
     def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponse:
         """Ask for confirmation, or run the action if the form was sent and is valid. Raises PermissionDenied."""
@@ -71,6 +82,9 @@ class ObjectAction:
         if request.method == "POST" and form.is_valid():
             try:
                 with transaction.atomic():
+                    if self.is_done(request, row):
+                        messages.warning(request, f"{self.label}: this was done already. Nothing was done again.")
+                        return redirect(row_url(row))
                     response = self.handler(page, request, row, form)
                     page.log_change(request, row, f"{self.label}.")
             except DomainError as error:
@@ -81,6 +95,8 @@ class ObjectAction:
                 return response or redirect(row_url(row))
         context = {"form": form, "question": self.question, "danger": self.danger}
         context |= page_context(page, request, row, self.label)
+        if self.once:
+            context["state"] = request.POST.get("state", str(self.once(row)))
         return TemplateResponse(request, "admin/confirm_action.html", context)
 
 

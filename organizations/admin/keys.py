@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from operator import attrgetter
+from uuid import UUID
 
 from django import forms
 from django.contrib import admin
@@ -52,6 +53,13 @@ class RotationForm(ConfirmationForm):
         label="The old key stops working",
         widget=UnfoldAdminSelectWidget,
     )
+
+
+def newest_key_id(key: ApiKey) -> UUID:
+    """Return the id of the newest key with the same name: each rotation adds one."""
+    same_name = ApiKey.objects.of(key.organization).filter(name=key.name)
+    newest: UUID = same_name.order_by("created_at", "id").values_list("pk", flat=True).last()
+    return newest
 
 
 @admin.register(ApiKey)
@@ -113,6 +121,7 @@ class ApiKeyAdmin(TenantAdmin):
         question="Create a new key with the same name and scopes, and let this one expire?",
         form=RotationForm,
         when=attrgetter("is_live"),
+        once=newest_key_id,
     )
     def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> HttpResponse:
         """Rotate the key and show the new one."""

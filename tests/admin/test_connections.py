@@ -140,6 +140,34 @@ def test_a_rotated_secret_is_shown_once_and_the_old_one_still_works(owner: Clien
     assert rotated.previous_secret == endpoint.secret
 
 
+def test_a_rotation_that_is_sent_twice_keeps_the_old_secret(owner: Client, appointment: Appointment):
+    endpoint = Endpoint.objects.of(appointment.organization).get()
+    url = admin_url(Endpoint, "rotate_secret", endpoint.pk)
+    form = form_data(owner, url)
+    owner.post(url, form)
+    rotated = Endpoint.objects.of(appointment.organization).get()
+
+    again = owner.post(url, form)
+
+    assert shown_messages(again) == ["Rotate signing secret: this was done already. Nothing was done again."]
+    unchanged = Endpoint.objects.of(appointment.organization).get()
+    assert (unchanged.secret, unchanged.previous_secret) == (rotated.secret, endpoint.secret)
+    assert owner.post(url, form_data(owner, url)).status_code == 200
+
+
+def test_a_rotation_of_a_key_that_is_sent_twice_issues_one_key(owner: Client, organization: Organization):
+    issue_in_admin(owner)
+    key = ApiKey.objects.of(organization).get()
+    url = admin_url(ApiKey, "rotate", key.pk)
+    form = form_data(owner, url, overlap="24h")
+    owner.post(url, form)
+
+    again = owner.post(url, form)
+
+    assert shown_messages(again) == ["Rotate: this was done already. Nothing was done again."]
+    assert ApiKey.objects.of(organization).count() == 2
+
+
 def test_a_test_event_is_sent_to_its_endpoint_only(owner: Client, appointment: Appointment):
     endpoint = Endpoint.objects.of(appointment.organization).get()
 

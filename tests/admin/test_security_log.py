@@ -52,6 +52,15 @@ def test_a_deactivated_member_is_recorded(owner: Client, host: Membership):
     assert listed_events(owner) == [("member_deactivated", "hana@acme.example")]
 
 
+def test_a_former_member_who_comes_back_is_recorded(owner: Client, host: Membership, organization: Organization):
+    Membership.objects.of(organization).filter(pk=host.pk).update(is_active=False)
+
+    add_member(organization=organization, user=host.user)
+    add_member(organization=organization, user=host.user)  # nothing changes
+
+    assert listed_events(owner) == [("member_activated", "hana@acme.example")]
+
+
 def test_keys_issued_rotated_and_revoked_are_recorded_without_their_secret(owner: Client, organization: Organization):
     url = admin_url(ApiKey, "add")
     page = owner.post(url, form_data(owner, url, name="Zapier"))

@@ -99,20 +99,22 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "value", "max_value"),
     [
-        "MAX_WEBHOOK_ENDPOINTS",
-        "MAX_API_KEYS",
-        "MAX_CUSTOM_FIELDS",
-        "MAX_EVENT_TYPES",
-        "WEBHOOKS_PER_HOST_PER_MINUTE",
+        ("MAX_WEBHOOK_ENDPOINTS", "0", 10**9),
+        ("MAX_API_KEYS", "0", 10**9),
+        ("MAX_CUSTOM_FIELDS", "0", 10**9),
+        ("MAX_EVENT_TYPES", "9" * 5000, 10**9),
+        ("WEBHOOKS_PER_HOST_PER_MINUTE", "0", 10**9),
+        ("KEEP_DELIVERIES_DAYS", "9999999999", 36_500),
+        ("KEEP_SECURITY_EVENTS_DAYS", "36501", 36_500),
     ],
 )
-def test_an_invalid_setting_stops_the_start_and_is_named(name: str) -> None:
+def test_an_invalid_setting_stops_the_start_and_is_named(name: str, value: str, max_value: int) -> None:
     result = subprocess.run(
         [sys.executable, "-c", "import pipeline_backend.settings"],
         cwd=configured.ROOT,
-        env={**os.environ, name: "0"},
+        env={**os.environ, name: value},
         capture_output=True,
         text=True,
         timeout=60,
@@ -120,7 +122,7 @@ def test_an_invalid_setting_stops_the_start_and_is_named(name: str) -> None:
     )
 
     assert result.returncode == 1
-    assert result.stderr.endswith(f"ImproperlyConfigured: {name} must be a whole number of at least 1\n")
+    assert result.stderr.endswith(f"ImproperlyConfigured: {name} must be a whole number from 1 to {max_value}\n")
 
 
 @pytest.mark.usefixtures("_two_of_each")

@@ -179,6 +179,8 @@ class EndpointAdmin(TenantAdmin):
         "Rotate signing secret",
         icon="autorenew",
         question="Create a new signing secret? For 24 hours, deliveries are signed with the old one too.",
+        # A second rotation would end the overlap with the secret that receivers still have.
+        once=attrgetter("previous_secret_until"),
     )
     def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> HttpResponse:
         """Rotate the secret and show the new one, once."""
