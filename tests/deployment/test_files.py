@@ -1,0 +1,138 @@
+"""Dockerfile, docker-compose.yml and .env: what they name exists, and what writes .env keeps secrets."""
+
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands.runner import file_mode
+from tests.deployment.files import ROOT, compose, dockerfile, new_env, read_env, write_env
+
+SECRETS = ["SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD"]
+
+
+def test_env_file_gets_new_secrets_and_is_private(tmp_path: Path) -> None:
+    first = write_env(tmp_path)
+    values = read_env(tmp_path / ".env")
+    (tmp_path / ".env").unlink()
+    write_env(tmp_path)
+
+    assert (first.returncode, first.stdout) == (0, "Wrote .env\n")
+    assert file_mode(tmp_path / ".env") == 0o600
+    assert values.keys() == read_env(ROOT / ".env.example").keys()
+    assert all(len(values[name]) >= 40 and values[name] not in first.stdout for name in SECRETS)
+    assert all(values[name] != read_env(tmp_path / ".env")[name] for name in SECRETS)
+
+
+def test_env_file_of_a_server_has_its_host_name(tmp_path: Path) -> None:
+    values = new_env(tmp_path, "pipeline.example.com")
+
+    assert values["SITE_ADDRESS"] == "pipeline.example.com"
+    assert values["BASE_URL"] == "https://pipeline.example.com"
+    # The health check of the web server's container asks 127.0.0.1.
+    assert values["ALLOWED_HOSTS"] == "pipeline.example.com,127.0.0.1"
+
+
+def test_env_file_that_exists_is_kept(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SECRET_KEY=in-use\n")
+
+    result = write_env(tmp_path)
+
+    assert result.returncode == 1
+    assert "exists already" in result.stderr
+    assert (tmp_path / ".env").read_text() == "SECRET_KEY=in-use\n"
+
+
+@pytest.mark.parametrize("argument", ["--help", "https://pipeline.example.com"])
+def test_an_argument_that_is_no_host_name_writes_nothing(tmp_path: Path, argument: str) -> None:
+    result = write_env(tmp_path, argument)
+
+    assert result.returncode == 1
+    assert "Usage: " in result.stderr
+    assert not (tmp_path / ".env").exists()
+
+
+def test_no_file_contains_a_password() -> None:
+    example = read_env(ROOT / ".env.example")
+    text = (ROOT / "docker-compose.yml").read_text()
+
+    assert [example[name] for name in SECRETS] == [""] * 4
+    assert not re.search(r"://\w*:(?!\$\{)[^@\s]*@", text)
+    assert all(value.startswith("${") for value in re.findall(r"^ +\w*(?:PASSWORD|AUTH): (.*)", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "REDIS_PASSWORD", "SITE_ADDRESS"])
+def test_compose_needs_the_variables_without_a_default(tmp_path: Path, name: str) -> None:
+    with pytest.raises(KeyError, match=name):
+        compose(new_env(tmp_path) | {name: ""})
+
+
+def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path: Path) -> None:
+    env = new_env(tmp_path)
+    file = compose(env)
+    services = file["services"]
+    sources = [volume.split(":")[0] for service in services.values() for volume in service.get("volumes", [])]
+    named = [source for source in sources if not source.startswith(".")]
+    published = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    exposed = [step.arguments for step in dockerfile() if step.name == "EXPOSE"]
+
+    assert services.keys() == {"db", "redis", "migrate", "proxy", "web", "worker", "beat", "mail"}
+    assert set(named) == set(file["volumes"])
+    assert all((ROOT / source).is_file() for source in sources if source.startswith("."))
+    assert {needed for service in services.values() for needed in service.get("depends_on", {})} <= services.keys()
+    # A service that others wait for until it is healthy has a check: its own, or for web the image's.
+    awaited = {
+        name
+        for service in services.values()
+        for name, condition in service.get("depends_on", {}).items()
+        if condition["condition"] == "service_healthy"
+    }
+    assert {name for name in awaited if "healthcheck" not in services[name]} == {"web"}
+    assert published.keys() == {"proxy", "mail"}
+    assert published["mail"] == ["127.0.0.1:8025:8025"]
+    assert services["db"]["image"] == "postgres:18"
+    # PostgreSQL's image keeps its data below this folder since version 18.
+    assert services["db"]["volumes"] == ["db:/var/lib/postgresql"]
+    assert f"reverse_proxy web:{exposed[0]}" in (ROOT / "Caddyfile").read_text()
+    assert env["EMAIL_URL"] == "smtp://mail:1025"
+
+
+def test_image_copies_from_stages_and_folders_that_exist() -> None:
+    steps = dockerfile()
+    stages = [step.arguments.partition(" AS ")[2] for step in steps if step.name == "FROM"]
+    copies = [step.arguments.split() for step in steps if step.name == "COPY"]
+    made = [step.arguments for step in steps if step.stage == 0]
+
+    for *options, source, _target in copies:
+        if options:
+            assert options == [f"--from={stages[0]}"]
+            assert any(source in arguments for arguments in made)
+        else:
+            assert (ROOT / source).exists()
+
+
+def test_image_runs_as_a_user_without_rights_and_has_no_secrets() -> None:
+    final = [step for step in dockerfile() if step.stage == 1]
+    users = [step.arguments for step in final if step.name == "USER"]
+
+    assert users == ["10001"]
+    assert any(step.name == "RUN" and "useradd" in step.arguments and "--uid 10001" in step.arguments for step in final)
+    # Its last instructions: nothing is written or run after the user has changed.
+    assert [step.name for step in final][-4:] == ["USER", "EXPOSE", "HEALTHCHECK", "CMD"]
+    assert not [step for step in final if step.name in {"ENV", "ARG"} and re.search("KEY|PASSWORD|URL", step.arguments)]
+    assert ".env" in (ROOT / ".dockerignore").read_text().split()
+
+
+def test_linters_accept_both_files() -> None:
+    programs = Path(sys.executable).parent
+    commands = [[programs / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"]]
+    # There is no wheel of hadolint for other systems.
+    if sys.platform == "linux" and platform.machine() == "x86_64":
+        commands.append([programs / "hadolint", "Dockerfile"])
+
+    for command in commands:
+        checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
