@@ -1,7 +1,7 @@
 """`python -m benchmarks.booking_script <API key> <host's e-mail>` prints a pgbench script that does a booking's work.
 
 A booking reads everything that it may need in one statement (`pipeline_backend.db.compiled.CombinedQuery`). Here each
-of those queries is a separate statement, as in code written by hand, which makes eleven statements. The others are the
+of those queries is a separate statement, as in code written by hand, which makes twelve statements. The others are the
 statements of a booking. Before the script is printed it runs once, and must write the same rows as a booking.
 """
 
@@ -27,7 +27,7 @@ from pipeline_backend.db.compiled import CombinedQuery  # noqa: E402
 from tests.client import ApiClient  # noqa: E402
 from webhooks.models import Event  # noqa: E402
 
-STATEMENTS = 11
+STATEMENTS = 12
 TRANSACTION_STATEMENTS = ["BEGIN", "COMMIT"]
 UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
 TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")

@@ -6,7 +6,7 @@ from typing import Any
 from appointments.models import Appointment, EventType, Note, OutcomeChange
 from appointments.notifications import notification_context
 from benchmarks.plain_drf.events import notify, record_event
-from benchmarks.plain_drf.serializers import AppointmentDetailSerializer, LeadDetailSerializer
+from benchmarks.plain_drf.serializers import AppointmentDetailSerializer, LeadDetailSerializer, NoteEventSerializer
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from notifications.models import Kind
 from optins.models import UTM_FIELDS
@@ -51,15 +51,16 @@ def book(
     OutcomeChange.objects.create(
         organization=organization, appointment=appointment, to_status=appointment.outcome, **actor_columns(actor)
     )
-    if data.get("notes"):
-        Note.objects.create(
-            organization=organization, appointment=appointment, note=data["notes"], **actor_columns(actor)
-        )
     update_next_touch_point(lead)
 
     context = {"custom_fields": custom_fields(organization, CustomField.Entity.APPOINTMENT)}
     body = AppointmentDetailSerializer(appointment, context=context).data
     record_event("appointment.created", appointment, body, actor)
+    if data.get("notes"):
+        note = Note.objects.create(
+            organization=organization, appointment=appointment, note=data["notes"], **actor_columns(actor)
+        )
+        record_event("note.created", note, NoteEventSerializer(note, context=context).data, actor)
     recipients = find_recipients(organization, appointment)
     notify(Kind.CALL_BOOKED, organization, recipients, notification_context(appointment, data.get("notes", "")))
     return appointment

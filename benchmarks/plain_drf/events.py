@@ -9,7 +9,7 @@ from celery import current_app
 from django.db import transaction
 from rest_framework.renderers import JSONRenderer
 
-from appointments.models import Appointment
+from appointments.models import Appointment, Note
 from leads.models import Lead
 from notifications.models import Kind, Notification
 from optins.models import OptIn
@@ -21,7 +21,7 @@ from pipeline_backend.outbox import WAKE_UP_TASK, Job
 from webhooks.models import Delivery, Endpoint, Event
 
 
-def record_event(type: str, subject: Appointment | Lead | OptIn, data: object, actor: Actor) -> None:
+def record_event(type: str, subject: Appointment | Lead | Note | OptIn, data: object, actor: Actor) -> None:
     """Save an event, and a delivery for each endpoint that subscribes to its type."""
     organization = subject.organization
     event = Event(

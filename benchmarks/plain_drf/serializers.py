@@ -207,6 +207,19 @@ class AppointmentDetailSerializer(AppointmentSerializer):
         ]
 
 
+class NoteEventSerializer(TimestampSerializer):
+    mention_users = UserSerializer(many=True)
+    author = serializers.SerializerMethodField()
+    appointment = AppointmentDetailSerializer()
+
+    def get_author(self, note: Note) -> dict[str, str]:
+        return {"kind": note.actor_kind, "id": note.actor_id, "name": note.actor_name}
+
+    class Meta:
+        model = Note
+        fields = ["id", "note", "mention_users", "author", "created_at", "appointment"]
+
+
 class LeadDetailSerializer(CustomFieldsSerializer):
     status = StatusSerializer()
     setter = UserSerializer()

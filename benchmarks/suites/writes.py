@@ -44,7 +44,7 @@ def run(environment: Environment, small: Database, scale: Scale) -> Iterator[Com
         "create an appointment",
         "/s",
         bookings,
-        "pgbench, 11 statements",
+        "pgbench, 12 statements",
         lambda: transactions(scale.round_seconds),
         at_least(0.35),
         scale,
