@@ -31,6 +31,14 @@ def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10
     return int(value)
 
 
+def read_choice(name: str, *choices: str) -> str:
+    """Return a variable that is one of the choices; the first one is the default."""
+    value = env.str(name, default=choices[0]).strip().lower()
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} must be one of: {', '.join(choices)}")
+    return value
+
+
 def read_url(
     name: str, example: str, *, schemes: Collection[str] = ("http", "https"), pattern: str = ".+:[^/].*", **default: str
 ) -> str:

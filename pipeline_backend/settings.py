@@ -12,7 +12,7 @@ from django.urls import reverse_lazy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from pipeline_backend.env import env, read_bool, read_encryption_keys, read_int, read_networks, read_url
+from pipeline_backend.env import env, read_bool, read_choice, read_encryption_keys, read_int, read_networks, read_url
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,9 +57,10 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
 ]
-# The first two also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
+# The first three also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
 MIDDLEWARE = [
     "pipeline_backend.api.request_id.RequestIdMiddleware",
+    "pipeline_backend.web.json_logs.RequestLogMiddleware",
     "pipeline_backend.web.middleware.SecurityHeadersMiddleware",
     "organizations.middleware.TenantScopeMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -293,16 +294,23 @@ if STATIC_ROOT:
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
     }
+LOG_FORMAT = read_choice("LOG_FORMAT", "text", "json")
+LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of each request and delivery
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "pipeline_backend.api.request_id.RequestIdFilter"}},
-    "formatters": {"line": {"format": "{levelname} {name} [{request_id}] {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "formatters": {
+        "text": {"format": "{levelname} {name} [{request_id}] {message}", "style": "{"},
+        "json": {"()": "pipeline_backend.web.json_logs.JsonFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.request": {"level": "ERROR"},  # 4xx responses tell the client; logging them would only be noise
+        "pipeline_backend.requests": {"level": LINE_LEVEL},
+        "pipeline_backend.deliveries": {"level": LINE_LEVEL},
         "celery": {"level": "WARNING"},
         "celery.apps.worker": {"level": "INFO"},
     },

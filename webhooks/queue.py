@@ -98,6 +98,17 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
             "response": result.response,
         }
 
+    def log_values(self, delivery: Delivery) -> dict[str, object]:
+        """Return the organization, the request that caused the event, the endpoint, and the event's type and id."""
+        event = delivery.event
+        return {
+            "organization": delivery.organization_id,
+            "request_id": event.request_id,
+            "endpoint": delivery.endpoint_id,
+            "event": event.type,
+            "event_id": event.pk,
+        }
+
     @transaction.atomic
     def after_failure(self, delivery: Delivery, result: Result) -> bool:
         """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint.

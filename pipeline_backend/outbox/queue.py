@@ -112,6 +112,10 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         """Return the values of `result_columns` for an attempt."""
         return {}
 
+    def log_values(self, job: ClaimedJob) -> dict[str, object]:
+        """Return what an attempt's log line says about the job: ids and types, no personal data."""
+        return {"organization": getattr(job, "organization_id", None)}
+
     def after_failure(self, job: ClaimedJob, result: Result) -> bool:
         """Do what follows from a failure that is stored. Return whether this lane may send more of the group's jobs."""
         return True

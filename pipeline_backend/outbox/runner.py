@@ -24,6 +24,7 @@ from pipeline_backend.outbox.queue import FAST, Batch, GroupId, Lane, Queue
 P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+delivery_logger = logging.getLogger("pipeline_backend.deliveries")
 
 
 class Database:
@@ -106,7 +107,9 @@ class Runner:
                 if time.monotonic() > batch.start_before and len(waiting) < len(batch.jobs):
                     return
                 job = waiting.popleft()
+                started = time.monotonic()
                 result = await self.queue.send(session, batch.group, job)
+                self.log(job, result, time.monotonic() - started)
                 if not await self.save(batch, job, result):
                     width = 0
                 elif result.error:
@@ -120,6 +123,19 @@ class Runner:
         if errors:
             raise errors[0]
         return bool(waiting)
+
+    def log(self, job: Job, result: Result, seconds: float) -> None:
+        """Log an attempt, if `LOG_FORMAT` asks for it."""
+        if delivery_logger.isEnabledFor(logging.INFO):
+            fields = {
+                "queue": self.queue.label,
+                **self.queue.log_values(job),
+                "attempt": job.attempt_count + 1,
+                "status": result.status_code,
+                "error": result.error,
+                "duration_ms": round(seconds * 1000, 1),
+            }
+            delivery_logger.info("delivery", extra={"fields": fields})
 
     async def save(self, batch: Batch, job: Job, result: Result) -> bool:
         """Store the result of an attempt and wait until it is stored. Return False if the lease was lost."""

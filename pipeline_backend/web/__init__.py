@@ -8,7 +8,7 @@ Constraints:
    status is 503 with `Retry-After`, and the error page itself makes no query.
 4. Pages load scripts, styles and images from this host only.
 5. Health checks name no tenant, and a busy or missing worker doesn't take the web servers out of rotation.
-6. Error reports contain no secrets and no personal data.
+6. Error reports and the log lines of requests contain no secrets and no personal data.
 
 How the design follows:
 
@@ -16,6 +16,7 @@ How the design follows:
   streamed response is written to a temporary file first (1).
 - `middleware` holds subclasses of four middlewares that skip `/api/` (2), sets the admin's time zone, and sets
   Content-Security-Policy and Permissions-Policy on every response (4).
+- `json_logs` holds the JSON formatter and the log line of each request, which only `LOG_FORMAT=json` turns on (6).
 - `error_handlers` holds Django's handlers for 400, 403, 404 and 500, and the filter for error reports (3, 6).
 - `health` separates `/healthz`, which includes the backlog, from `/readyz`, which checks this server only (5).
 - `openapi_views` serves the OpenAPI document, which is rendered once per process, and Swagger UI.
