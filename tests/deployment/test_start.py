@@ -91,6 +91,7 @@ class Services:
         self.env = new_env(image.folder / "checkout")
         self.services: dict[str, Any] = compose(self.env)["services"]
         self.redis_port, self.web_port = 0, 0
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def environment(self, name: str) -> dict[str, str]:
         """Return the service's variables, with the addresses of our servers instead of those of the containers."""
@@ -117,6 +118,7 @@ class Services:
                 stderr=log,
             )
         self.stack.callback(stop, process)
+        self.running[name] = process
         return process
 
     def log(self, name: str) -> str:
@@ -208,9 +210,8 @@ def test_every_service_starts_with_its_own_command_and_becomes_healthy(image: Im
     image.run(worker_check[1:], environment)
     assert "invitation" in created.stderr
     # The worker sends the invitation; beat writes its schedule once it has started.
-    mail = image.folder / "mail"
-    assert processes.wait_until(lambda: mail.exists() and any(mail.iterdir()), SECONDS), services.log("worker")
-    schedule = "celerybeat-schedule"
-    assert processes.wait_until(
-        lambda: any(path.name.startswith(schedule) for path in image.folder.iterdir()), SECONDS
-    ), services.log("beat")
+    for name, pattern in {"worker": "mail/*", "beat": "celerybeat-schedule*"}.items():
+        running = services.running[name]
+        processes.wait_until(lambda: running.poll() is not None or any(image.folder.glob(pattern)), SECONDS)  # noqa: B023
+        assert running.poll() is None, services.log(name)
+        assert any(image.folder.glob(pattern)), services.log(name)
