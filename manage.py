@@ -1,16 +1,28 @@
 #!/usr/bin/env python
-"""Django's command-line utility."""
+"""Django's command-line utility. Beside `make run` it uses that instance (`pipeline_backend.local.attach`)."""
 
 import os
 import sys
+from contextlib import ExitStack
+from pathlib import Path
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import execute_from_command_line
+try:
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+except ModuleNotFoundError:
+    sys.exit(f"{sys.executable} has no Django; use .venv/bin/python manage.py (make run creates .venv)")
+
+from pipeline_backend.local import StartupError
+from pipeline_backend.local.attach import use_local_instance
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
     try:
-        execute_from_command_line(sys.argv)
+        with ExitStack() as stack:
+            use_local_instance(Path(__file__).resolve().parent, stack)
+            execute_from_command_line(sys.argv)
     # The sentence names the variable; a traceback would bury it.
     except ImproperlyConfigured as error:
         sys.exit(f"Invalid settings: {error}")
+    except StartupError as error:
+        sys.exit(str(error))

@@ -12,6 +12,7 @@ from pipeline_backend.api.viewsets import UnknownRouteView
 from pipeline_backend.local import inbox
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
 from pipeline_backend.web.health import healthz, readyz
+from pipeline_backend.web.home import show_home
 from pipeline_backend.web.middleware import API_PATH
 from pipeline_backend.web.openapi_views import SchemaView, SwaggerView
 
@@ -26,7 +27,7 @@ api: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", show_home, name="home"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("api/", include(api)),

@@ -20,10 +20,11 @@ How the design follows:
 - `ephemeral` is `make test`: it runs a command with servers that are removed afterwards. `template` stores a migrated
   PostgreSQL cluster for the next time.
 - `environment` has the environment variables of both. `__main__` has the subcommands.
+- `attach` lets manage.py use the instance that `run` has started, or start its servers for one command.
 - `inbox` is the page at /local/, the only module that is part of the web application.
 
 Tests and benchmarks may use `embedded`, `processes` and `ephemeral`. The application imports only `inbox`, the command
-`demo` also `files`.
+`demo` also `files`, and manage.py `attach`.
 """
 
 

@@ -32,6 +32,10 @@ BANNER = """
 
 {list_command}
 
+  Manage it from another terminal:
+
+.venv/bin/python manage.py doctor
+
   Ctrl-C stops everything; the data stays in {data_places}
 {rule}
 """

@@ -14,6 +14,7 @@ from pipeline_backend.local.embedded import Postgres, Redis, Server
 
 # Variable, then the name of the server's directory and its class.
 SERVERS: dict[str, tuple[str, type[Server]]] = {"DATABASE_URL": ("postgres", Postgres), "REDIS_URL": ("redis", Redis)}
+RUNNING = "environment.json"  # below .data: the settings of the running instance, for manage.py
 TEST_VARIABLES = {
     "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
     "BASE_URL": "http://testserver",
@@ -30,7 +31,15 @@ REMOVED_IN_TESTS = {
 
 def for_run(data: Path, port: int) -> dict[str, str]:
     """Return the variables for `make run`: our defaults, and the user's own environment, which takes precedence."""
-    defaults = {
+    defaults = defaults_for_run(data, port)
+    # An empty variable counts as not set.
+    environment = {name: value for name, value in os.environ.items() if value or name not in defaults}
+    return {**defaults, **environment}
+
+
+def defaults_for_run(data: Path, port: int) -> dict[str, str]:
+    """Return the variables of a local instance, apart from the servers' URLs; generate its secrets the first time."""
+    return {
         **get_or_create_secrets(data / "secrets.json"),
         "ALLOWED_HOSTS": "localhost,127.0.0.1",
         "BASE_URL": f"http://127.0.0.1:{port}",
@@ -41,9 +50,13 @@ def for_run(data: Path, port: int) -> dict[str, str]:
         # Celery warns if it runs as root, which is normal in a container.
         "PYTHONWARNINGS": "ignore:::celery.platforms",
     }
-    # An empty variable counts as not set.
-    environment = {name: value for name, value in os.environ.items() if value or name not in defaults}
-    return {**defaults, **environment}
+
+
+def publish(variables: Mapping[str, str], data: Path, stack: ExitStack) -> None:
+    """Store a running instance's settings for manage.py, readable by the owner only; `stack` removes them."""
+    names = {*defaults_for_run(data, 0), *SERVERS}
+    stack.callback((data / RUNNING).unlink, missing_ok=True)
+    files.write_private(data / RUNNING, json.dumps({name: variables[name] for name in names}))
 
 
 def for_tests() -> dict[str, str]:

@@ -129,6 +129,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     data.chmod(0o700)
     port = read_port()
     lock_data(data, stack)
+    (data / environment.RUNNING).unlink(missing_ok=True)  # of a killed run
     # Before the port is checked: a leftover web server may still occupy it.
     stop_leftovers(data)
     require_free_port(port)
@@ -137,6 +138,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)
     terminal.kill_functions += [server.kill for server in servers]
+    environment.publish(variables | addresses, data, stack)
     group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data)
     # First in the list: the servers are killed after the processes that use them.
     terminal.kill_functions.insert(0, group.kill_all)

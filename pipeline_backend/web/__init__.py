@@ -19,6 +19,7 @@ How the design follows:
 - `json_logs` holds the JSON formatter and the log line of each request, which only `LOG_FORMAT=json` turns on (6).
 - `error_handlers` holds Django's handlers for 400, 403, 404 and 500, and the filter for error reports (3, 6).
 - `health` separates `/healthz`, which includes the backlog, from `/readyz`, which checks this server only (5).
+- `home` is the page at `/`, with links to the others.
 - `openapi_views` serves the OpenAPI document, which is rendered once per process, and Swagger UI.
 
 Settings, `urls` and the command line of Granian name these modules. Apps don't import from here; the only functions for

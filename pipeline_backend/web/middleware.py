@@ -95,7 +95,8 @@ class SecurityHeadersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         path = request.path_info
-        policy = next((policy for prefix, policy in POLICIES.items() if path.startswith(prefix)), CSP_NONE)
+        prefixes = (policy for prefix, policy in POLICIES.items() if path.startswith(prefix))
+        policy = CSP_PAGE if path == "/" else next(prefixes, CSP_NONE)
         response["Content-Security-Policy"] = policy
         response["Permissions-Policy"] = PERMISSIONS_POLICY
         response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages

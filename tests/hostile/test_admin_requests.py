@@ -1,5 +1,6 @@
 """Every URL of the admin against attacks through a browser: CSRF, framing, scripts, open redirects, stolen sessions."""
 
+import re
 from html.parser import HTMLParser
 from typing import Any
 
@@ -143,11 +144,29 @@ def test_the_api_documentation_page_runs_no_inline_script(db: None):
     assert "unsafe-eval" not in response.headers["Content-Security-Policy"]
 
 
+def test_the_start_page_needs_no_database_and_runs_no_script():
+    response = Client().get("/")  # without the fixture `db` a query would fail
+
+    policy = response.headers["Content-Security-Policy"]
+    assert response.status_code == 200
+    assert "default-src 'none'" in policy
+    assert "style-src 'self'" in policy
+    assert "script-src" not in policy
+    assert "unsafe" not in policy
+
+
+def test_the_start_page_links_to_pages_that_exist(db: None):
+    links = re.findall('<a href="([^"]+)"', Client().get("/").content.decode())
+
+    assert links == ["/api/docs", "/api/schema", "/admin/", "/healthz"]
+    assert [Client().get(link).status_code for link in links] == [200, 200, 302, 200]
+
+
 def test_urls_outside_the_admin_and_the_api_respond(db: None):
     responses = {f"/{route.pattern}": Client().get(f"/{route.pattern}") for route in OTHER_ROUTES}
 
     assert {path: (response.status_code, response.headers.get("Location")) for path, response in responses.items()} == {
-        "/": (302, "/admin/"),
+        "/": (200, None),
         "/admin": (302, "/admin/"),
         "/favicon.ico": (302, "/static/pipeline_backend/icon.svg"),
         "/healthz": (200, None),
