@@ -53,11 +53,11 @@ def read_running(file: Path) -> dict[str, str]:
 
 def start_stopped(data: Path, stack: ExitStack) -> dict[str, str]:
     """Start the servers of a stopped instance and return its settings. Raises StartupError if it has none."""
-    from pipeline_backend.local import environment, run  # noqa: PLC0415 - as above
+    from pipeline_backend.local import environment, process_group, run  # noqa: PLC0415 - as above
 
     if not all((data / name).exists() for name, _ in environment.SERVERS.values()):
         raise StartupError("The local instance uses other servers; start it with make run, then repeat the command")
     run.lock_data(data, stack)
-    run.stop_leftovers(data)
+    process_group.stop_leftovers(data)
     addresses, _ = environment.start_servers(data, ephemeral=False, stack=stack)
     return {**environment.defaults_for_run(data, run.read_port()), **addresses}
