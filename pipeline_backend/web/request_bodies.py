@@ -14,6 +14,7 @@ ROUTES_WITHOUT_BODY = {
     "healthz",
     "readyz",
     "local-inbox",
+    "home",
     "index",
     "app_list",
     "autocomplete",
