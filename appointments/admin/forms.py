@@ -12,7 +12,7 @@ from leads.admin.custom_fields import CustomValuesForm
 from leads.models import Lead
 from leads.phones import parse_phone
 from organizations.admin.actions import ConfirmationForm
-from organizations.admin.base import WebAddressField
+from organizations.admin.forms import WebAddressField
 from organizations.models import Membership
 from statuses.models import Board
 

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import copy
-from datetime import datetime
 from typing import Any, ClassVar, TypeAlias
-from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
@@ -13,7 +11,6 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import BadRequest, ValidationError
-from django.core.validators import URLValidator
 from django.db import IntegrityError
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -23,19 +20,16 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.views import ChangeList
-from unfold.widgets import UnfoldAdminURLInputWidget
-from uuid_utils.compat import uuid7
 
 from organizations.actors import staff_actor
 from organizations.admin import actions
 from organizations.admin.actions import AnyRow
+from organizations.admin.forms import ServiceForm, TimestampField, validate_year
 from organizations.permissions import current_user
 from pipeline_backend.api.exceptions import Conflict, DomainError
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from pipeline_backend.outbox import Job, State
 
-# The API's bounds on timestamps (docs/interface.md, G29).
-YEARS = range(1970, 2101)
 # A search compares each word with each search field, so its cost grows with the number of words.
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
 
@@ -54,42 +48,6 @@ class ConcurrentSave(Conflict):
     """A unique constraint failed after the form's own check: someone else saved the same value in between."""
 
     message = "Someone else just saved a record with the same value. Check the list before you try again."
-
-
-class TimestampField(forms.SplitDateTimeField):
-    """A day and a time in the user's time zone. A stored time that isn't changed stays exactly as it is."""
-
-    def _clean_bound_field(self, bf: forms.BoundField) -> datetime | None:
-        # Django refuses a time in the hour that a clock repeats, as it can't know which of the two is meant.
-        unchanged: datetime | None = None if bf._has_changed() else bf.initial  # type: ignore[attr-defined]
-        return unchanged or super()._clean_bound_field(bf)  # type: ignore[misc]
-
-
-class ServiceForm(forms.ModelForm):
-    """A form that can show the error of a service, which runs after the form's own validation."""
-
-    page: ClassVar[Any]  # the ServiceAdmin that shows the form
-    request: ClassVar[HttpRequest]
-    # The id of the row to add, chosen when the form is shown: as it is the primary key, a form sent twice adds one row.
-    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not self.instance._state.adding:
-            self.fields.pop("new_id")
-
-    def clean_new_id(self) -> UUID | None:
-        """Give the new row this id, which must be of the kind that all rows have."""
-        new_id: UUID | None = self.cleaned_data["new_id"]
-        if new_id and new_id.version != 7:
-            raise ValidationError("Open the form again.")
-        self.instance.pk = new_id or self.instance.pk
-        return new_id
-
-    def _post_clean(self) -> None:
-        super()._post_clean()  # type: ignore[misc]
-        if self.page.service_error:
-            actions.add_form_errors(self, self.page.service_error)
 
 
 class OfferedLookupsChangeList(ChangeList):
@@ -359,25 +317,3 @@ class ReadOnlyInline(TabularInline):
     def link(self, row: Model) -> SafeString:
         """Return a link to the related row's own page."""
         return format_html('<a class="text-link" href="{}">Open</a>', actions.row_url(row))
-
-
-class WebAddressField(forms.URLField):
-    """An http or https URL with the API's limits; None when empty."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            max_length=2048,
-            assume_scheme="https",
-            required=False,
-            empty_value=None,
-            widget=UnfoldAdminURLInputWidget,
-            **kwargs,
-        )
-        # Django's form field also allows ftp.
-        self.validators = [URLValidator(schemes=["http", "https"])]
-
-
-def validate_year(timestamp: datetime) -> None:
-    """Raise ValidationError if the year is outside the API's bounds."""
-    if timestamp.year not in YEARS:
-        raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")

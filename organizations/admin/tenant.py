@@ -16,7 +16,8 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import AnyRow
-from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm
+from organizations.admin.base import Fieldsets, ServiceAdmin
+from organizations.admin.forms import ServiceForm
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,

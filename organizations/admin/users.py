@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.actors import staff_actor
-from organizations.admin.base import Fieldsets, ServiceAdmin, ServiceForm, WebAddressField
+from organizations.admin.base import Fieldsets, ServiceAdmin
+from organizations.admin.forms import ServiceForm, WebAddressField
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
 from organizations.services import save_user

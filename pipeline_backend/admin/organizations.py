@@ -11,7 +11,8 @@ from unfold.widgets import UnfoldAdminEmailInputWidget
 
 from leads.phones import is_country_code
 from organizations.admin.actions import ConfirmationForm, object_action
-from organizations.admin.base import ServiceAdmin, ServiceForm, WebAddressField
+from organizations.admin.base import ServiceAdmin
+from organizations.admin.forms import ServiceForm, WebAddressField
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, Area, has_role, is_operator, organizations_with_role
 from organizations.services import change_organization

@@ -98,6 +98,9 @@ def test_an_event_type_that_is_deleted_while_someone_books_it(api: ApiClient, or
     with committed_while_waiting(lambda: api.book(event_type_name="Strategy call")), pytest.raises(Conflict):
         delete_event_type(organization=organization, actor=SYSTEM, event_type=event_type)
 
+    (appointment,) = api.get_data("/api/external/appointments")
+    assert appointment["appointment_event_type"]["id"] == str(event_type.pk)
+
 
 def test_a_status_that_two_people_delete(api: ApiClient, organization: Organization) -> None:
     status = make_status(organization, "Second call")

@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminS
 
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action, secret_page
-from organizations.admin.base import validate_year
+from organizations.admin.forms import validate_year
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
 from webhooks.admin.health import render_health
