@@ -17,7 +17,7 @@ from django.db.models.functions import Cast
 from django.http.request import split_domain_port, validate_host
 
 from pipeline_backend.db.encryption import cipher
-from pipeline_backend.management.commands._command import first_text_line
+from pipeline_backend.management.commands._command import first_text_line, manage_py
 from pipeline_backend.web.health import backlog_error
 from webhooks.models import Endpoint
 
@@ -53,7 +53,7 @@ def database_problems() -> Iterator[str]:
         missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
         if missing:
             # The other checks would fail on missing tables or columns.
-            yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run manage.py migrate"
+            yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run {manage_py('migrate')}"
             return
         yield from encryption_problems()
         if error := backlog_error():
