@@ -8,7 +8,6 @@ import pytest
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 DEBIAN_PACKAGES = {
     "caddy": "caddy",
-    "curl": "curl",
     "nginx": "nginx-light",
     "pgbouncer": "pgbouncer",
     "prometheus": "prometheus",

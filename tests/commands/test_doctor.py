@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
@@ -19,7 +20,7 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
 from tests.commands.runner import run
 from tests.factories import owner_of, set_columns
-from webhooks.models import Delivery, Endpoint
+from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import add_endpoint, send_test
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
@@ -75,7 +76,41 @@ def test_a_healthy_installation_is_reported_as_such(endpoint: Endpoint) -> None:
 def test_a_missing_migration_is_reported(db: None) -> None:
     MigrationRecorder.Migration.objects.filter(app="sessions").delete()
 
-    assert problems() == ["- The database lacks 1 migration; run .venv/bin/python manage.py migrate"]
+    assert problems() == ["- The database lacks 1 migration; run manage.py migrate"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE leads_lead DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY staff_select ON leads_lead",
+        "REVOKE SELECT ON leads_lead FROM {user}_tenant",
+    ],
+)
+def test_a_table_without_row_level_security_is_reported(db: None, change: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(change.format(user=connection.settings_dict["USER"]))
+
+    assert problems() == [
+        "- Row-level security is incomplete on leads_lead; create the two database roles and restore the dump "
+        "again (docs/operate.md)"
+    ]
+
+
+def test_events_of_another_cluster_are_reported_until_migrate_has_renumbered_them(endpoint: Endpoint) -> None:
+    for _ in range(3):
+        send_test(endpoint=endpoint, actor=SYSTEM)
+    events = Event.objects.of(endpoint.organization)
+    ids = list(events.order_by("-id").values_list("id", flat=True))
+    for distance, id in enumerate(ids):  # committed in another order than recorded
+        events.filter(pk=id).update(transaction=2**40 + distance)
+
+    (problem,) = problems()
+    call_command("migrate", verbosity=0)
+
+    assert problem.startswith("- Events are numbered by another PostgreSQL cluster;")
+    assert list(events.visible().values_list("id", flat=True)) == ids
+    assert_all_is_well()
 
 
 def test_an_unreachable_redis_is_reported_without_its_password(db: None, settings: Settings) -> None:

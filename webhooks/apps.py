@@ -1,0 +1,16 @@
+"""The app's configuration."""
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class WebhooksConfig(AppConfig):
+    """Repairs the order of events after the database was restored from a dump."""
+
+    name = "webhooks"
+
+    def ready(self) -> None:
+        """Connect the repair to `migrate`, which has to run after a restore anyway."""
+        from webhooks.transaction_ids import renumber_after_migrate  # noqa: PLC0415  # needs the models to be loaded
+
+        post_migrate.connect(renumber_after_migrate, sender=self, dispatch_uid="webhooks.transaction_ids")
