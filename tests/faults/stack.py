@@ -92,15 +92,19 @@ class Stack:
         """
         for name in names:
             command = COMMANDS[name.split("-")[0]].format(
-                port=self.port, web_workers=self.web_workers, folder=self.folder, name=name, arguments=arguments
+                port=self.port_of(name),
+                web_workers=self.web_workers,
+                folder=self.data_folder(name),
+                name=name,
+                arguments=arguments,
             )
             program = [sys.executable, "-m", *command.split()]
             with (self.folder / f"{name}.log").open("ab") as log:
                 self.processes[name] = processes.start(
                     program,
                     parent_death_signal=signal.SIGKILL,
-                    cwd=ROOT,
-                    env=self.environment(),
+                    cwd=self.checkout(name),
+                    env=self.environment(name),
                     stdout=log,
                     stderr=log,
                 )
@@ -112,19 +116,34 @@ class Stack:
         assert all(process.poll() is None for process in self.processes.values()), "a process ended at its start"
         return self.get("/readyz")[0] == 200
 
-    def environment(self) -> dict[str, str]:
-        """Return the environment of a local run, on the test's database."""
-        database = connection.settings_dict
-        login = f"{database['USER']}:{database['PASSWORD']}"
+    def port_of(self, name: str) -> int:
+        """Return the port of a web server."""
+        return self.port
+
+    def data_folder(self, name: str) -> Path:
+        """Return the folder for what a process writes."""
+        return self.folder
+
+    def checkout(self, name: str) -> Path:
+        """Return the folder with the code that a process runs."""
+        return ROOT
+
+    def environment(self, name: str) -> dict[str, str]:
+        """Return the environment of a process: that of a local run, on the test's database."""
         variables = {
-            "DATABASE_URL": f"postgres://{login}@{database['HOST']}:{database['PORT']}/{database['NAME']}",
-            "REDIS_URL": self.redis_url,
             "WEBHOOKS_ALLOW_PRIVATE": "true",
             "WEBHOOKS_PER_HOST_PER_MINUTE": "1000000",  # all receivers of a test are at one host
             "EMAIL_URL": f"filemail:///{self.folder}/mail",
             "PYTHONWARNINGS": "ignore:::celery.platforms",  # Celery warns when root starts it
         }
-        return {**os.environ, **variables, **self.settings}
+        return {**os.environ, **self.servers(), **variables, **self.settings}
+
+    def servers(self) -> dict[str, str]:
+        """Return the settings that name the test's database and our Redis."""
+        database = connection.settings_dict
+        login = f"{database['USER']}:{database['PASSWORD']}"
+        address = f"{database['HOST']}:{database['PORT']}/{database['NAME']}"
+        return {"DATABASE_URL": f"postgres://{login}@{address}", "REDIS_URL": self.redis_url}
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a signal to a process and all its children; after SIGKILL, wait for its end and forget it."""

@@ -1,11 +1,16 @@
-"""API clients that make load: they read, submit, book and cancel, and repeat requests that got no response."""
+"""API clients that make load: they read, submit, book and cancel, and repeat requests that got no response.
+
+With several web servers, each request goes to the next one, as with a load balancer that takes them in turn.
+"""
 
 import http.client
+import itertools
 import json
 import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,12 +53,13 @@ class TrafficLog:
 class LoadClient:
     """One API client. Its random choices are the same in each run."""
 
-    def __init__(self, number: int, port: int, key: str) -> None:
-        self.number, self.port = number, port
+    def __init__(self, number: int, ports: Sequence[int], key: str) -> None:
+        self.number = number
+        self.ports = itertools.cycle(ports)
         self.headers = {"x-api-key": key, "Content-Type": "application/json"}
         self.random = random.Random(number)
         self.traffic = TrafficLog()
-        self.connection: http.client.HTTPConnection | None = None
+        self.connections: dict[int, http.client.HTTPConnection] = {}  # by port
         self.writes = 0
 
     def run(self, stop: threading.Event) -> None:
@@ -137,16 +143,17 @@ class LoadClient:
         return None
 
     def send(self, method: str, path: str, text: str | None) -> tuple[int, Any]:
-        """Send one request over the kept connection; return status code and JSON of a complete response."""
+        """Send one request over a kept connection; return status code and JSON of a complete response."""
+        port = next(self.ports)
+        if port not in self.connections:
+            self.connections[port] = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
+        connection = self.connections[port]
         try:
-            self.connection = self.connection or http.client.HTTPConnection(
-                "127.0.0.1", self.port, timeout=TIMEOUT_SECONDS
-            )
-            self.connection.request(method, path, text, self.headers)
-            with self.connection.getresponse() as response:
+            connection.request(method, path, text, self.headers)
+            with connection.getresponse() as response:
                 body, headers = response.read(), response.headers
         except (OSError, http.client.HTTPException):
-            self.disconnect()
+            connection.close()  # the next request opens it again
             return NO_RESPONSE, None
         return response.status, self.parse(response.status, headers, body)
 
@@ -169,7 +176,6 @@ class LoadClient:
             self.traffic.wrong_responses.append(failure)
 
     def disconnect(self) -> None:
-        """Close the connection; the next request opens another."""
-        if self.connection:
-            self.connection.close()
-        self.connection = None
+        """Close the connections."""
+        for connection in self.connections.values():
+            connection.close()

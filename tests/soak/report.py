@@ -23,6 +23,7 @@ def find_failures(result: SoakResult, inbox: FastReceiver) -> dict[str, list[str
         "wrong responses": traffic.wrong_responses,
         "wrong events": verification.wrong_events(),
         "undelivered events": verification.undelivered_events(inbox),
+        "events of other organizations": verification.foreign_arrivals(inbox),
         "unexplained repeats": find_unexplained_repeats(result, inbox),
         "memory grown": [name for name, samples in result.memory.items() if not samples.is_flat],
         "processes that ended by themselves": result.ended_processes,

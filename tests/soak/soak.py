@@ -41,7 +41,7 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
     stack.web_workers = 2
     keys = create_organizations(inbox)
     stack.start("web", "worker-1", "worker-2", "beat")
-    clients = [LoadClient(number, stack.port, keys[number % ORGANIZATION_COUNT]) for number in range(CLIENT_COUNT)]
+    clients = [LoadClient(number, [stack.port], keys[number % ORGANIZATION_COUNT]) for number in range(CLIENT_COUNT)]
     started, warm_up = time.monotonic(), WARM_UP * seconds
     faults = FaultInjector(
         stack,
@@ -68,11 +68,11 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
     return SoakResult(elapsed, merge_traffic(clients), faults.injected, memory_future.result(), ended)
 
 
-def create_organizations(inbox: FastReceiver) -> list[str]:
+def create_organizations(inbox: FastReceiver, *, receiver: str = "ok") -> list[str]:
     """Create organizations with an endpoint for all events, and return an API key of each."""
     organizations = [make_organization(f"Org{number}") for number in range(ORGANIZATION_COUNT)]
     for organization in organizations:
-        make_endpoint(organization, inbox.url(f"ok/{organization.pk}"))
+        make_endpoint(organization, inbox.url(f"{receiver}/{organization.pk}"))
     return [str(make_api(organization).key) for organization in organizations]
 
 

@@ -100,3 +100,13 @@ def undelivered_events(inbox: FastReceiver) -> list[str]:
     """Return events that never arrived, and arrivals that belong to no event."""
     event_ids = {str(id) for id in Event.unscoped.values_list("id", flat=True)}
     return [f"event {id}" for id in event_ids ^ inbox.counts().keys()]
+
+
+def foreign_arrivals(inbox: FastReceiver) -> list[str]:
+    """Return the arrivals of events at another organization's endpoint."""
+    organizations = {str(id): str(owner) for id, owner in Event.unscoped.values_list("id", "organization")}
+    return [
+        f"event {arrival.id} at {arrival.path}"
+        for arrival in inbox.arrivals()
+        if arrival.id in organizations and not arrival.path.endswith(f"/{organizations[arrival.id]}")
+    ]
