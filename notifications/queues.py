@@ -37,6 +37,7 @@ class NotificationQueue(Queue[Organization, Notification, Session]):
 class EmailQueue(mail.MailQueue[Organization, Notification], NotificationQueue[BaseEmailBackend]):
     """Sends an organization's e-mails."""
 
+    name = "emails"
     channel = ChannelKind.EMAIL
     limit = DailyLimit()
 
@@ -51,6 +52,7 @@ class EmailQueue(mail.MailQueue[Organization, Notification], NotificationQueue[B
 class SlackQueue(NotificationQueue[EndpointClient]):
     """Posts an organization's messages to its Slack channel."""
 
+    name = "slack_messages"
     channel = ChannelKind.SLACK
 
     def open_session(self, organization: Organization) -> EndpointClient:
@@ -90,7 +92,7 @@ def escape_name(text: str) -> str:
 class SecurityNoticeQueue(mail.MailQueue[User, SecurityNotice]):
     """E-mails about a person's account, grouped by person."""
 
-    label = "notifications"
+    name, label = "security_notices", "notifications"
     model = SecurityNotice
     group_field, group_model = "user", User
     related = ("event", "user")

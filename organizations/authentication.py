@@ -18,7 +18,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, Throttled
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -35,7 +35,7 @@ from organizations.live_keys import LiveKeys
 from organizations.models import ApiKey, Organization, Scope
 from organizations.services import touch_last_used
 from pipeline_backend.api.client_address import client_address
-from pipeline_backend.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted
+from pipeline_backend.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted, throttled
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import now
 
@@ -112,7 +112,7 @@ class ApiKeyAuthentication(BaseAuthentication):
             return None, ExhaustedAuth(usage)
         failed_keys = find_exhausted(client_address(request.META))
         if failed_keys and not LIVE_KEYS.may_contain(parsed):
-            raise Throttled(failed_keys.reset_after)
+            raise throttled("failed-keys", failed_keys)
         key = authenticate_key(parsed)
         if key is None:
             raise AuthenticationFailed(INVALID_KEY)

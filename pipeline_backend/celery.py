@@ -14,6 +14,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 from django.conf import settings  # needs the variable above
 
+from pipeline_backend.metrics import tasks  # noqa: F401  # counts tasks
+from pipeline_backend.metrics.exposition import start_server
+
 if TYPE_CHECKING:
     from pipeline_backend.outbox import Dispatcher
 
@@ -94,4 +97,15 @@ class DispatcherStep(bootsteps.StartStopStep):
         self.obj.close()
 
 
+class MetricsStep(bootsteps.StartStopStep):
+    """Lets Prometheus scrape this worker (docs/metrics.md)."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, worker: object) -> None:
+        """Start the server, also while Redis is down."""
+        start_server()
+
+
 app.steps["worker"].add(DispatcherStep)
+app.steps["worker"].add(MetricsStep)

@@ -62,6 +62,27 @@ def read_url(
     return url.rstrip("/")
 
 
+def read_token(name: str) -> str:
+    """Return a secret for an HTTP header, or "" if the variable is empty. Raises ImproperlyConfigured for a bad one."""
+    token = env.str(name, default="").strip()
+    if token and not re.fullmatch(r"[\w.~+/=-]{16,200}", token, re.ASCII):
+        raise ImproperlyConfigured(f"{name} must have 16 to 200 letters, digits or -._~+/=")
+    return token
+
+
+def read_address(name: str, *, default: str) -> str:
+    """Return an IPv4 address and a port to listen on."""
+    address = env.str(name, default=default).strip()
+    host, _, port = address.rpartition(":")
+    try:
+        is_valid = str(ipaddress.IPv4Address(host)) == host and 0 < int(port) < 2**16
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ImproperlyConfigured(f"{name} must be an IPv4 address and a port, such as {default}")
+    return address
+
+
 def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """Return a comma-separated list of networks in CIDR notation."""
     try:

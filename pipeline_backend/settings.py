@@ -12,7 +12,17 @@ from django.urls import reverse_lazy
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from pipeline_backend.env import env, read_bool, read_choice, read_encryption_keys, read_int, read_networks, read_url
+from pipeline_backend.env import (
+    env,
+    read_address,
+    read_bool,
+    read_choice,
+    read_encryption_keys,
+    read_int,
+    read_networks,
+    read_token,
+    read_url,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,8 +67,9 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
 ]
-# The first three also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
+# The first four also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
 MIDDLEWARE = [
+    "pipeline_backend.web.metrics.MetricsMiddleware",
     "pipeline_backend.api.request_id.RequestIdMiddleware",
     "pipeline_backend.web.json_logs.RequestLogMiddleware",
     "pipeline_backend.web.middleware.SecurityHeadersMiddleware",
@@ -280,7 +291,7 @@ MAILS_PER_ORGANIZATION_PER_DAY = read_int("MAILS_PER_ORGANIZATION_PER_DAY", defa
 INVITATIONS_PER_ORGANIZATION_PER_DAY = read_int("INVITATIONS_PER_ORGANIZATION_PER_DAY", default=100)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Pipeline Backend <pipeline@localhost>")
 
-# --- Time zone, static files, logging -----------------------------------------------------------------------
+# --- Time zone, static files, metrics, logging ------------------------------------------------------------------------
 USE_I18N = False
 TIME_ZONE = "UTC"
 STATIC_URL = "static/"
@@ -294,6 +305,8 @@ if STATIC_ROOT:
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
         "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
     }
+METRICS_TOKEN = read_token("METRICS_TOKEN")
+METRICS_ADDRESS = read_address("METRICS_ADDRESS", default="127.0.0.1:9101")
 LOG_FORMAT = read_choice("LOG_FORMAT", "text", "json")
 LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of each request and delivery
 LOGGING = {

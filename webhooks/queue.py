@@ -64,7 +64,7 @@ RESULT_CTES = """, new_attempts AS (
 class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
     """Deliveries, grouped by endpoint."""
 
-    label = "webhook deliveries"
+    name, label = "webhooks", "webhook deliveries"
     model = Delivery
     group_field, group_model = "endpoint", Endpoint
     related = ("event",)

@@ -16,7 +16,7 @@ from pipeline_backend.outbox import Result
 class InvitationQueue(MailQueue[Organization, Invitation]):
     """Invitations, grouped by organization. They count towards the organization's limit on e-mails."""
 
-    label = "account e-mails"
+    name, label = "invitations", "account e-mails"
     model = Invitation
     group_field, group_model = "organization", Organization
     related = ("organization", "invited_by")
@@ -43,7 +43,7 @@ class InvitationQueue(MailQueue[Organization, Invitation]):
 class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
     """Links for choosing a new password. Each is a group of its own."""
 
-    label = "account e-mails"
+    name, label = "password_resets", "account e-mails"
     model = group_model = PasswordReset
     group_field = "group"
 

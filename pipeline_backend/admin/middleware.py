@@ -14,6 +14,7 @@ from psycopg.errors import QueryCanceled
 from organizations.passwords import PasswordHashingBusy
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
 from pipeline_backend.api.rate_limits import Usage, hit
+from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
 from pipeline_backend.web.middleware import API_PATH
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class PageRequestMiddleware:
         if user_id:
             usage = count_request(request, user_id)
             if usage.exceeded:
+                LIMITS_EXCEEDED.labels("admin").inc()
                 text = "You have sent more requests in a minute than are allowed. Wait a minute, then try again."
                 return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
         if has_nul(request):

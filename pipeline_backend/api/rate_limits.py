@@ -13,6 +13,9 @@ from django.core.cache import caches
 from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
+from rest_framework.exceptions import Throttled
+
+from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
 
 logger = logging.getLogger(__name__)
 
@@ -67,12 +70,26 @@ def hit(request: HttpRequest, *, group: str, key: str, limit: int) -> Usage:
 
 def is_attempt_allowed(request: HttpRequest, *, group: str, key: str, limit: int) -> bool:
     """Count an attempt to guess a secret; return whether to check it. If Redis fails, this process's memory counts."""
+    is_allowed = count_attempt(request, group, key, limit) <= limit
+    if not is_allowed:
+        LIMITS_EXCEEDED.labels(group).inc()
+    return is_allowed
+
+
+def count_attempt(request: HttpRequest, group: str, key: str, limit: int) -> int:
+    """Count an attempt; return how many there were in this window."""
     usage = count(request, group, key, limit)
     if usage:
-        return not usage.exceeded
+        return usage.count
     name = hashlib.sha256(f"{group} {key} {int(time.time()) // WINDOW_SECONDS}".encode()).hexdigest()
     caches["memory"].add(name, 0, 2 * WINDOW_SECONDS)
-    return caches["memory"].incr(name) <= limit
+    return caches["memory"].incr(name)
+
+
+def throttled(limit: str, usage: Usage) -> Throttled:
+    """Return the exception for a request over the limit, and count it for the metrics."""
+    LIMITS_EXCEEDED.labels(limit).inc()
+    return Throttled(usage.reset_after)
 
 
 def remember_exhausted(name: str, usage: Usage, seconds: int) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from rest_framework.exceptions import AuthenticationFailed, NotFound, Throttled
+from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -16,7 +16,7 @@ from pipeline_backend.api.exceptions import ResourceNotFound, ValidationFailed
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import Page, read_parameters
-from pipeline_backend.api.rate_limits import WINDOW_SECONDS, Usage, find_exhausted, hit, remember_exhausted
+from pipeline_backend.api.rate_limits import WINDOW_SECONDS, Usage, find_exhausted, hit, remember_exhausted, throttled
 from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.sql_serializers import SQLSerializer
 
@@ -41,7 +41,7 @@ class ApiView(APIView):
             usage = find_exhausted(address) or hit(request._request, group="failed-keys", key=address, limit=limit)
             remember_exhausted(address, usage, WINDOW_SECONDS)
             if usage.exceeded:
-                raise Throttled(usage.reset_after) from None
+                raise throttled("failed-keys", usage) from None
             raise
 
     def check_permissions(self, request: Request) -> None:
@@ -49,7 +49,7 @@ class ApiView(APIView):
         # Before the scope, so that a key without it is limited too.
         self.usage = self.auth.count_request(request._request)
         if self.usage.exceeded:
-            raise Throttled(self.usage.reset_after)
+            raise throttled("organization", self.usage)
         super().check_permissions(request)
 
     def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:

@@ -23,6 +23,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.module_loading import import_string
 
+from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
 from pipeline_backend.outbox.models import SAVE_RESULTS, Job, Result, ResultRow, State
 
 MAX_CLAIMS = 5
@@ -79,6 +80,7 @@ class Batch(Generic[Group, ClaimedJob]):
 class Queue(ABC, Generic[Group, ClaimedJob, Session]):
     """One kind of job: its table, how its jobs are grouped by receiver, and how a group's jobs are sent."""
 
+    name: ClassVar[str]  # in metrics
     label: ClassVar[str]  # what the health check calls the jobs
     model: ClassVar[type[Any]]
     # The foreign key to the receiver, and its model. The jobs of a group share connections, a lane and its limits.
@@ -134,13 +136,15 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         """Return the condition for groups that are paused, or whose pause ended less than `age` ago."""
         return Q(**{f"{self.limit.pause_field}__gt": Now() - age}) if self.limit else Q(pk__in=[])
 
+    def due_jobs(self, lane: Lane = FAST) -> QuerySet:
+        """Return the jobs of one lane that are due, and whose group is not paused."""
+        groups = self.groups(lane).exclude(self.paused_since())
+        due = self.rows.filter(state=State.PENDING, next_attempt_at__lte=Now())
+        return due.filter(**{f"{self.group_field}__in": groups}).order_by()
+
     def due_groups(self, lane: Lane = FAST) -> list[GroupId]:
         """Return the groups that have due jobs, longest waiting first."""
-        groups = self.groups(lane).exclude(self.paused_since())
-        due = self.rows.filter(
-            state=State.PENDING, next_attempt_at__lte=Now(), **{f"{self.group_field}__in": groups}
-        ).order_by()
-        waiting = due.values_list(self.group_field, flat=True)
+        waiting = self.due_jobs(lane).values_list(self.group_field, flat=True)
         return list(waiting.annotate(due_since=models.Min("next_attempt_at")).order_by("due_since"))
 
     @transaction.atomic
@@ -159,7 +163,10 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
             return None
         jobs = self.lock_due_jobs(pending, lane.batch)
         if jobs and self.limit:
-            jobs = jobs[: self.limit.take(group, len(jobs))]
+            allowed = self.limit.take(group, len(jobs))
+            if allowed < len(jobs):
+                LIMITS_EXCEEDED.labels(self.name).inc()
+            jobs = jobs[:allowed]
         if not jobs:
             return None
         token = uuid.uuid4()

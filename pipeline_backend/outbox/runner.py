@@ -17,12 +17,15 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
 
-from pipeline_backend.outbox.models import Job, Result, ResultRow
+from pipeline_backend.metrics.definitions import CLAIM_DELAY_SECONDS, DELIVERY_ATTEMPTS, DELIVERY_SECONDS
+from pipeline_backend.outbox.models import Job, Result, ResultRow, State
 from pipeline_backend.outbox.queue import FAST, Batch, GroupId, Lane, Queue
 
 P = ParamSpec("P")
 T = TypeVar("T")
+OUTCOMES = {State.DONE: "delivered", State.PENDING: "failed", State.DEAD: "dead"}  # of an attempt, in metrics
 logger = logging.getLogger(__name__)
 delivery_logger = logging.getLogger("pipeline_backend.deliveries")
 
@@ -87,6 +90,7 @@ class Runner:
         batch = await self.database.run(self.queue.claim, group_id, lane)
         if batch is None:
             return False
+        self.count_claim(batch)
         async with self.queue.open_session(batch.group) as session:
             unsent = await self.send_batch(batch, session)
         return batch.has_more or unsent
@@ -109,8 +113,11 @@ class Runner:
                 job = waiting.popleft()
                 started = time.monotonic()
                 result = await self.queue.send(session, batch.group, job)
-                self.log(job, result, time.monotonic() - started)
-                if not await self.save(batch, job, result):
+                seconds = time.monotonic() - started
+                self.log(job, result, seconds)
+                is_saved = await self.save(batch, job, result)
+                self.count_attempt(job, result, seconds, is_saved=is_saved)
+                if not is_saved:
                     width = 0
                 elif result.error:
                     may_go_on = await self.database.run(self.queue.after_failure, job, result)
@@ -136,6 +143,20 @@ class Runner:
                 "duration_ms": round(seconds * 1000, 1),
             }
             delivery_logger.info("delivery", extra={"fields": fields})
+
+    def count_claim(self, batch: Batch) -> None:
+        """Count how long the jobs were due, by this computer's clock, which can differ from the database's."""
+        now = timezone.now()
+        for job in batch.jobs:
+            delay = (now - job.next_attempt_at).total_seconds() if job.next_attempt_at else 0
+            CLAIM_DELAY_SECONDS.labels(self.queue.name).observe(max(0, delay))
+
+    def count_attempt(self, job: Job, result: Result, seconds: float, *, is_saved: bool) -> None:
+        """Count an attempt by what became of its job."""
+        state = result.next_state(job.attempt_count)["state"]
+        outcome = OUTCOMES[state] if is_saved else "lease_lost"
+        DELIVERY_ATTEMPTS.labels(self.queue.name, outcome).inc()
+        DELIVERY_SECONDS.labels(self.queue.name).observe(seconds)
 
     async def save(self, batch: Batch, job: Job, result: Result) -> bool:
         """Store the result of an attempt and wait until it is stored. Return False if the lease was lost."""

@@ -5,11 +5,15 @@ The limits keep the service available despite thousands of idle or stalled conne
 """
 
 import argparse
+import os
 import resource
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from granian.cli import cli
+
+from pipeline_backend.metrics.shared import shared_folder
 
 APPLICATION = "pipeline_backend.web.rsgi:server"
 BACKLOG = 8192  # connections that wait to be accepted; the kernel's net.core.somaxconn may be lower
@@ -57,7 +61,9 @@ def main() -> None:
             f"WARNING: this system allows only {connections} connections for each web process instead of "
             f"{MAX_CONNECTIONS}. Raise the limit of open files (ulimit -n) to {MAX_CONNECTIONS + OTHER_FILES}.\n"
         )
-    cli(command(sys.argv[1:], connections))
+    # Without a token nobody reads what the processes would count.
+    with shared_folder() if os.environ.get("METRICS_TOKEN") else nullcontext():
+        cli(command(sys.argv[1:], connections))
 
 
 # Granian's worker processes import this module, too.

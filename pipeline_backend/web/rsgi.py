@@ -29,6 +29,7 @@ from pipeline_backend.wsgi import application
 # Importable only after django.setup(), which `wsgi` has called.
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
+from pipeline_backend.web.metrics import count_refusal
 from pipeline_backend.web.request_bodies import BodyMemory, announces_body, should_read_body, takes_body
 
 logger = logging.getLogger(__name__)
@@ -139,6 +140,7 @@ class RsgiApplication:
             if refusal:
                 self.body_memory.release(request.client, request.body_size)
         if refusal:
+            count_refusal(scope.method, refusal[0])
             protocol.response_bytes(*refusal)
         else:
             await request.responded

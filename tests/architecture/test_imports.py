@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
-    {"pipeline_backend.db"},
+    {"pipeline_backend.db", "pipeline_backend.metrics"},
     {"pipeline_backend.outbox", "pipeline_backend.api"},
     {"pipeline_backend.egress"},
     {"organizations"},

@@ -88,3 +88,19 @@ def test_a_usable_url_is_accepted(name: str, url: str) -> None:
     result = start(**{name: url})
 
     assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("METRICS_TOKEN", "too-short", "must have 16 to 200 letters, digits or -._~+/="),
+        ("METRICS_TOKEN", "S3cret with spaces, and long", "must have 16 to 200 letters, digits or -._~+/="),
+        ("METRICS_ADDRESS", "9101", "must be an IPv4 address and a port, such as 127.0.0.1:9101"),
+        ("METRICS_ADDRESS", "localhost:9101", "must be an IPv4 address and a port, such as 127.0.0.1:9101"),
+        ("METRICS_ADDRESS", "127.0.0.1:99999", "must be an IPv4 address and a port, such as 127.0.0.1:9101"),
+    ],
+)
+def test_an_unusable_setting_of_the_metrics_is_named_without_its_value(name: str, value: str, problem: str) -> None:
+    result = start(**{name: value})
+
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"Invalid settings: {name} {problem}\n")

@@ -1,0 +1,68 @@
+"""The folder in which the processes of one web server count, and the place that each of them has in it.
+
+A lock on a file ends with the last process that holds it, however it ends. So a folder or place whose lock is free is
+not in use.
+"""
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # its name in prometheus_client
+PREFIX = "pipeline-backend-metrics-"
+
+
+@contextmanager
+def shared_folder() -> Iterator[None]:
+    """Make a folder for this process's children, name it in their environment, and delete it in the end.
+
+    Also deletes the folders of servers that were killed.
+    """
+    parent = Path(tempfile.gettempdir())
+    for old in parent.glob(f"{PREFIX}*"):
+        if is_own(old) and (descriptor := lock(old / "lock")) is not None:
+            shutil.rmtree(old, ignore_errors=True)
+            os.close(descriptor)
+    made = Path(tempfile.mkdtemp(prefix=f"new-{PREFIX}"))
+    lock(made / "lock")
+    # It gets its name when it is locked, or a server that starts at the same time could delete it before.
+    folder = made.rename(parent / made.name.removeprefix("new-"))
+    os.environ[VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_own(path: Path) -> bool:
+    """Return whether the path is a folder of this user."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:  # another server has just deleted it
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+
+
+def take_place(folder: Path) -> int:
+    """Return the first number that no running process has, and keep it until this process ends."""
+    return next(number for number in count() if lock(folder / f"place-{number}") is not None)
+
+
+def lock(path: Path) -> int | None:
+    """Lock a file, which is created if need be, and return its descriptor; return None if it is locked or missing."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor

@@ -1,0 +1,163 @@
+"""The middleware that measures requests and answers `/metrics`, and what is asked of the database for it."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
+from django.db import Error, connection, transaction
+from django.db.models import Count, Min, Q
+from django.db.models.functions import Now
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from organizations.isolation import bypass_rls
+from pipeline_backend.metrics.definitions import (
+    REQUEST_DATABASE_SECONDS,
+    REQUEST_REDIS_SECONDS,
+    REQUEST_SECONDS,
+    REQUESTS,
+    request_times,
+)
+from pipeline_backend.metrics.exposition import CHALLENGE, CONTENT_TYPE, PATH, is_authorized, render
+from pipeline_backend.outbox import FAST, SLOW, load_queues
+from pipeline_backend.web.health import has_stale_backlog
+from webhooks.models import Endpoint
+
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+NO_ROUTE = "-"  # static files, unknown addresses, and what is refused before a route is known
+MAX_COUNT = 10_000  # of a queue's due jobs: counting more would take long when the database is busiest
+MAX_SECONDS = 5  # for all queries of a scrape
+
+
+class Children(NamedTuple):
+    """The series of one route, method and status."""
+
+    requests: Counter
+    seconds: Histogram
+    database_seconds: Counter
+    redis_seconds: Counter
+
+
+@cache
+def find_children(route: str, method: str, status: int) -> Children:
+    """Return the series. Kept, because finding four by their labels takes as long as adding to them."""
+    return Children(
+        REQUESTS.labels(route, method, status),
+        REQUEST_SECONDS.labels(route, method),
+        REQUEST_DATABASE_SECONDS.labels(route, method),
+        REQUEST_REDIS_SECONDS.labels(route, method),
+    )
+
+
+def method_label(method: str | None) -> str:
+    """Return the method; a client can send any word as one."""
+    return method if method in METHODS else "other"
+
+
+def count_refusal(method: str, status: int) -> None:
+    """Count a request that the web server refuses before it reaches Django."""
+    REQUESTS.labels(NO_ROUTE, method_label(method), status).inc()
+
+
+class MetricsMiddleware:
+    """Measures each request until its response is there, and answers `/metrics`.
+
+    It is the first, so it answers before the host name is checked: Prometheus asks each web server by its own address,
+    and the token is what protects the answer. A scrape is not counted.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        if not settings.METRICS_TOKEN:
+            raise MiddlewareNotUsed
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info == PATH:
+            return show_metrics(request)
+        request_times.database = request_times.redis = 0.0
+        started = perf_counter()
+        with connection.execute_wrapper(time_statement):
+            response = self.get_response(request)
+        match = request.resolver_match
+        children = find_children(match.route if match else NO_ROUTE, method_label(request.method), response.status_code)
+        children.requests.inc()
+        children.seconds.observe(perf_counter() - started)
+        children.database_seconds.inc(request_times.database)
+        children.redis_seconds.inc(request_times.redis)
+        return response
+
+
+def time_statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:  # noqa: ANN401  # as Django calls it
+    """Run a statement and add its time to the request's."""
+    started = perf_counter()
+    try:
+        return execute(sql, params, many, context)
+    finally:
+        request_times.database += perf_counter() - started
+
+
+def show_metrics(request: HttpRequest) -> HttpResponse:
+    """Return all metrics, or 401 without the token."""
+    if not is_authorized(request.headers.get("Authorization", "")):
+        return HttpResponse(status=401, headers={"WWW-Authenticate": CHALLENGE})
+    registry = CollectorRegistry()
+    registry.register(DatabaseCollector())
+    return HttpResponse(render() + generate_latest(registry), content_type=CONTENT_TYPE)
+
+
+class DatabaseCollector(Collector):
+    """Asks the database for the backlog and for failing endpoints, of all organizations together."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield what could be asked, and whether that was all."""
+        is_up = 1
+        try:
+            # The whole transaction has a time limit: this thread has to serve requests.
+            with bypass_rls(), transaction.atomic():
+                with connection.cursor() as cursor:
+                    cursor.execute(f"SET LOCAL transaction_timeout = '{MAX_SECONDS}s'")
+                families = [*backlog(), endpoints()]
+        except Error:
+            connection.close()  # PostgreSQL ends a connection whose transaction takes too long
+            is_up, families = 0, []
+        yield GaugeMetricFamily("pipeline_database_up", "Whether the queries of this scrape were answered.", is_up)
+        yield from families
+
+
+def backlog() -> Iterator[GaugeMetricFamily]:
+    """Yield the number of due jobs and the age of the oldest one, and whether nobody takes them."""
+    due = GaugeMetricFamily(
+        "pipeline_queue_due_jobs", f"Jobs that a worker could claim now, at most {MAX_COUNT}.", labels=["queue", "lane"]
+    )
+    age = GaugeMetricFamily(
+        "pipeline_queue_oldest_due_seconds", "How long the oldest of them has been due.", labels=["queue", "lane"]
+    )
+    stalled = GaugeMetricFamily(
+        "pipeline_queue_stalled", "Whether jobs are overdue and no worker processes them.", labels=["queue"]
+    )
+    for queue in load_queues():
+        for lane in (FAST, SLOW):
+            jobs = queue.due_jobs(lane)
+            oldest = jobs.aggregate(age=Now() - Min("next_attempt_at"))["age"]
+            due.add_metric([queue.name, lane.name], jobs[:MAX_COUNT].count())
+            age.add_metric([queue.name, lane.name], oldest.total_seconds() if oldest else 0)
+        stalled.add_metric([queue.name], has_stale_backlog(queue))
+    yield from (due, age, stalled)
+
+
+def endpoints() -> GaugeMetricFamily:
+    """Return the number of webhook endpoints of active organizations by their state."""
+    family = GaugeMetricFamily("pipeline_webhook_endpoints", "Webhook endpoints by their state.", labels=["state"])
+    counts = Endpoint.unscoped.filter(organization__is_active=True).aggregate(
+        working=Count("pk", filter=Q(is_active=True, failing_since=None)),
+        failing=Count("pk", filter=Q(is_active=True, failing_since__isnull=False)),
+        disabled=Count("pk", filter=Q(is_active=False)),
+    )
+    for state, number in counts.items():
+        family.add_metric([state], number)
+    return family
