@@ -1,8 +1,6 @@
-"""Writes .env from .env.example, with new secrets: python3 scripts/write_env.py [HOST].
+"""Writes .env with new secrets, from .env.example or deploy/server.env.example. Needs only Python, no packages."""
 
-HOST is the public host name of a server, which Caddy serves with https. Needs only Python, no packages.
-"""
-
+import argparse
 import base64
 import os
 import secrets
@@ -12,18 +10,39 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def main(host: str = "") -> None:
-    """Write the file, readable by its owner only. Exits with a message if it exists already."""
+def new_values(host: str) -> dict[str, str]:
+    """Return variables with new secrets, and those that depend on the host name, if there is one."""
+    # Hexadecimal, because they are parts of URLs.
+    postgres, redis = secrets.token_hex(24), secrets.token_hex(24)
     values = {
         "SECRET_KEY": secrets.token_urlsafe(50),
         "FIELD_ENCRYPTION_KEYS": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
-        # Hexadecimal, because they are parts of URLs.
-        "POSTGRES_PASSWORD": secrets.token_hex(24),
-        "REDIS_PASSWORD": secrets.token_hex(24),
+        "POSTGRES_PASSWORD": postgres,
+        "REDIS_PASSWORD": redis,
+        "DATABASE_URL": f"postgres://pipeline:{postgres}@127.0.0.1:5432/pipeline",
+        "REDIS_URL": f"redis://:{redis}@127.0.0.1:6379/0",
     }
     if host:
-        values |= {"SITE_ADDRESS": host, "BASE_URL": f"https://{host}", "ALLOWED_HOSTS": f"{host},127.0.0.1"}
-    lines = (ROOT / ".env.example").read_text().splitlines()
+        values |= {
+            "SITE_ADDRESS": host,
+            "BASE_URL": f"https://{host}",
+            "ALLOWED_HOSTS": f"{host},127.0.0.1",
+            "DEFAULT_FROM_EMAIL": f"pipeline@{host}",
+        }
+    return values
+
+
+def main() -> None:
+    """Write the file, readable by its owner only. Exits with a message if it exists already."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("host", nargs="?", default="", help="the server's public name, such as pipeline.example.com")
+    parser.add_argument("--without-containers", action="store_true", help="for the systemd services in deploy/systemd")
+    options = parser.parse_args()
+    if "/" in options.host or (options.without_containers and not options.host):
+        parser.error("name the host, for example pipeline.example.com")
+    values = new_values(options.host)
+    template = "deploy/server.env.example" if options.without_containers else ".env.example"
+    lines = (ROOT / template).read_text().splitlines()
     filled = [f"{name}={values[name]}" if (name := line.partition("=")[0]) in values else line for line in lines]
     try:
         descriptor = os.open(ROOT / ".env", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -35,6 +54,4 @@ def main(host: str = "") -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2 or any(argument.startswith("-") or "/" in argument for argument in sys.argv[1:]):
-        sys.exit("Usage: python3 scripts/write_env.py [HOST], for example pipeline.example.com")
-    main(*sys.argv[1:])
+    main()

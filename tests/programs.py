@@ -12,6 +12,7 @@ DEBIAN_PACKAGES = {
     "pgbouncer": "pgbouncer",
     "prometheus": "prometheus",
     "promtool": "prometheus",
+    "systemd-analyze": "systemd",
 }
 
 

@@ -54,9 +54,9 @@ def copy_build_context(target: Path) -> None:
 
 
 def write_env(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the script that writes .env, in a folder with the two files that it needs."""
-    (folder / "scripts").mkdir(parents=True, exist_ok=True)
-    for name in (".env.example", "scripts/write_env.py"):
+    """Run the script that writes .env, in a folder with the files that it needs."""
+    for name in (".env.example", "deploy/server.env.example", "scripts/write_env.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     # -I and -S: no installed packages, as on a new server.
     command = [sys.executable, "-I", "-S", "scripts/write_env.py", *arguments]

@@ -46,12 +46,22 @@ def test_env_file_that_exists_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / ".env").read_text() == "SECRET_KEY=in-use\n"
 
 
-@pytest.mark.parametrize("argument", ["--help", "https://pipeline.example.com"])
-def test_an_argument_that_is_no_host_name_writes_nothing(tmp_path: Path, argument: str) -> None:
+def test_env_file_of_a_server_without_containers_has_the_addresses_of_its_own_services(tmp_path: Path) -> None:
+    values = new_env(tmp_path, "pipeline.example.com", "--without-containers")
+
+    assert values.keys() == read_env(ROOT / "deploy/server.env.example").keys()
+    assert values["DATABASE_URL"] == f"postgres://pipeline:{values['POSTGRES_PASSWORD']}@127.0.0.1:5432/pipeline"
+    assert values["REDIS_URL"] == f"redis://:{values['REDIS_PASSWORD']}@127.0.0.1:6379/0"
+    assert values["DEFAULT_FROM_EMAIL"] == "pipeline@pipeline.example.com"
+    assert all(values.values())
+
+
+@pytest.mark.parametrize("argument", ["--without-containers", "https://pipeline.example.com"])
+def test_env_file_of_a_server_needs_a_host_name(tmp_path: Path, argument: str) -> None:
     result = write_env(tmp_path, argument)
 
-    assert result.returncode == 1
-    assert "Usage: " in result.stderr
+    assert result.returncode == 2
+    assert "name the host, for example pipeline.example.com" in result.stderr
     assert not (tmp_path / ".env").exists()
 
 
@@ -96,7 +106,7 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
     assert services["db"]["image"] == "postgres:18"
     # PostgreSQL's image keeps its data below this folder since version 18.
     assert services["db"]["volumes"] == ["db:/var/lib/postgresql"]
-    assert f"reverse_proxy web:{exposed[0]}" in (ROOT / "Caddyfile").read_text()
+    assert f"reverse_proxy {{$WEB_ADDRESS:web:{exposed[0]}}}" in (ROOT / "Caddyfile").read_text()
     assert env["EMAIL_URL"] == "smtp://mail:1025"
 
 
@@ -127,11 +137,12 @@ def test_image_runs_as_a_user_without_rights_and_has_no_secrets() -> None:
 
 
 def test_linters_accept_both_files() -> None:
-    programs = Path(sys.executable).parent
-    commands = [[programs / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"]]
+    commands = [
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml"]
+    ]
     # There is no wheel of hadolint for other systems.
     if sys.platform == "linux" and platform.machine() == "x86_64":
-        commands.append([programs / "hadolint", "Dockerfile"])
+        commands.append([str(Path(sys.executable).parent / "hadolint"), "Dockerfile"])
 
     for command in commands:
         checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)

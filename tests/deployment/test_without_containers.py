@@ -1,0 +1,271 @@
+"""A server without containers: the page's commands, the services of systemd, and the reverse proxies in front.
+
+What the page's commands do as root is left out (packages, users, the firewall); `server.py` says how the rest runs.
+"""
+
+import json
+import shlex
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from organizations.keys import new_key
+from pipeline_backend.local import processes
+from tests.deployment import proxies
+from tests.deployment.files import ROOT
+from tests.deployment.proxies import Proxy
+from tests.deployment.server import CODE, SECONDS, UNITS, Server, Unit, blocks
+from tests.programs import find_program
+
+SECRET = "do-not-log-this"
+LEADS, BOOKING = "/api/external/leads", "/api/external/appointments"
+UNITS_FOLDER = ROOT / "deploy/systemd"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Run the page's blocks in their order, up to the services, and wait until the web server answers."""
+    with ExitStack() as stack:
+        server = Server(tmp_path_factory.mktemp("server"), stack)
+        server.run_block("write_env.py")
+        server.point_settings_to_our_servers()
+        server.run_block("CREATE DATABASE")
+        server.start_redis()
+        server.run_block("manage.sh migrate")
+        server.run_block("cp -r deploy/systemd")
+        server.run_block("cp Caddyfile")
+        server.run_block("deploy/nginx.conf")
+        server.run_block("pipeline-backup")
+        # The proxy has to end slow bodies itself, and an address may fail twice.
+        server.start_unit("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
+        server.start_unit("pipeline-worker")
+        server.start_unit("pipeline-beat")
+        web = server.running["pipeline-web"]
+        processes.wait_until(lambda: web.poll() is not None or proxies.accepts(server.web_port), SECONDS)
+        assert web.poll() is None, server.log("pipeline-web")
+        yield server
+
+
+@pytest.fixture(scope="module", params=["caddy", "nginx"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def proxy(server: Server, kind: str) -> Proxy:
+    return proxies.start(server, kind, "site", server.web_port)
+
+
+@pytest.fixture(scope="module")
+def unavailable(server: Server, kind: str) -> Iterator[Proxy]:
+    """Start a proxy whose web server refuses connections."""
+    with socket.socket() as unused:  # bound, so that nobody else takes the port
+        unused.bind(("127.0.0.1", 0))
+        yield proxies.start(server, kind, "unavailable", unused.getsockname()[1])
+
+
+# --- the page and the services ----------------------------------------------------------------------------------------
+
+
+def test_the_page_names_only_files_of_the_repository() -> None:
+    text = "\n".join(blocks())
+    named = {
+        word for word in shlex.split(text.replace("'", ""), comments=True) if word.startswith(("deploy/", "scripts/"))
+    }
+
+    assert named >= {"deploy/manage.sh", "deploy/nginx.conf", "scripts/write_env.py"}
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert [name for name in UNITS if name not in text] == []
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_a_service_names_only_what_the_page_creates_and_has_few_rights(name: str) -> None:
+    unit = Unit(UNITS_FOLDER, name)
+    options = unit.options
+    page = "\n".join(blocks())
+
+    assert {*UNITS} == {file.stem for file in UNITS_FOLDER.glob("*.service")}
+    assert unit.sections == ["Unit", "Service", "Install"]
+    assert unit.command[0] == f"{CODE}/.venv/bin/python"
+    assert options["WorkingDirectory"] == CODE
+    assert options["EnvironmentFile"] == f"{CODE}/.env"
+    assert f"{CODE}\ncd {CODE}\npython3 -m venv .venv" in page
+    assert f" --create-home --shell /usr/sbin/nologin {options['User']}\n" in page
+    assert {options[key] for key in ("NoNewPrivileges", "PrivateTmp", "ProtectHome", "RestrictNamespaces")} == {"yes"}
+    assert (options["ProtectSystem"], options["CapabilityBoundingSet"]) == ("strict", "")
+    assert options["Restart"] == "always"
+
+
+def test_services_have_the_time_to_stop_that_they_need() -> None:
+    """As long as granian gives requests in progress, and docker-compose.yml the worker."""
+    web, worker = (Unit(UNITS_FOLDER, name).options for name in UNITS[:2])
+
+    assert int(web["TimeoutStopSec"]) > 30
+    assert f"stop_grace_period: {worker['TimeoutStopSec']}s" in (ROOT / "docker-compose.yml").read_text()
+    assert (web["KillMode"], worker["KillMode"]) == ("mixed", "mixed")
+
+
+def test_systemd_accepts_the_services(tmp_path: Path) -> None:
+    program = find_program("systemd-analyze")
+    shutil.copytree(UNITS_FOLDER, tmp_path, dirs_exist_ok=True)
+    for file in tmp_path.glob("*.service"):
+        # It checks that the program exists.
+        file.write_text(file.read_text().replace(f"{CODE}/.venv/bin/python", "/bin/true"))
+
+    checked = subprocess.run(
+        [program, "verify", "--man=no", *(f"{name}.service" for name in UNITS)],
+        env={"SYSTEMD_UNIT_PATH": f"{tmp_path}:", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_the_services_run_and_the_check_of_the_page_succeeds(server: Server) -> None:
+    proxy = proxies.start(server, "caddy", "check", server.web_port)
+    output = server.run_block(
+        "create_organization", f"localhost:{proxy.https_port}\nexport CURL_CA_BUNDLE={proxy.certificate()}"
+    )
+
+    assert '"data":[]' in output.replace(" ", "")
+    assert "No problems found" in output
+    # The worker sends the invitation; beat writes its schedule once it has started.
+    assert processes.wait_until(lambda: "owner@example.com" in server.mail.recipients(), SECONDS)
+    assert processes.wait_until(lambda: any(server.folder.glob("tmp/celerybeat-schedule*")), SECONDS)
+    assert [name for name in UNITS if server.running[name].poll() is not None] == []
+
+
+def test_the_line_of_cron_writes_a_dump(server: Server) -> None:
+    line = (server.folder / "etc/cron.d/pipeline-backup").read_text().strip()
+    fields = line.split(maxsplit=6)
+    command = fields[6].replace("\\%", "%").replace(".dump pipeline ", f".dump {server.name} ")
+
+    server.run(["sh", "-c", command])
+
+    assert fields[5] == "postgres"
+    (dump,) = (server.folder / "var/backups/pipeline").glob("*.dump")
+    assert dump.stat().st_size > 10_000
+
+
+# --- the reverse proxies ----------------------------------------------------------------------------------------------
+
+
+def test_http_is_redirected_to_https(proxy: Proxy) -> None:
+    connection = proxies.PlainConnection(proxy.http_port)
+    connection.request("GET", "/admin/", headers={"Host": "localhost"})
+    answer = proxies.read(connection.getresponse())
+    connection.close()
+
+    assert answer.status in {301, 308}
+    assert answer.headers["Location"].startswith("https://localhost")
+
+
+def test_pages_are_served_by_https(proxy: Proxy) -> None:
+    page = proxy.send("/admin/login/")
+
+    assert page.status == 200
+    assert "Strict-Transport-Security" in page.headers
+    assert "Secure" in page.headers["Set-Cookie"]
+    assert "Content-Encoding" not in page.headers
+
+
+def test_addresses_that_clients_invent_change_nothing(proxy: Proxy, kind: str) -> None:
+    network = {"caddy": "127.0.11", "nginx": "127.0.12"}[kind]
+    # Without the proxy's replacement each of these would count for another address, and the last two for https.
+    failures = [
+        proxy.send(
+            LEADS,
+            client=f"{network}.1",
+            x_api_key="pb_x",
+            x_forwarded_for=f"192.0.2.{number}",
+            x_forwarded_proto="http",
+        )
+        for number in range(5)
+    ]
+    other = proxy.send(LEADS, client=f"{network}.2", x_api_key="pb_x")
+
+    assert {failure.status for failure in failures} == {401, 429}
+    assert other.status == 401
+
+
+@pytest.mark.parametrize("length", ["content-length: 1048577", "transfer-encoding: chunked"])
+def test_bodies_over_a_mebibyte_are_refused_as_json(proxy: Proxy, length: str) -> None:
+    # The web server reads a body only where one is taken, and of a well-formed key.
+    lines = [f"POST {BOOKING} HTTP/1.1", "host: localhost", f"x-api-key: {new_key().text}", length]
+    with proxy.open_socket() as client:
+        client.sendall("\r\n".join([*lines, "content-type: application/json", "", ""]).encode())
+        if "chunked" in length:
+            with suppress(OSError):  # it may end the connection before it has read everything
+                client.sendall(b"100001\r\n%b\r\n0\r\n\r\n" % (b" " * 0x100001))
+        answer = proxies.read_raw(client)
+
+    assert answer.status == 413
+    assert json.loads(answer.body)["status"] == "error"
+
+
+def test_slow_clients_are_disconnected(server: Server, kind: str) -> None:
+    times = {
+        "caddy": {"read_header 5s": "read_header 1s", "read_body 20s": "read_body 1s"},
+        "nginx": {"header_timeout 5s": "header_timeout 1s", "body_timeout 10s": "body_timeout 1s"},
+    }
+    slow = proxies.start(server, kind, "slow", server.web_port, tls=False, changes=times[kind])
+    parts = [
+        b"",
+        b"GET / HTTP/1.1\r\nhost: localhost\r\n",
+        f"POST {LEADS} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n1".encode(),
+    ]
+    with ExitStack() as stack:
+        address = ("127.0.0.1", slow.http_port)
+        clients = [stack.enter_context(socket.create_connection(address, SECONDS)) for _ in parts]
+        for client, part in zip(clients, parts, strict=True):
+            client.sendall(part)
+        for client in clients:
+            with suppress(ConnectionResetError):
+                while client.recv(65536):  # raises TimeoutError if the connection stays open
+                    pass
+
+
+def test_an_unavailable_web_server_is_a_502_as_json(unavailable: Proxy) -> None:
+    answer = unavailable.send(LEADS)
+
+    assert answer.status == 502
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert json.loads(answer.body)["status"] == "error"
+
+
+def test_logs_have_no_secrets(proxy: Proxy, unavailable: Proxy) -> None:
+    links = ["/admin/invitation/", "/admin/password-reset/MQ/", "/unsubscribe/", "/unsubscribe/invitation/"]
+    paths = [*(f"{link}{SECRET}/" for link in links), f"/admin/login/?next={SECRET}", f"{LEADS}?q={SECRET}"]
+    for reached in (proxy, unavailable):
+        for path in paths:
+            reached.send(path, x_api_key=SECRET, referer=f"https://localhost/{SECRET}", cookie=f"sessionid={SECRET}")
+        reached.send(f"/unsubscribe/{SECRET}", method="POST", content_length="2000000")
+        # A log is written after the response.
+        assert processes.wait_until(lambda: reached.log().count("/unsubscribe/[removed]") >= 3, SECONDS)  # noqa: B023
+        assert "/admin/login/" in reached.log()
+        assert SECRET not in reached.log()
+
+
+def test_nginx_limits_the_connections_of_an_address(server: Server) -> None:
+    changes = {
+        "limit_conn pipeline_clients 100": "limit_conn pipeline_clients 2",
+        "body_timeout 10s": "body_timeout 600s",
+    }
+    limited = proxies.start(server, "nginx", "limited", server.web_port, changes=changes)
+    waiting = f"POST {LEADS} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n1".encode()
+    with limited.open_socket() as first, limited.open_socket() as second:
+        first.sendall(waiting)
+        second.sendall(waiting)
+        # nginx counts a connection once it has read the head.
+        assert processes.wait_until(lambda: limited.send(LEADS).status == 429, SECONDS)
+        other = limited.send(LEADS, client="127.0.12.3")
+
+    assert other.status == 401
