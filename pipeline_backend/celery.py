@@ -14,11 +14,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 from django.conf import settings  # needs the variable above
 
+from pipeline_backend.env import load_settings
 from pipeline_backend.metrics import tasks  # noqa: F401  # counts tasks
 from pipeline_backend.metrics.exposition import start_server
 
 if TYPE_CHECKING:
     from pipeline_backend.outbox import Dispatcher
+
+load_settings()
 
 SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
 TOUCH_POINT_SECONDS = 60

@@ -1,20 +1,49 @@
 """Readers of environment variables. They raise ImproperlyConfigured, which names the variable that is invalid."""
 
 import ipaddress
+import os
 import re
+import sys
 from collections.abc import Collection
+from email.utils import getaddresses
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
 from cryptography.fernet import Fernet
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 env = environ.Env()
+HOST = re.compile(r"\*|\.?\w[\w.-]*|\[[\da-fA-F:.]+\]")
+
+
+def read_text(name: str, default: str | None = None) -> str:
+    """Return a variable, or the default if it is not set. Raises ImproperlyConfigured for bytes that are not text."""
+    # Not env.str(), which reads a value that begins with $ as the name of another variable.
+    value = os.environ.get(name, default)
+    if value is None:
+        raise ImproperlyConfigured(f"Set the {name} environment variable")
+    if not value.strip().isprintable():
+        raise ImproperlyConfigured(f"{name} has characters that can't be printed; it must be text in UTF-8")
+    return value
+
+
+def read_list(name: str, default: str = "") -> list[str]:
+    """Return the parts of a comma-separated variable, without empty ones."""
+    return [part for text in read_text(name, default).split(",") if (part := text.strip())]
+
+
+def read_secret(name: str) -> str:
+    """Return a variable that must have a value."""
+    if (value := read_text(name)).strip():
+        return value
+    raise ImproperlyConfigured(f"{name} must not be empty")
 
 
 def read_bool(name: str, *, default: bool) -> bool:
     """Return a boolean variable. Raises ImproperlyConfigured for any other value."""
-    value = env.str(name, default=str(default)).strip().lower()
+    value = read_text(name, str(default)).strip().lower()
     if value in {"1", "true", "yes", "on"}:
         return True
     if value in {"0", "false", "no", "off"}:
@@ -25,28 +54,34 @@ def read_bool(name: str, *, default: bool) -> bool:
 
 def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10**9) -> int:
     """Return an integer variable from `min_value` to `max_value`."""
-    value = env.str(name, default=str(default)).strip()
-    if not re.fullmatch(r"\d{1,10}", value) or not min_value <= int(value) <= max_value:
+    value = read_text(name, str(default)).strip()
+    if not re.fullmatch(r"[0-9]{1,10}", value) or not min_value <= int(value) <= max_value:
         raise ImproperlyConfigured(f"{name} must be a whole number from {min_value} to {max_value}")
     return int(value)
 
 
 def read_choice(name: str, *choices: str) -> str:
     """Return a variable that is one of the choices; the first one is the default."""
-    value = env.str(name, default=choices[0]).strip().lower()
+    value = read_text(name, choices[0]).strip().lower()
     if value not in choices:
         raise ImproperlyConfigured(f"{name} must be one of: {', '.join(choices)}")
     return value
 
 
 def read_url(
-    name: str, example: str, *, schemes: Collection[str] = ("http", "https"), pattern: str = ".+:[^/].*", **default: str
+    name: str,
+    example: str,
+    *,
+    schemes: Collection[str] = ("http", "https"),
+    pattern: str = r".+:[^/\s].*",
+    default: str | None = None,
+    has_query: bool = True,
 ) -> str:
     """Return a URL without its trailing slash; `pattern` is that of `scheme:server/path`.
 
     Raises ImproperlyConfigured, which does not quote the value, because it can contain a password.
     """
-    url = env.str(name, **default)
+    url = read_text(name, default).strip()
     if url.partition("://")[0] not in schemes:
         raise ImproperlyConfigured(f"{name} has no known scheme; an example is {example}")
     try:
@@ -56,7 +91,7 @@ def read_url(
         is_valid = 0 not in ports and re.fullmatch(pattern, f"{parts.scheme}:{parts.netloc}{parts.path}")
     except ValueError:
         is_valid = None
-    if not is_valid:
+    if not is_valid or "#" in url or ("?" in url and not has_query):
         problem = "has an invalid host, port or path (write / in a password as %2F)"
         raise ImproperlyConfigured(f"{name} {problem}; an example is {example}")
     return url.rstrip("/")
@@ -64,7 +99,7 @@ def read_url(
 
 def read_token(name: str) -> str:
     """Return a secret for an HTTP header, or "" if the variable is empty. Raises ImproperlyConfigured for a bad one."""
-    token = env.str(name, default="").strip()
+    token = read_text(name, "").strip()
     if token and not re.fullmatch(r"[\w.~+/=-]{16,200}", token, re.ASCII):
         raise ImproperlyConfigured(f"{name} must have 16 to 200 letters, digits or -._~+/=")
     return token
@@ -72,7 +107,7 @@ def read_token(name: str) -> str:
 
 def read_address(name: str, *, default: str) -> str:
     """Return an IPv4 address and a port to listen on."""
-    address = env.str(name, default=default).strip()
+    address = read_text(name, default).strip()
     host, _, port = address.rpartition(":")
     try:
         is_valid = str(ipaddress.IPv4Address(host)) == host and 0 < int(port) < 2**16
@@ -83,10 +118,44 @@ def read_address(name: str, *, default: str) -> str:
     return address
 
 
+def read_hosts(name: str, default: str) -> list[str]:
+    """Return a comma-separated list of host names, at least one, as Django compares them."""
+    hosts = read_list(name, default)
+    if not hosts or not all(map(HOST.fullmatch, hosts)):
+        raise ImproperlyConfigured(
+            f"{name} must be a comma-separated list of host names without scheme and port, such as pipeline.example.com"
+        )
+    return hosts
+
+
+def read_mailbox(name: str, default: str) -> str:
+    """Return an e-mail address, with or without a name in front of it."""
+    text = read_text(name, default).strip()
+    try:
+        addresses = [address for _, address in getaddresses([text])]
+        validate_email(addresses[0] if len(addresses) == 1 else "")
+    except ValidationError:
+        raise ImproperlyConfigured(f"{name} must be an e-mail address, such as pipeline@example.com") from None
+    return text
+
+
+def read_folder(name: str) -> str | None:
+    """Return the path of a directory that exists or can be created; None for no value."""
+    path = read_text(name, "").strip()
+    try:
+        nearest = next(folder for folder in (Path(path).absolute(), *Path(path).absolute().parents) if folder.exists())
+        is_valid = nearest.is_dir()
+    except OSError:
+        is_valid = False
+    if not is_valid:
+        raise ImproperlyConfigured(f"{name} must be the path of a directory")
+    return path or None
+
+
 def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """Return a comma-separated list of networks in CIDR notation."""
     try:
-        return [ipaddress.ip_network(text.strip()) for text in env.list(name, default=[])]
+        return [ipaddress.ip_network(text) for text in read_list(name)]
     except ValueError:
         raise ImproperlyConfigured(
             f"{name} must be a comma-separated list of networks, such as 10.1.0.0/16,10.2.0.0/16"
@@ -95,7 +164,7 @@ def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Netwo
 
 def read_encryption_keys() -> list[str]:
     """Return the Fernet keys for encrypted columns; the first one encrypts, all of them decrypt."""
-    keys = env.list("FIELD_ENCRYPTION_KEYS", default=[])
+    keys = read_list("FIELD_ENCRYPTION_KEYS")
     # Required in every installation: if the key were optional, some would store secrets in plain text.
     if not keys:
         raise ImproperlyConfigured(
@@ -109,3 +178,13 @@ def read_encryption_keys() -> list[str]:
                 "FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, URL-safe base64)"
             ) from None
     return keys
+
+
+def load_settings() -> None:
+    """Load the settings. If one is invalid, exit with one sentence, which a traceback would bury."""
+    from django.conf import settings  # noqa: PLC0415  # the settings import this module
+
+    try:
+        settings.INSTALLED_APPS  # noqa: B018  # the first use of a setting loads them all
+    except ImproperlyConfigured as error:
+        sys.exit(f"Invalid settings: {error}")

@@ -18,8 +18,14 @@ from pipeline_backend.env import (
     read_bool,
     read_choice,
     read_encryption_keys,
+    read_folder,
+    read_hosts,
     read_int,
+    read_list,
+    read_mailbox,
     read_networks,
+    read_secret,
+    read_text,
     read_token,
     read_url,
 )
@@ -35,11 +41,18 @@ def latest_version() -> str:
 
 
 # --- Instance ---------------------------------------------------------------------------------------------------------
-SECRET_KEY = env.str("SECRET_KEY")
+SECRET_KEY = read_secret("SECRET_KEY")
+SECRET_KEY_FALLBACKS = read_list("SECRET_KEY_FALLBACKS")  # what they have signed stays valid
 DEBUG = False  # not configurable: debug pages would show settings and data to clients
 LOCAL_RUN = read_bool("LOCAL_RUN", default=False)
-BASE_URL = read_url("BASE_URL", "https://pipeline.example.com", default="http://127.0.0.1:8000")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1"])
+BASE_URL = read_url(
+    "BASE_URL",
+    "https://pipeline.example.com",
+    pattern=r".+:[^/@\s]+(/\S*)?",
+    default="http://127.0.0.1:8000",
+    has_query=False,
+)
+ALLOWED_HOSTS = read_hosts("ALLOWED_HOSTS", "localhost,127.0.0.1")
 FIELD_ENCRYPTION_KEYS = read_encryption_keys()
 
 # --- Applications and middleware --------------------------------------------------------------------------------------
@@ -127,7 +140,7 @@ FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
 
 # --- Database ---------------------------------------------------------------------------------------------------------
 STATEMENT_SECONDS = 30
-ADMIN_STATEMENT_SECONDS = read_int("ADMIN_STATEMENT_SECONDS", default=5)  # see organizations.isolation
+ADMIN_STATEMENT_SECONDS = read_int("ADMIN_STATEMENT_SECONDS", default=5, max_value=3600)  # see organizations.isolation
 DATABASE_URL = read_url(
     "DATABASE_URL", "postgres://user:password@host:5432/name", schemes=env.POSTGRES_FAMILY, pattern=".*/.+"
 )
@@ -201,7 +214,8 @@ HTTPS = BASE_URL.startswith("https://")
 SESSION_ENGINE = "organizations.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
-SECURE_HSTS_SECONDS = read_int("HSTS_SECONDS", default=31_536_000, min_value=0) if HTTPS else 0
+HSTS_SECONDS = read_int("HSTS_SECONDS", default=31_536_000, min_value=0)
+SECURE_HSTS_SECONDS = HSTS_SECONDS if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes connect directly, without TLS
@@ -245,7 +259,7 @@ BODY_LIMIT = DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 BODIES_LIMIT = 64 * BODY_LIMIT  # of all requests of a web process together, until they are answered
 BODIES_LIMIT_PER_CLIENT = BODIES_LIMIT // 4
 BODY_SECONDS = read_int("BODY_SECONDS", default=20)
-WEB_THREADS = read_int("WEB_THREADS", default=4)  # per web process
+WEB_THREADS = read_int("WEB_THREADS", default=4, max_value=256)  # per web process
 
 # --- Limits for each organization -------------------------------------------------------------------------------------
 MAX_WEBHOOK_ENDPOINTS = read_int("MAX_WEBHOOK_ENDPOINTS", default=20)
@@ -258,7 +272,7 @@ WEBHOOKS_ALLOW_PRIVATE = read_bool("WEBHOOKS_ALLOW_PRIVATE", default=False)
 WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
 # Twice the API's default rate limit: a booking can cause two events, and one endpoint must be able to receive both.
 WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
-WEBHOOKS_PROXY = env.str("WEBHOOKS_PROXY", default="") and read_url("WEBHOOKS_PROXY", "http://user:password@proxy:3128")
+WEBHOOKS_PROXY = read_text("WEBHOOKS_PROXY", "") and read_url("WEBHOOKS_PROXY", "http://user:password@proxy:3128")
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90, max_value=MAX_DAYS)
 WEBHOOK_REQUESTS_PER_ENDPOINT = read_int("WEBHOOK_REQUESTS_PER_ENDPOINT", default=8)
 # What the workers send, in the order in which they look for it.
@@ -289,14 +303,14 @@ vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds for each response of the mail server
 MAILS_PER_ORGANIZATION_PER_DAY = read_int("MAILS_PER_ORGANIZATION_PER_DAY", default=5000)
 INVITATIONS_PER_ORGANIZATION_PER_DAY = read_int("INVITATIONS_PER_ORGANIZATION_PER_DAY", default=100)
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Pipeline Backend <pipeline@localhost>")
+DEFAULT_FROM_EMAIL = read_mailbox("DEFAULT_FROM_EMAIL", "Pipeline Backend <pipeline@localhost>")
 
 # --- Time zone, static files, metrics, logging ------------------------------------------------------------------------
 USE_I18N = False
 TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATICFILES_DIRS = [ROOT / "pipeline_backend" / package / "static" for package in ("admin", "local")]
-STATIC_ROOT = env.str("STATIC_ROOT", default="") or None
+STATIC_ROOT = read_folder("STATIC_ROOT")
 # Without collected files (local run, tests) WhiteNoise finds a file on request instead of scanning all at the start.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = STATIC_ROOT is None
 if STATIC_ROOT:

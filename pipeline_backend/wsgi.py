@@ -7,6 +7,8 @@ import django
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.utils.http import parse_header_parameters
 
+from pipeline_backend.env import load_settings
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 
@@ -34,5 +36,6 @@ class Handler(WSGIHandler):
 
 
 # As django.core.wsgi.get_wsgi_application() does, but with our handler.
+load_settings()
 django.setup(set_prefix=False)
 application = Handler()

@@ -1,106 +1,269 @@
 """Settings that can't be used stop the start (README.md, *Configuration*)."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from django.conf import settings
+from cryptography.fernet import Fernet
 
+from tests.commands.start import start_all
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| `([A-Z_]+)` \| (.+?) \| (.*?) ?\|$", re.MULTILINE)
+# The settings that the README lists, with their defaults.
+SETTINGS = {name: default.strip("`") for name, default, _ in ROW.findall((ROOT / "README.md").read_text())}
+
+SECRET = "S3cret"
+NOT_TEXT = f"{SECRET}\udcff"  # a byte that isn't UTF-8
+ANY_TEXT = [NOT_TEXT, f"{SECRET}\n{SECRET}"]
+WHOLE_NUMBER = [NOT_TEXT, "", "ten", "-1", "1.5", "1e3", "1 000", "٣", "99999999999"]
+BOOLEAN = [NOT_TEXT, "", "ture", "2", "true false"]
+KEY = Fernet.generate_key().decode()
 DATABASE = "postgres://user:password@host:5432/name"
 REDIS = "redis://:password@host:6379/0"
 EMAIL = "smtp+tls://user:password@host:587"
+BASE = "https://pipeline.example.com"
+PROXY = "http://user:password@proxy:3128"
 SCHEME = "has no known scheme"
 PLACE = "has an invalid host, port or path (write / in a password as %2F)"
 
+# A URL setting, then its example, and nonsense with the problem that the message names.
+URLS: dict[str, tuple[str, dict[str, str]]] = {
+    "DATABASE_URL": (
+        DATABASE,
+        {
+            "": SCHEME,
+            SECRET: SCHEME,
+            f"${SECRET}": SCHEME,
+            f"mysql://pipeline:{SECRET}@db/pipeline": SCHEME,
+            "postgres://": PLACE,
+            f"postgres://pipeline:{SECRET}@db": PLACE,
+            f"postgres://pipeline:{SECRET}@db:port/pipeline": PLACE,
+            f"postgres://pipeline:{SECRET}@db:99999/pipeline": PLACE,
+            "postgres://pipeline:S3c/ret@db/pipeline": PLACE,
+            "postgres://pipeline:S3c#ret@db/pipeline": PLACE,
+            f"postgres://pipeline:{SECRET}@[::1/pipeline": PLACE,
+        },
+    ),
+    "REDIS_URL": (
+        REDIS,
+        {
+            "": SCHEME,
+            SECRET: SCHEME,
+            f"${SECRET}": SCHEME,
+            f"http://{SECRET}@redis": SCHEME,
+            "redis://": PLACE,
+            "redis://:S3c/ret@redis:6379/0": PLACE,
+            f"redis://:12#{SECRET}@redis:6379/0": PLACE,
+            f"redis://:{SECRET}@redis:6379/first": PLACE,
+        },
+    ),
+    "EMAIL_URL": (
+        EMAIL,
+        {
+            "": SCHEME,
+            SECRET: SCHEME,
+            f"${SECRET}": SCHEME,
+            f"http://user:{SECRET}@host": SCHEME,
+            "smtp://": PLACE,
+            f"smtp://user:{SECRET}@host:port": PLACE,
+        },
+    ),
+    "BASE_URL": (
+        BASE,
+        {
+            "": SCHEME,
+            SECRET: SCHEME,
+            "pipeline.example.com": SCHEME,
+            "ftp://pipeline.example.com": SCHEME,
+            "https://": PLACE,
+            "https://host:port": PLACE,
+            "https://pipe line.example.com": PLACE,
+            f"https://user:{SECRET}@pipeline.example.com": PLACE,
+            f"https://pipeline.example.com/?{SECRET}": PLACE,
+        },
+    ),
+    "WEBHOOKS_PROXY": (
+        PROXY,
+        {
+            f"{SECRET}:3128": SCHEME,
+            f"${SECRET}": SCHEME,
+            f"socks5://user:{SECRET}@proxy:1080": SCHEME,
+            "http://": PLACE,
+            f"http://user:{SECRET}@[proxy": PLACE,
+        },
+    ),
+}
+OTHERS = {
+    # Any text is a key, so only what is empty or no text is nonsense.
+    "SECRET_KEY": ["", "  ", *ANY_TEXT],
+    "SECRET_KEY_FALLBACKS": ANY_TEXT,
+    "FIELD_ENCRYPTION_KEYS": ["", ",", SECRET, f"${SECRET}", f"{KEY},{SECRET}", f"{KEY[:-5]}", *ANY_TEXT],
+    "ALLOWED_HOSTS": ["", " , ", "https://host", "host:8000", "host/path", "a b", "a,b c", "::1", *ANY_TEXT],
+    "DEFAULT_FROM_EMAIL": ["", "Pipeline", "a@", "a@b@c", "Pipeline <a b>", "a@b.example, c@d.example", *ANY_TEXT],
+    "WEBHOOKS_ALLOWED_NETWORKS": ["ten", "10.1.0.0/99", "10.1.0.1/16", "10.1.0.0/16;fd12::/48", *ANY_TEXT],
+    "METRICS_TOKEN": [SECRET, f"{SECRET} with spaces, and long", f"{SECRET}-{200 * 'x'}", *ANY_TEXT],
+    "METRICS_ADDRESS": ["", "9101", "localhost:9101", "127.0.0.1:99999", "127.0.0.1:0", "[::1]:9101", *ANY_TEXT],
+    "LOG_FORMAT": ["", "xml", "json text", *ANY_TEXT],
+    "STATIC_ROOT": [str(ROOT / "README.md"), "/dev/null", "/dev/null/static", "x" * 300, *ANY_TEXT],
+}
+# What is a number, and can't be used all the same.
+TOO_SMALL_OR_LARGE = {
+    "KEEP_DELIVERIES_DAYS": ["36501"],
+    "KEEP_SECURITY_EVENTS_DAYS": ["36501"],
+    "ADMIN_STATEMENT_SECONDS": ["3601"],  # PostgreSQL's time limits are less than 25 days
+    "DELIVERY_DEADLINE_SECONDS": ["31"],  # half of the lease is 30
+    "DELIVERY_LEASE_SECONDS": ["29"],
+    "WEB_THREADS": ["257"],
+}
+MAY_BE_ZERO = {"HSTS_SECONDS", "DATABASE_CONNECTION_SECONDS"}
 
-def start(**variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command that reads the settings and nothing else."""
-    return subprocess.run(
-        [sys.executable, "manage.py", "diffsettings", "--output", "unified"],
-        cwd=settings.ROOT,
-        env={**os.environ, **variables},
-        capture_output=True,
+USABLE = [
+    ("DATABASE_URL", "postgresql://pipeline:S3c%2Fret@db/pipeline?sslmode=require"),
+    ("DATABASE_URL", "postgres://pipeline@first:5432,second:5433/pipeline"),
+    ("DATABASE_URL", "postgres://pipeline@%2Fvar%2Frun%2Fpostgresql/pipeline"),
+    ("DATABASE_URL", "postgres://pipeline@[::1]:5432/pipeline"),
+    ("DATABASE_URL", "postgres:///pipeline"),
+    ("REDIS_URL", "rediss://redis.example.com"),
+    ("REDIS_URL", "redis://user:password@redis:6379/3?health_check_interval=5"),
+    ("EMAIL_URL", "consolemail://"),
+    ("EMAIL_URL", "filemail:////var/mail"),
+    ("EMAIL_URL", "smtp://mail.example.com:25/?timeout=5"),
+    ("EMAIL_URL", "smtps://user%40example.com:password@mail.example.com:465"),
+    ("BASE_URL", "https://pipeline.example.com/"),
+    ("WEBHOOKS_PROXY", ""),
+    ("SECRET_KEY", "$looks-like-the-name-of-a-variable"),
+    ("SECRET_KEY_FALLBACKS", ""),
+    ("SECRET_KEY_FALLBACKS", "$first, second"),
+    ("ALLOWED_HOSTS", "pipeline.example.com, .example.org,*,[::1],web_1"),
+    ("DEFAULT_FROM_EMAIL", '"Pipeline, Sales" <sales@pipeline.example.com>'),
+    ("STATIC_ROOT", ""),
+    ("STATIC_ROOT", "/nowhere/static"),
+    ("HSTS_SECONDS", "0"),
+    ("RATE_LIMIT_PER_MINUTE", " 600\n"),
+    ("LOG_FORMAT", "JSON"),
+]
+
+
+def nonsense_for(name: str) -> list[str]:
+    """Return values that the setting can't have. A setting of a new type needs its own here."""
+    default = SETTINGS[name]
+    if default.isdecimal():
+        return [*WHOLE_NUMBER, *TOO_SMALL_OR_LARGE.get(name, []), *([] if name in MAY_BE_ZERO else ["0"])]
+    if default in {"true", "false"}:
+        return BOOLEAN
+    return [*URLS[name][1], *ANY_TEXT] if name in URLS else OTHERS[name]
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[tuple[str, str | None], str | None]:
+    """Return the error of a start with each value, and without each setting that has no default; None if it starts."""
+    cases: list[tuple[str, str | None]] = [(name, value) for name in SETTINGS for value in nonsense_for(name)]
+    cases += [(name, None) for name, default in SETTINGS.items() if default == "none"] + USABLE
+    return dict(zip(cases, start_all([dict([case]) for case in cases]), strict=True))
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_nonsense_stops_the_start_with_one_sentence_that_names_the_setting(
+    name: str, errors: dict[tuple[str, str | None], str | None]
+) -> None:
+    results = {value: errors[name, value] for value in nonsense_for(name)}
+
+    sentence = re.compile(rf"Invalid settings: [^\n]*\b{name}\b[^\n]*")
+    assert {value: error for value, error in results.items() if not sentence.fullmatch(error or "")} == {}
+    assert len(results) >= 2
+    # No message quotes the value, which can contain a password.
+    assert [error for error in results.values() if "S3c" in (error or "")] == []
+
+
+@pytest.mark.parametrize("name", [name for name, default in SETTINGS.items() if default == "none"])
+def test_a_missing_setting_is_named(name: str, errors: dict[tuple[str, str | None], str | None]) -> None:
+    error = errors[name, None]
+
+    assert re.fullmatch(rf"Invalid settings: [^\n]*\b{name}\b[^\n]*", error or "")
+
+
+@pytest.mark.parametrize("name", URLS)
+def test_the_sentence_about_a_url_says_what_is_wrong_and_has_an_example(
+    name: str, errors: dict[tuple[str, str | None], str | None]
+) -> None:
+    example, problems = URLS[name]
+
+    sentences = {url: errors[name, url] for url in problems}
+
+    assert sentences == {
+        url: f"Invalid settings: {name} {problem}; an example is {example}" for url, problem in problems.items()
+    }
+
+
+@pytest.mark.parametrize(("name", "value"), USABLE)
+def test_a_usable_value_is_accepted(name: str, value: str, errors: dict[tuple[str, str | None], str | None]) -> None:
+    assert errors[name, value] is None
+
+
+@pytest.fixture
+def web() -> Iterator["subprocess.Popen[str]"]:
+    process = start_process("-m", "pipeline_backend.web", "--host", "127.0.0.1", "--port", "0", "--workers", "1")
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def start_process(*arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "LOG_FORMAT": "xml"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
-        check=False,
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "url", "problem", "example"),
-    [
-        ("DATABASE_URL", "", SCHEME, DATABASE),
-        ("DATABASE_URL", "S3cret", SCHEME, DATABASE),
-        ("DATABASE_URL", "mysql://pipeline:S3cret@db/pipeline", SCHEME, DATABASE),
-        ("DATABASE_URL", "postgres://", PLACE, DATABASE),
-        ("DATABASE_URL", "postgres://pipeline:S3cret@db", PLACE, DATABASE),
-        ("DATABASE_URL", "postgres://pipeline:S3cret@db:port/pipeline", PLACE, DATABASE),
-        ("DATABASE_URL", "postgres://pipeline:S3cret@db:99999/pipeline", PLACE, DATABASE),
-        ("DATABASE_URL", "postgres://pipeline:S3c/ret@db/pipeline", PLACE, DATABASE),
-        ("DATABASE_URL", "postgres://pipeline:S3cret@[::1/pipeline", PLACE, DATABASE),
-        ("REDIS_URL", "", SCHEME, REDIS),
-        ("REDIS_URL", "S3cret", SCHEME, REDIS),
-        ("REDIS_URL", "http://S3cret@redis", SCHEME, REDIS),
-        ("REDIS_URL", "redis://", PLACE, REDIS),
-        ("REDIS_URL", "redis://:S3c/ret@redis:6379/0", PLACE, REDIS),
-        ("REDIS_URL", "redis://:S3cret@redis:6379/first", PLACE, REDIS),
-        ("EMAIL_URL", "", SCHEME, EMAIL),
-        ("EMAIL_URL", "S3cret", SCHEME, EMAIL),
-        ("EMAIL_URL", "http://user:S3cret@host", SCHEME, EMAIL),
-        ("EMAIL_URL", "smtp://", PLACE, EMAIL),
-        ("EMAIL_URL", "smtp://user:S3cret@host:port", PLACE, EMAIL),
-        ("BASE_URL", "S3cret", SCHEME, "https://pipeline.example.com"),
-        ("BASE_URL", "https://", PLACE, "https://pipeline.example.com"),
-        ("BASE_URL", "https://host:port", PLACE, "https://pipeline.example.com"),
-        ("WEBHOOKS_PROXY", "S3cret:3128", SCHEME, "http://user:password@proxy:3128"),
-        ("WEBHOOKS_PROXY", "http://user:S3cret@[proxy", PLACE, "http://user:password@proxy:3128"),
-    ],
-)
-def test_an_unusable_url_is_named_in_one_sentence_with_an_example_and_without_its_value(
-    name: str, url: str, problem: str, example: str
-) -> None:
-    result = start(**{name: url})
+def test_the_web_server_stops_with_the_same_sentence(web: "subprocess.Popen[str]") -> None:
+    output, _ = web.communicate(timeout=60)
 
-    expected = f"Invalid settings: {name} {problem}; an example is {example}\n"
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", expected)
+    assert web.returncode not in {0, -signal.SIGKILL}
+    assert "Invalid settings: LOG_FORMAT must be one of: text, json\n" in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize(
-    ("name", "url"),
-    [
-        ("DATABASE_URL", "postgresql://pipeline:S3c%2Fret@db/pipeline?sslmode=require"),
-        ("DATABASE_URL", "postgres://pipeline@first:5432,second:5433/pipeline"),
-        ("DATABASE_URL", "postgres://pipeline@%2Fvar%2Frun%2Fpostgresql/pipeline"),
-        ("DATABASE_URL", "postgres://pipeline@[::1]:5432/pipeline"),
-        ("DATABASE_URL", "postgres:///pipeline"),
-        ("REDIS_URL", "rediss://redis.example.com"),
-        ("REDIS_URL", "redis://user:password@redis:6379/3?health_check_interval=5"),
-        ("EMAIL_URL", "consolemail://"),
-        ("EMAIL_URL", "filemail:////var/mail"),
-        ("EMAIL_URL", "smtp://mail.example.com:25/?timeout=5"),
-        ("EMAIL_URL", "smtps://user%40example.com:password@mail.example.com:465"),
-        ("BASE_URL", "https://pipeline.example.com/"),
-        ("WEBHOOKS_PROXY", ""),
-    ],
+    "command",
+    ["-m celery -A pipeline_backend.celery worker", "-m celery -A pipeline_backend.celery beat", "manage.py migrate"],
 )
-def test_a_usable_url_is_accepted(name: str, url: str) -> None:
-    result = start(**{name: url})
+def test_other_processes_stop_with_the_same_sentence(command: str) -> None:
+    process = start_process(*command.split())
 
-    assert (result.returncode, result.stderr) == (0, "")
+    output, _ = process.communicate(timeout=60)
+
+    assert (process.returncode, output) == (1, "Invalid settings: LOG_FORMAT must be one of: text, json\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "problem"),
-    [
-        ("METRICS_TOKEN", "too-short", "must have 16 to 200 letters, digits or -._~+/="),
-        ("METRICS_TOKEN", "S3cret with spaces, and long", "must have 16 to 200 letters, digits or -._~+/="),
-        ("METRICS_ADDRESS", "9101", "must be an IPv4 address and a port, such as 127.0.0.1:9101"),
-        ("METRICS_ADDRESS", "localhost:9101", "must be an IPv4 address and a port, such as 127.0.0.1:9101"),
-        ("METRICS_ADDRESS", "127.0.0.1:99999", "must be an IPv4 address and a port, such as 127.0.0.1:9101"),
-    ],
-)
-def test_an_unusable_setting_of_the_metrics_is_named_without_its_value(name: str, value: str, problem: str) -> None:
-    result = start(**{name: value})
+def test_the_readme_lists_exactly_the_settings_that_the_code_reads() -> None:
+    code = (ROOT / "pipeline_backend/settings.py").read_text() + (ROOT / "pipeline_backend/env.py").read_text()
 
-    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"Invalid settings: {name} {problem}\n")
+    read = set(re.findall(r'\bread_\w+\(\s*"([A-Z_]+)"', code)) | set(re.findall(r"environ\[\"([A-Z_]+)\"", code))
+
+    # Read by a function of its own.
+    assert set(SETTINGS) == read | {"FIELD_ENCRYPTION_KEYS"}
+
+
+def test_the_files_of_the_deployment_name_only_settings_that_exist() -> None:
+    example = re.findall(r"^#? ?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    compose = (ROOT / "docker-compose.yml").read_text()
+    app = re.findall(r"^    ([A-Z_]+): ", compose.partition("x-app:")[2].partition("services:")[0], re.MULTILINE)
+    dockerfile = re.findall(r"\b([A-Z_]{3,})=\S", (ROOT / "Dockerfile").read_text())
+
+    # What Compose, Caddy and the servers read, and what the interpreter and the shell read.
+    others = {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "SITE_ADDRESS", "COMPOSE_PROFILES"}
+    interpreter = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+    assert app == ["DATABASE_URL", "REDIS_URL", "BEHIND_PROXY"]
+    assert {*example, *app, *dockerfile} - others - interpreter - set(SETTINGS) == set()
+    # Each of the others is used.
+    assert [name for name in others - {"COMPOSE_PROFILES"} if f"${{{name}:?" not in compose] == []

@@ -2,8 +2,6 @@
 
 import json
 import logging
-import os
-import subprocess
 import sys
 from datetime import datetime
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 from organizations.models import Organization
 from pipeline_backend.web.json_logs import JsonFormatter
 from tests.client import ApiClient
-from tests.faults.stack import ROOT, Stack, wait_for
+from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
 from webhooks.models import Endpoint, Event
 from webhooks.queue import DELIVERIES
@@ -128,18 +126,3 @@ def test_a_traceback_stays_on_the_line() -> None:
     line = json.loads(text)
     assert (line["level"], line["logger"], line["message"]) == ("ERROR", "some.logger", "failed: a\nb")
     assert line["exception"].endswith("ValueError: two\nlines")
-
-
-def test_an_unknown_format_stops_the_start_and_is_named() -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", "import pipeline_backend.settings"],
-        cwd=ROOT,
-        env={**os.environ, "LOG_FORMAT": "xml"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert result.returncode == 1
-    assert result.stderr.endswith("ImproperlyConfigured: LOG_FORMAT must be one of: text, json\n")
