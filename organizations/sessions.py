@@ -107,9 +107,8 @@ def active_sessions(user: User, current_key: str | None) -> list[ActiveSession]:
 def valid_sessions(user: User) -> list[tuple[Session, dict[str, Any]]]:
     """Return the user's sessions with their data, without expired ones and those from before a changed password."""
     rows = Session.objects.filter(user=user, expire_date__gt=timezone.now())
-    hash = user.get_session_auth_hash()
     decoded = [(row, row.get_decoded()) for row in rows]
-    return [(row, data) for row, data in decoded if constant_time_compare(data.get(HASH_SESSION_KEY, ""), hash)]
+    return [(row, data) for row, data in decoded if user.is_session_hash(data.get(HASH_SESSION_KEY, ""))]
 
 
 def session_id(session_key: str) -> str:

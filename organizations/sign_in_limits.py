@@ -74,9 +74,9 @@ def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
 # --- Known browsers ---------------------------------------------------------------------------------------------------
 
 
-def password_digest(password_hash: str) -> str:
-    """Return a digest that changes with the password and reveals nothing of it."""
-    return salted_hmac(SALT, password_hash, algorithm="sha256").hexdigest()[:32]
+def password_digest(password_hash: str, secret: str | None = None) -> str:
+    """Return a digest that changes with the password and reveals nothing of it. `secret` is SECRET_KEY by default."""
+    return salted_hmac(SALT, password_hash, secret=secret, algorithm="sha256").hexdigest()[:32]
 
 
 def read_cookie(request: HttpRequest) -> tuple[str, dict[str, str]]:
@@ -93,8 +93,9 @@ def known_browser_id(request: HttpRequest, account: User | None) -> str:
     browser, digests = read_cookie(request)
     digest = digests.get(account.pk, "") if account else ""
     # Also computed for no account, so that the time is the same.
-    expected = password_digest(account.password if account else "")
-    return browser if constant_time_compare(digest, expected) else ""
+    password = account.password if account else ""
+    valid = [password_digest(password, secret) for secret in (None, *settings.SECRET_KEY_FALLBACKS)]
+    return browser if any(constant_time_compare(digest, other) for other in valid) else ""
 
 
 def remember_browser(request: HttpRequest, user: User, response: HttpResponse) -> None:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import PermissionsMixin
 from django.db import models
 from django.db.models import UniqueConstraint, Value
 from django.db.models.functions import Lower
-from django.utils.crypto import salted_hmac
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.functional import cached_property
 
 from organizations.defaults import new_user_id
@@ -98,10 +98,19 @@ class User(AbstractBaseUser, PermissionsMixin):
         with bypass_rls():
             return dict(members.values_list("organization_id", "role"))
 
-    def get_session_auth_hash(self) -> str:
-        """Return Django's hash, by which a changed password ends sessions; so does switching two-factor on or off."""
-        hash = str(super().get_session_auth_hash())
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Return Django's hash, by which a changed password ends sessions; so does switching two-factor on or off.
+
+        Django calls this for `get_session_auth_hash`, and with each of SECRET_KEY_FALLBACKS.
+        """
+        hash = str(super()._get_session_auth_hash(secret))  # type: ignore[misc]  # the stubs lack it
         if self.two_factor_enabled_at is None:
             return hash
         # Without this, a session that began with the password alone would go on after two-factor is switched on.
-        return salted_hmac("two-factor", f"{hash} {isoformat_z(self.two_factor_enabled_at)}").hexdigest()
+        value = f"{hash} {isoformat_z(self.two_factor_enabled_at)}"
+        return salted_hmac("two-factor", value, secret=secret).hexdigest()
+
+    def is_session_hash(self, hash: str) -> bool:
+        """Return whether a session with this hash is valid, also if it was made with a former SECRET_KEY."""
+        valid = [self.get_session_auth_hash(), *self.get_session_auth_fallback_hash()]
+        return any(constant_time_compare(hash, other) for other in valid)

@@ -157,10 +157,20 @@ def invitation_link(invitation: Invitation) -> str:
     return f"{settings.BASE_URL}{reverse('invitation', args=[f'{invitation.pk.hex}-{token_mac(invitation)}'])}"
 
 
-def token_mac(invitation: Invitation) -> str:
-    """Return the part of the link that nobody can guess: it is derived from the invitation and SECRET_KEY."""
+def token_mac(invitation: Invitation, secret: str | None = None) -> str:
+    """Return the part of the link that nobody can guess: it is derived from the invitation and SECRET_KEY.
+
+    `secret` is one of SECRET_KEY_FALLBACKS instead.
+    """
     identity = [str(invitation.pk), str(invitation.organization_id), invitation.email, invitation.role]
-    return salted_hmac("pipeline_backend.accounts.invitation", json.dumps(identity), algorithm="sha256").hexdigest()
+    salt = "pipeline_backend.accounts.invitation"
+    return salted_hmac(salt, json.dumps(identity), secret=secret, algorithm="sha256").hexdigest()
+
+
+def is_genuine(invitation: Invitation, mac: str) -> bool:
+    """Return whether `mac` is the part of the invitation's link, also of one made with a former SECRET_KEY."""
+    secrets = (None, *settings.SECRET_KEY_FALLBACKS)
+    return any(constant_time_compare(mac, token_mac(invitation, secret)) for secret in secrets)
 
 
 def unsubscribe_path(invitation: Invitation) -> str:
@@ -183,7 +193,7 @@ def find_invitation(token: str) -> Invitation:
     match = TOKEN_PATTERN.fullmatch(token)
     rows = Invitation.unscoped.select_related("organization", "invited_by")
     invitation: Invitation | None = rows.filter(pk=UUID(match[1])).first() if match else None
-    if match is None or invitation is None or not constant_time_compare(match[2], token_mac(invitation)):
+    if match is None or invitation is None or not is_genuine(invitation, match[2]):
         raise InvitationClosed
     if not (invitation.is_open and invitation.organization.is_active and may_still_invite(invitation)):
         raise InvitationClosed

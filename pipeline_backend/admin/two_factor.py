@@ -14,7 +14,6 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
@@ -99,7 +98,7 @@ def pending_user(request: HttpRequest) -> User | None:
     if not pending or pending["until"] < timezone.now().timestamp():
         return None
     user = User.objects.filter(pk=pending["user"], is_active=True).first()
-    is_valid = user is not None and constant_time_compare(pending["hash"], user.get_session_auth_hash())
+    is_valid = user is not None and user.is_session_hash(pending["hash"])
     return user if is_valid else None
 
 
