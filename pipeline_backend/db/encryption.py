@@ -3,12 +3,18 @@
 Migrations name `EncryptedField` by its import path: this module never moves.
 """
 
+from collections.abc import Iterator
+from enum import Enum
 from functools import cache
 
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Cast
+
+BATCH = 1000
 
 
 @cache
@@ -29,3 +35,50 @@ class EncryptedField(models.TextField):
     ) -> str | None:
         """Return the decrypted text; raises InvalidToken if none of the keys fits."""
         return value and cipher().decrypt(value.encode()).decode()
+
+
+class KeyState(Enum):
+    """Which of FIELD_ENCRYPTION_KEYS has encrypted a stored value."""
+
+    CURRENT = "the first key"
+    OLD = "another key"
+    UNKNOWN = "none of the keys"
+
+
+def key_state(stored: str) -> KeyState:
+    """Return which key has encrypted this value, as the column holds it."""
+    newest = MultiFernet([Fernet(settings.FIELD_ENCRYPTION_KEYS[0])])
+    for state, keys in {KeyState.CURRENT: newest, KeyState.OLD: cipher()}.items():
+        try:
+            keys.decrypt(stored.encode())
+        except InvalidToken:
+            continue
+        return state
+    return KeyState.UNKNOWN
+
+
+def encrypted_fields() -> list[EncryptedField]:
+    """Return the encrypted fields of all models."""
+    fields = [field for model in apps.get_models() for field in model._meta.local_concrete_fields]
+    return [field for field in fields if isinstance(field, EncryptedField)]
+
+
+def stored_values(field: EncryptedField) -> Iterator[list[tuple[object, str]]]:
+    """Yield the rows' primary keys and encrypted values, ordered by primary key, in batches; without empty values."""
+    # Cast, because reading an EncryptedField decrypts it, and one unreadable value would fail the whole query.
+    rows = field.model._base_manager.order_by("pk").exclude(**{field.name: ""}).exclude(**{field.name: None})
+    batch = list(rows.values_list("pk", Cast(field.name, models.TextField()))[:BATCH])
+    while batch:
+        yield batch
+        batch = list(rows.filter(pk__gt=batch[-1][0]).values_list("pk", Cast(field.name, models.TextField()))[:BATCH])
+
+
+def reencrypt(field: EncryptedField, pk: object, stored: str) -> bool:
+    """Encrypt a row's value with the first key. Return False if the row is gone or has another value by now.
+
+    Raises InvalidToken if none of the keys fits.
+    """
+    new = models.Value(cipher().rotate(stored.encode()).decode(), models.TextField())
+    rows = field.model._base_manager.annotate(stored=Cast(field.name, models.TextField()))
+    # One statement that compares and writes: a change that is committed meanwhile stays.
+    return rows.filter(pk=pk, stored=stored).update(**{field.name: new}) == 1

@@ -128,9 +128,21 @@ def test_a_lost_encryption_key_is_reported(endpoint: Endpoint, settings: Setting
     add_endpoint(organization=endpoint.organization, url="https://other.example.com/")
 
     assert problems() == [
-        "- The secrets of 1 of 2 webhook endpoints can't be decrypted; "
+        "- 1 of 2 values of webhooks_endpoint.secret can't be decrypted; "
         "FIELD_ENCRYPTION_KEYS lacks the key that encrypted them"
     ]
+
+
+def test_values_under_an_older_key_are_mentioned(endpoint: Endpoint, settings: Settings, reset_cipher: None) -> None:
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+    cipher.cache_clear()
+
+    before, _, after = run("doctor").out, run("reencrypt"), run("doctor").out
+
+    assert before.splitlines()[1:] == [
+        "Values under an older encryption key: 1. manage.py reencrypt moves them to the first one."
+    ]
+    assert after.splitlines() == before.splitlines()[:1]
 
 
 def test_a_base_url_that_is_not_allowed_is_reported(db: None, settings: Settings) -> None:

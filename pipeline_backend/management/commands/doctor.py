@@ -1,27 +1,24 @@
 """manage.py doctor: find out what is wrong with this installation."""
 
 import smtplib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 import redis
-from cryptography.fernet import InvalidToken
 from django.apps import apps
 from django.conf import settings
 from django.core.mail import get_connection
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.db.models import TextField
-from django.db.models.functions import Cast
 from django.http.request import split_domain_port, validate_host
 
 from organizations.isolation import TenantModel
-from pipeline_backend.db.encryption import cipher
+from pipeline_backend.db.encryption import KeyState, encrypted_fields, key_state, stored_values
 from pipeline_backend.management.commands._command import first_text_line
 from pipeline_backend.web.health import backlog_error
-from webhooks.models import Endpoint
 from webhooks.transaction_ids import has_future_ids
 
 TIMEOUT_SECONDS = 5
@@ -60,6 +57,10 @@ class Command(BaseCommand):
         if problems:
             raise CommandError("1 problem found" if len(problems) == 1 else f"{len(problems)} problems found")
         self.stdout.write("No problems found in database, Redis, encryption keys, addresses, e-mail and queues.")
+        if old := count_old_values():
+            self.stdout.write(
+                f"Values under an older encryption key: {old}. manage.py reencrypt moves them to the first one."
+            )
 
 
 def database_problems() -> Iterator[str]:
@@ -95,25 +96,22 @@ def isolation_problems() -> Iterator[str]:
 
 
 def encryption_problems() -> Iterator[str]:
-    """Check that the configured keys decrypt all webhook secrets."""
-    # Cast, because reading an EncryptedField decrypts it, and one unreadable row would fail the whole query.
-    columns = [Cast(name, TextField()) for name in ("secret", "previous_secret")]
-    rows = list(Endpoint.unscoped.values_list(*columns))
-    unreadable = sum(not all(map(is_readable, row)) for row in rows)
-    if unreadable:
-        yield (
-            f"The secrets of {unreadable} of {len(rows)} webhook endpoints can't be decrypted; "
-            "FIELD_ENCRYPTION_KEYS lacks the key that encrypted them"
-        )
+    """Check that the configured keys decrypt all encrypted values."""
+    for field in encrypted_fields():
+        states = Counter(key_state(stored) for batch in stored_values(field) for _, stored in batch)
+        if unreadable := states[KeyState.UNKNOWN]:
+            yield (
+                f"{unreadable} of {states.total()} values of {field.model._meta.db_table}.{field.column} can't be "
+                "decrypted; FIELD_ENCRYPTION_KEYS lacks the key that encrypted them"
+            )
 
 
-def is_readable(stored: str | None) -> bool:
-    """Return whether a stored value is empty or can be decrypted."""
-    try:
-        cipher().decrypt((stored or "").encode())
-    except InvalidToken:
-        return stored is None
-    return True
+def count_old_values() -> int:
+    """Return how many values are encrypted with another key than the first."""
+    if len(settings.FIELD_ENCRYPTION_KEYS) == 1:
+        return 0
+    values = (stored for field in encrypted_fields() for batch in stored_values(field) for _, stored in batch)
+    return sum(key_state(stored) is KeyState.OLD for stored in values)
 
 
 def redis_problems() -> Iterator[str]:
