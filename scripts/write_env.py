@@ -21,6 +21,7 @@ def new_values(host: str) -> dict[str, str]:
         "REDIS_PASSWORD": redis,
         "DATABASE_URL": f"postgres://pipeline:{postgres}@127.0.0.1:5432/pipeline",
         "REDIS_URL": f"redis://:{redis}@127.0.0.1:6379/0",
+        "METRICS_TOKEN": secrets.token_urlsafe(32),
     }
     if host:
         values |= {

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.commands.runner import file_mode
 from tests.deployment.files import ROOT, compose, dockerfile, new_env, read_env, write_env
 
-SECRETS = ["SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD"]
+SECRETS = ["SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "POSTGRES_PASSWORD", "REDIS_PASSWORD", "METRICS_TOKEN"]
 
 
 def test_env_file_gets_new_secrets_and_is_private(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_no_file_contains_a_password() -> None:
     example = read_env(ROOT / ".env.example")
     text = (ROOT / "docker-compose.yml").read_text()
 
-    assert [example[name] for name in SECRETS] == [""] * 4
+    assert [example[name] for name in SECRETS] == [""] * len(SECRETS)
     assert not re.search(r"://\w*:(?!\$\{)[^@\s]*@", text)
     assert all(value.startswith("${") for value in re.findall(r"^ +\w*(?:PASSWORD|AUTH): (.*)", text, re.MULTILINE))
 
@@ -89,7 +90,18 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
     published = {name: service["ports"] for name, service in services.items() if "ports" in service}
     exposed = [step.arguments for step in dockerfile() if step.name == "EXPOSE"]
 
-    assert services.keys() == {"db", "redis", "migrate", "proxy", "web", "worker", "beat", "mail"}
+    assert services.keys() == {
+        "db",
+        "redis",
+        "migrate",
+        "proxy",
+        "web",
+        "worker",
+        "beat",
+        "mail",
+        "prometheus",
+        "grafana",
+    }
     assert set(named) == set(file["volumes"])
     assert all((ROOT / source).is_file() for source in sources if source.startswith("."))
     assert {needed for service in services.values() for needed in service.get("depends_on", {})} <= services.keys()
@@ -101,13 +113,38 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
         if condition["condition"] == "service_healthy"
     }
     assert {name for name in awaited if "healthcheck" not in services[name]} == {"web"}
-    assert published.keys() == {"proxy", "mail"}
+    # Everything but the proxy is for this computer only.
+    assert published.keys() == {"proxy", "mail", "prometheus", "grafana"}
     assert published["mail"] == ["127.0.0.1:8025:8025"]
+    assert all(port.startswith("127.0.0.1:") for name in published if name != "proxy" for port in published[name])
     assert services["db"]["image"] == "postgres:18"
     # PostgreSQL's image keeps its data below this folder since version 18.
     assert services["db"]["volumes"] == ["db:/var/lib/postgresql"]
     assert f"reverse_proxy {{$WEB_ADDRESS:web:{exposed[0]}}}" in (ROOT / "Caddyfile").read_text()
     assert env["EMAIL_URL"] == "smtp://mail:1025"
+
+
+def test_prometheus_of_compose_scrapes_where_web_and_workers_answer(tmp_path: Path) -> None:
+    env = new_env(tmp_path)
+    file = compose(env)
+    services = file["services"]
+    config = yaml.safe_load((ROOT / "deploy" / "prometheus.yml").read_text())
+    source = yaml.safe_load((ROOT / "deploy" / "grafana-datasource.yml").read_text())["datasources"][0]
+    exposed = [step.arguments for step in dockerfile() if step.name == "EXPOSE"]
+    targets = {
+        tuple(found["names"]): found["port"] for job in config["scrape_configs"] for found in job["dns_sd_configs"]
+    }
+    secrets = {job["authorization"]["credentials_file"] for job in config["scrape_configs"]}
+    mounted = dict(volume.split(":")[:2] for volume in services["prometheus"]["volumes"])
+
+    worker_port = int(services["worker"]["environment"]["METRICS_ADDRESS"].removeprefix("0.0.0.0:"))
+    assert targets == {("web",): int(exposed[0]), ("worker",): worker_port}
+    assert secrets == {f"/run/secrets/{name}" for name in services["prometheus"]["secrets"]}
+    assert [file["secrets"][name] for name in services["prometheus"]["secrets"]] == [{"environment": "METRICS_TOKEN"}]
+    # The image's own command line reads this file.
+    assert mounted["./deploy/prometheus.yml"] == "/etc/prometheus/prometheus.yml"
+    assert [mounted[f"./deploy/{name}"] for name in config["rule_files"]] == ["/etc/prometheus/alerts.yml"]
+    assert source["url"] == f"http://prometheus:{services['prometheus']['ports'][0].rpartition(':')[2]}"
 
 
 def test_image_copies_from_stages_and_folders_that_exist() -> None:

@@ -103,6 +103,7 @@ class Services:
         ours = {
             "DATABASE_URL": database_url(),
             "REDIS_URL": own["REDIS_URL"].replace("@redis:6379", f"@127.0.0.1:{self.redis_port}"),
+            "METRICS_ADDRESS": f"127.0.0.1:{free_port()}",
             "EMAIL_URL": f"filemail:///{self.image.folder}/mail",
         }
         return self.image.environment(1) | self.env | own | ours
