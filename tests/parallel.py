@@ -33,7 +33,13 @@ KEEP_TOGETHER = ["tests/faults", "tests/local", "tests/commands/demo"]
 # Files whose tests may run in several processes, because each of them takes long.
 SPLIT = ["tests/mirror/test_copies.py"]
 # The longest tests start first.
-RUN_FIRST = ["tests/faults", "tests/hostile/test_tenant_walk.py", "tests/hostile/test_row_level_security.py", *SPLIT]
+RUN_FIRST = [
+    "tests/faults",
+    "tests/docs/test_pages.py",
+    "tests/hostile/test_tenant_walk.py",
+    "tests/hostile/test_row_level_security.py",
+    *SPLIT,
+]
 # These measure throughput, delays or memory, or put the whole service under load. They run at the end, and no other
 # test runs at the same time.
 RUN_ALONE = [

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
-from django.test import Client
+from django.test import Client, override_settings
 
 from organizations.models import Invitation, Membership, Organization, User
 from pipeline_backend.db.timestamps import now
@@ -38,7 +38,18 @@ def test_only_the_id_is_printed_on_standard_output_and_the_rest_on_standard_erro
     assert output.err.splitlines() == [
         "Initech was created; peter@initech.example gets an invitation by e-mail to be its owner.",
         "If no e-mail arrives, print the link: manage.py reset_link peter@initech.example",
-        f"For an integration: manage.py create_api_key {organization.pk} --name <what uses it>",
+        f"For an integration: manage.py create_api_key {organization.pk} --name NAME",
+    ]
+
+
+@override_settings(LOCAL_RUN=True)
+def test_beside_make_run_the_printed_commands_can_be_pasted(db: None) -> None:
+    output = run("create_organization", "Initech", *OWNER)
+
+    organization = get_organization(output.out)
+    assert [line.partition(": ")[2] for line in output.err.splitlines()[1:]] == [
+        ".venv/bin/python manage.py reset_link peter@initech.example",
+        f".venv/bin/python manage.py create_api_key {organization.pk} --name NAME",
     ]
 
 

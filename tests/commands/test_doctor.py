@@ -76,7 +76,7 @@ def test_a_healthy_installation_is_reported_as_such(endpoint: Endpoint) -> None:
 def test_a_missing_migration_is_reported(db: None) -> None:
     MigrationRecorder.Migration.objects.filter(app="sessions").delete()
 
-    assert problems() == ["- The database lacks 1 migration; run manage.py migrate"]
+    assert problems() == ["- The database lacks 1 migration; run .venv/bin/python manage.py migrate"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from psycopg.errors import UndefinedColumn, UndefinedTable
@@ -26,12 +27,17 @@ class BaseServiceCommand(BaseCommand):
             # Any other programming error is a bug, and needs its traceback.
             if not isinstance(error.__cause__, UndefinedTable | UndefinedColumn):
                 raise
-            raise CommandError("The database is not up to date; run manage.py migrate") from None
+            raise CommandError(f"The database is not up to date; run {manage_py('migrate')}") from None
 
     def info(self, text: str) -> None:
         """Print a message for people on standard error; standard output is for what scripts read."""
         # `str` as the style function: Django would print everything on standard error in red.
         self.stderr.write(text, str)
+
+
+def manage_py(command: str) -> str:
+    """Return how to run another command; beside `make run` the line can be pasted as it is."""
+    return f"{'.venv/bin/python ' if settings.LOCAL_RUN else ''}manage.py {command}"
 
 
 def error_message(error: DomainError) -> str:

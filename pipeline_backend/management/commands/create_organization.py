@@ -11,7 +11,7 @@ from django.db import transaction
 
 from organizations.models import Invitation, Organization, User
 from pipeline_backend.accounts.invitations import invitation_link
-from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name
+from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, manage_py
 from pipeline_backend.onboarding import create_organization, create_organization_for
 
 
@@ -54,7 +54,8 @@ class Command(BaseServiceCommand):
         self.stdout.write(str(organization.pk))
         for step in steps:
             self.info(step)
-        self.info(f"For an integration: manage.py create_api_key {organization.pk} --name <what uses it>")
+        key_command = manage_py(f"create_api_key {organization.pk} --name NAME")
+        self.info(f"For an integration: {key_command}")
 
 
 def invitation_steps(invitation: Invitation, *, print_link: bool) -> list[str]:
@@ -62,7 +63,7 @@ def invitation_steps(invitation: Invitation, *, print_link: bool) -> list[str]:
     steps = [f"{invitation.organization} was created; {invitation.email} gets an invitation by e-mail to be its owner."]
     if print_link:
         return [*steps, f"The invitation's link, for the owner only: {invitation_link(invitation)}"]
-    return [*steps, f"If no e-mail arrives, print the link: manage.py reset_link {invitation.email}"]
+    return [*steps, f"If no e-mail arrives, print the link: {manage_py(f'reset_link {invitation.email}')}"]
 
 
 def clean_email(text: str) -> str:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pipeline_backend.demo.growth import grow
 from pipeline_backend.demo.loading import Demo, load, register_inbox, working_key, working_password
 from pipeline_backend.local import files
-from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line
+from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line, manage_py
 
 
 class Command(BaseServiceCommand):
@@ -86,7 +86,8 @@ class Command(BaseServiceCommand):
         """Print the key and a new password in the run that created the demo, else how to get a key."""
         # Only a hash of the key is stored, so it can't be printed again.
         if demo.key_text is None:
-            self.stdout.write(f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>")
+            key_command = manage_py(f"create_api_key {demo.organization.pk} --name NAME")
+            self.stdout.write(f"For another key: {key_command}")
             return
         url, password = settings.BASE_URL + reverse("admin:index"), working_password(demo)
         self.stdout.write(f"Admin: {url}  {demo.owner.email}  {password}")

@@ -17,7 +17,7 @@ from django.http.request import split_domain_port, validate_host
 
 from organizations.isolation import TenantModel
 from pipeline_backend.db.encryption import KeyState, encrypted_fields, key_state, stored_values
-from pipeline_backend.management.commands._command import first_text_line
+from pipeline_backend.management.commands._command import first_text_line, manage_py
 from pipeline_backend.web.health import backlog_error
 from webhooks.transaction_ids import has_future_ids
 
@@ -70,7 +70,7 @@ def database_problems() -> Iterator[str]:
         missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
         if missing:
             # The other checks would fail on missing tables or columns.
-            yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run manage.py migrate"
+            yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run {manage_py('migrate')}"
             return
         yield from isolation_problems()
         yield from encryption_problems()

@@ -195,7 +195,7 @@ def test_a_repeated_run_changes_nothing(demo: LoadedDemo) -> None:
     assert [snapshot_of(demo.organization), snapshot_of(demo.other_organization)] == before
     assert output.out == (
         f"Northwind Coaching ({demo.organization.pk}) exists.\n"
-        f"For another key: manage.py create_api_key {demo.organization.pk} --name <what uses it>\n"
+        f"For another key: manage.py create_api_key {demo.organization.pk} --name NAME\n"
     )
     assert Organization.objects.count() == 2
 

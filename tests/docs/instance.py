@@ -1,0 +1,108 @@
+"""A local instance: a copy of the checkout in which `make run` runs, and a shell for its commands."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from pipeline_backend.local import processes
+from pipeline_backend.local.run import clean
+from tests.docs.pages import ROOT
+from tests.local.runner import descendants, port_for_run
+
+SECONDS = 120  # for each wait: only a hang takes as long
+COPIED = shutil.ignore_patterns(".git", ".venv", ".data", ".env", "*_cache", ".hypothesis")
+INHERITED = ["PATH", "TMPDIR", "LANG", "USER"]
+END = "-- end of the command --"
+
+
+class Instance:
+    """`make run` in a folder of its own, without any settings in the environment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.log_file, self.port = folder / "checkout", folder / "run.log", port_for_run()
+        copy_checkout(self.folder)
+        # A line of a page fails if its request does.
+        (folder / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")
+        self.environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        self.environment |= {"HOME": str(folder), "NO_COLOR": "1"}
+        with self.log_file.open("wb") as log:
+            self.process = processes.start(
+                ["make", "run"],
+                cwd=self.folder,
+                env={**self.environment, "PORT": str(self.port)},
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def demo(self) -> dict[str, str]:
+        """Return the credentials of the demo."""
+        return dict(json.loads((self.folder / ".data" / "demo.json").read_text()))
+
+    def wait_until_up(self) -> None:
+        """Wait for the text that `make run` prints once everything runs."""
+        processes.wait_until(lambda: "Ctrl-C stops everything" in self.log or self.process.poll() is not None, SECONDS)
+        assert "Ctrl-C stops everything" in self.log, self.log
+        assert self.process.poll() is None, self.log
+
+    def stop(self) -> None:
+        """Press Ctrl-C if it runs, and assert that nothing is left."""
+        running = descendants(self.process.pid) if self.process.poll() is None else []
+        try:
+            if running:
+                os.killpg(self.process.pid, signal.SIGINT)
+                self.process.wait(SECONDS)
+            assert [str(process) for process in running if processes.is_alive(process)] == []
+        finally:
+            for process in filter(processes.is_alive, running):
+                process.kill()
+            clean(self.folder)
+
+    def place(self, text: str) -> str:
+        """Return the text with our address and API key instead of the placeholders of the pages."""
+        text = re.sub(r"\b(127\.0\.0\.1|localhost):8000\b", rf"\1:{self.port}", text)
+        return text.replace("pb_…", self.demo["api_key"])
+
+    def paste(self, commands: list[str], **options: str) -> list[str]:
+        """Run commands in one shell, in the checkout. Return what each has printed; assert that none fails."""
+        script = "".join(f"{self.place(command)}\nprintf '%s\\n' '{END}'\n" for command in commands)
+        result = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=self.folder,
+            env={**self.environment, **options},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        outputs = result.stdout.split(f"{END}\n")
+        failed = commands[len(outputs) - 1 :]
+        assert (failed[:1], result.returncode) == ([], 0), outputs[-1] + result.stderr
+        return outputs[:-1]
+
+
+def copy_checkout(folder: Path) -> None:
+    """Copy the checkout, with a virtual environment that has the packages of this one."""
+    shutil.copytree(ROOT, folder, ignore=COPIED, symlinks=True)
+    (folder / ".venv").mkdir()
+    for path in Path(sys.prefix).iterdir():
+        if path.suffix != ".stamp":
+            (folder / ".venv" / path.name).symlink_to(path)
+    # Newer than requirements*.txt, so that make installs nothing.
+    for name in ("app", "embedded", "dev"):
+        (folder / ".venv" / f"{name}.stamp").touch()

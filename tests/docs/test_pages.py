@@ -1,0 +1,225 @@
+"""What the pages show works: every command and request is pasted into a running instance, and samples are run.
+
+A block in a language, or a command, that is neither run nor named here with a reason fails.
+"""
+
+import json
+import re
+import urllib.request
+from typing import Any
+
+import pytest
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management import get_commands, load_command_class
+from django.db import migrations, models
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+from django.utils import timezone
+from standardwebhooks.webhooks import Webhook
+
+from pipeline_backend.local import processes
+from tests.docs.instance import SECONDS, Instance
+from tests.docs.pages import PAGES, ROOT, Block, blocks, split_commands
+
+NOT_RUN_LANGUAGES = {
+    "http": "messages as they are sent",
+    "js": "there are no packages of Node here",
+    "json": "tests/webhooks/test_docs.py writes these",
+    "php": "there is no PHP here",
+    "ruby": "there is no Ruby here",
+    "text": "output of programs",
+    "yaml": "configuration of other programs",
+}
+# Only commands that begin so are run: what a page tells an operator to do with a server must never happen here.
+RUN = r"(?:\w+=\S+ )*(?:make |\.venv/bin/python (?:manage\.py|-m pipeline_backend\.) ?|python3 (?:-c|scripts/) ?)"
+RUN += r"|curl (?:.|\n)*http://(?:127\.0\.0\.1|localhost):8000/"
+# The beginnings of all other commands.
+NOT_RUN = {
+    r"make run\b": "the instance itself is started by this command",
+    r"docker ": "there is no container engine; tests/deployment runs what its files say",
+    r"pyftsubset ": "the icon font is made by hand, with packages that nothing else needs",
+    r"(?:apt-get|/usr/share/|git clone|python3 -m venv|\.venv/bin/pip|cd|HOST=) ?": "installs a server",
+    r"(?:useradd|runuser|chown|chmod|cp|mkdir|rm|sed|printf|echo|cat|install|\.) ": "configures a server",
+    r"(?:systemctl|ufw|certbot) ": "starts services of a server; tests/deployment runs what its files say",
+    r"python3 scripts/write_env\.py \"": "writes the settings of a server; tests/deployment writes some",
+    r"KEY=\$\(runuser|curl .*https://\$HOST/": "asks the finished server",
+    r"(?:pg_dump|pg_restore|psql) ": "tests/deployment/test_backup.py restores a dump",
+}
+# These take minutes or would run this test again: make only shows what it would do, and named files have to exist.
+DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|soak|bench|pins)\b"
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+OUTPUTS = {
+    "create_organization": UUID,
+    "reset_link": r"http://127\.0\.0\.1:\d+/admin/\S+",
+    "create_api_key": r"pb_\w+",
+    "create_webhook_endpoint": r"whsec_\S+",
+    "doctor": r"No problems found in .+",
+    "health": r"No problems found\.",
+}
+# The paragraph above a transcript without a command says what to change before the last command is run again.
+CHANGES = {
+    "Run it again: nothing is booked twice.": ("", ""),
+    "Change the time and run it again: the API explains the conflict.": ("T15:00", "T16:00"),
+}
+DIFFERENT = {UUID: "ID", r"\d{4}-\d\d-\d\dT[\d:.]+Z": "TIME"}
+
+
+def test_every_block_is_in_a_language_that_is_run_or_listed() -> None:
+    unknown = {
+        str(block): block.language
+        for block in blocks()
+        if block.language not in {"sh", "console", "python", *NOT_RUN_LANGUAGES}
+    }
+
+    assert unknown == {}
+
+
+@pytest.mark.parametrize("block", blocks("sh"), ids=str)
+def test_the_commands_succeed_and_print_what_the_page_says(instance: Instance, block: Block) -> None:
+    commands = [command for command in split_commands(block.text) if not re.match("|".join(NOT_RUN), command)]
+    dry = [command for command in commands if re.match(DRY_RUN, command)]
+
+    assert [command for command in commands if not re.match(RUN, command)] == []
+    assert missing_tests(dry) == []
+    instance.paste(dry, MAKEFLAGS="n")
+    run = [command for command in commands if command not in dry]
+    outputs = instance.paste(run)
+
+    for command, output in zip(run, outputs, strict=True):
+        name = re.search(r"manage\.py (\w+)", command)
+        expected = OUTPUTS.get(name[1]) if name else None
+        assert expected is None or re.fullmatch(expected, output.removesuffix("\n")), f"{command}{output}"
+
+
+def missing_tests(commands: list[str]) -> list[str]:
+    """Return the paths of tests in the commands that don't exist."""
+    paths = re.findall(r"\btests/[\w/.]+", "".join(commands))
+    return [path for path in paths if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in blocks("console")}))
+def test_the_answers_are_those_that_the_page_shows(instance: Instance, page: str) -> None:
+    command = ""
+    for block in (block for block in blocks("console") if block.page == page):
+        for new_command, expected in read_transcript(block.text):
+            command = new_command or command.replace(*CHANGES[block.before])
+            # Without the file in HOME, by which curl fails with an error response.
+            [output] = instance.paste([command], HOME=str(instance.folder))
+            assert comparable(without_headers(output)) == comparable(instance.place(expected)), block
+
+
+def read_transcript(text: str) -> list[tuple[str, str]]:
+    """Return the commands of a block, each with what it prints; an answer alone has an empty command."""
+    if not text.startswith("$ "):
+        return [("", text)]
+    steps = re.split(r"^\$ ((?:.*\\\n)*.*\n)", text, flags=re.MULTILINE)[1:]
+    return list(zip(steps[::2], steps[1::2], strict=True))
+
+
+def without_headers(output: str) -> str:
+    """Return the output of `curl -i` without the headers, which pages leave out."""
+    head, separator, body = output.replace("\r\n", "\n").partition("\n\n")
+    return f"{head.partition(chr(10))[0]}\n{body}" if head.startswith("HTTP/") and separator else output
+
+
+def comparable(text: str) -> str:
+    """Return the text with ids and times replaced, which are different each time."""
+    for pattern, name in DIFFERENT.items():
+        text = re.sub(pattern, name, text)
+    return text.rstrip("\n")
+
+
+def test_what_make_run_prints_works_and_the_inbox_shows_its_webhooks_and_the_email(instance: Instance) -> None:
+    text = re.sub(r"^(?!curl|\.venv| +-).*\n", "", instance.log.partition("is running at")[2], flags=re.MULTILINE)
+    book, listing, doctor = split_commands(text)
+
+    first, second, page, checked = map(without_headers, instance.paste([book, book, listing, doctor]))
+
+    assert first.startswith("HTTP/1.1 201 ")
+    assert second.startswith("HTTP/1.1 200 ")
+    assert json.loads(page)["success"] is True
+    assert re.fullmatch(OUTPUTS["doctor"], checked.strip())
+    id = json.loads(first.splitlines()[-1])["data"]["id"]
+    assert processes.wait_until(lambda: has_arrived(instance, id), SECONDS)
+
+
+def has_arrived(instance: Instance, appointment: str) -> bool:
+    """Return whether the local inbox has the events of the booking, and the e-mail with its calendar entry."""
+    inbox = read(f"{instance.url}/local/")
+    mails = [path.read_text() for path in (instance.folder / ".data" / "mail").glob("*")]
+    return all(text in inbox for text in ("lead.created", "appointment.created", appointment, "Call Booked")) and any(
+        "Call Booked" in mail and "text/calendar" in mail for mail in mails
+    )
+
+
+def read(url: str) -> str:
+    """Return the content of a page, which has to answer with success."""
+    with urllib.request.urlopen(url, timeout=SECONDS) as response:
+        return str(response.read().decode())
+
+
+def test_every_address_of_a_local_run_answers(instance: Instance) -> None:
+    texts = [page.read_text() for page in PAGES]
+    urls = {url for text in texts for url in re.findall(r"<(http://(?:127\.0\.0\.1|localhost):8000[^>]*)>", text)}
+
+    assert len(urls) >= 4
+    for url in urls:
+        assert read(instance.place(url))
+
+
+def test_commands_named_in_the_text_exist_with_these_options() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    unknown = []
+    for page in PAGES:
+        for name, arguments in re.findall(r"`[^`\n]*manage\.py (\w+)([^`\n]*)`", page.read_text()):
+            options = re.findall(r"--[\w-]+", arguments)
+            unknown += [(page.name, name)] if name not in get_commands() else []
+            unknown += [(page.name, name, option) for option in options if option not in command_options(name)]
+        targets = re.findall(r"`(?:\w+=\S+ )*make (\w+)[^`\n]*`", page.read_text())
+        unknown += [(page.name, target) for target in targets if f"\n{target}:" not in makefile]
+
+    assert unknown == []
+
+
+def command_options(name: str) -> set[str]:
+    """Return the options of a management command, and those of all commands."""
+    command = get_commands()[name]
+    if isinstance(command, str):
+        command = load_command_class(command, name)
+    return set(command.create_parser("manage.py", name)._option_string_actions)
+
+
+def test_the_python_samples_are_those_that_are_run_here() -> None:
+    assert [block.page for block in blocks("python")] == ["CONTRIBUTING.md", "docs/webhooks.md"]
+
+
+def sample(page: str, names: dict[str, Any]) -> dict[str, Any]:
+    """Run the sample of a page, with names that it leaves to the reader, and return all names."""
+    [block] = [block for block in blocks("python") if block.page == page]
+    exec(block.text, names)  # noqa: S102 - it is ours
+    return names
+
+
+def test_the_sample_of_a_migration_can_be_reversed() -> None:
+    names = {"migrations": migrations, "models": models, "AddIndexConcurrently": AddIndexConcurrently}
+    migration = sample("CONTRIBUTING.md", names)["Migration"]("0001_initial", "leads")
+
+    assert migration.atomic is False
+    assert [operation.reversible for operation in migration.operations] == [True, True, True]
+
+
+def test_the_sample_of_a_receiver_accepts_signed_events_only() -> None:
+    secret, events = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", []
+    receive = sample(
+        "docs/webhooks.md", {"SECRET": secret, "HttpResponse": HttpResponse, "handle_later": events.append}
+    )["receive"]
+    body, now = '{"type": "webhook.test"}', timezone.now()
+    signature = Webhook(secret).sign("id-1", now, body)
+
+    def request(text: str) -> HttpRequest:
+        headers = {"webhook-id": "id-1", "webhook-timestamp": str(int(now.timestamp())), "webhook-signature": signature}
+        return RequestFactory().post("/pipeline", text, content_type="application/json", headers=headers)
+
+    assert receive(request(body)).status_code == 204
+    assert receive(request(body + " ")).status_code == 401
+    assert events == [{"type": "webhook.test"}]
