@@ -29,7 +29,9 @@ class EventQuerySet(TenantQuerySet):
 
     def after(self, event: "Event") -> "EventQuerySet":
         """Return the events that follow this one in the order of the list."""
-        return self.filter(Q(transaction__gt=event.transaction) | Q(transaction=event.transaction, id__gt=event.id))
+        following = Q(transaction__gt=event.transaction) | Q(transaction=event.transaction, id__gt=event.id)
+        # The second condition follows from the first. It tells PostgreSQL where to begin in the index.
+        return self.filter(following, transaction__gte=event.transaction)
 
 
 class Event(TenantModel, ActorFields):
@@ -53,6 +55,7 @@ class Event(TenantModel, ActorFields):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(fields=["organization", "transaction", "id"], name="event_feed"),
+            models.Index(fields=["organization", "type", "transaction", "id"], name="event_feed_of_type"),
             models.Index(fields=["organization", "subject_id"], name="event_subject"),
             models.Index(fields=["organization", "-created_at", "-id"], name="event_newest"),
         ]
@@ -169,6 +172,10 @@ class Delivery(TenantModel, Job):
                 name="delivery_next",
             ),
             models.Index(fields=["organization", "-created_at", "-id"], name="delivery_newest"),
+            # For the dashboard, which counts them, among millions of others.
+            models.Index(
+                fields=["organization", "-created_at", "-id"], condition=Q(state=State.DEAD), name="delivery_dead"
+            ),
             models.Index(fields=["endpoint", "-created_at", "-id"], name="delivery_of_endpoint"),
             models.Index(fields=["replay", "state"], condition=Q(replay__isnull=False), name="delivery_of_replay"),
         ]

@@ -167,7 +167,8 @@ def test_pruning_deletes_deliveries_that_ended_long_ago_and_keeps_events(
     send_test(endpoint=endpoint, actor=SYSTEM)
     run_group(DELIVERIES, endpoint.pk)
     old = Delivery.objects.of(organization).first()
-    Delivery.objects.of(organization).filter(pk=old.pk).update(finished_at=now() - timedelta(days=91))
+    long_ago = now() - timedelta(days=91)
+    Delivery.objects.of(organization).filter(pk=old.pk).update(created_at=long_ago, finished_at=long_ago)
 
     count = prune(organization=organization)
 
