@@ -140,7 +140,7 @@ def test_values_under_an_older_key_are_mentioned(endpoint: Endpoint, settings: S
     before, _, after = run("doctor").out, run("reencrypt"), run("doctor").out
 
     assert before.splitlines()[1:] == [
-        "Values under an older encryption key: 1. manage.py reencrypt moves them to the first one."
+        "Values under an older encryption key: 1. .venv/bin/python manage.py reencrypt moves them to the first one."
     ]
     assert after.splitlines() == before.splitlines()[:1]
 

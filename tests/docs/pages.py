@@ -13,9 +13,10 @@ FENCED = re.compile(r"^( *)```(.*)\n((?:.*\n)*?)\1```$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """A block between two lines of backticks; `before` is the paragraph above it."""
+    """A block between two lines of backticks, below a heading; `before` is the paragraph above it."""
 
     page: str
+    heading: str
     line: int
     language: str
     text: str
@@ -38,6 +39,7 @@ def read_blocks(page: Path) -> Iterator[Block]:
         above = text[: match.start()].rstrip("\n")
         yield Block(
             page=str(page.relative_to(ROOT)),
+            heading=re.findall(r"^#+ (.*)", FENCED.sub("", above), flags=re.MULTILINE)[-1],
             line=text.count("\n", 0, match.start()) + 1,
             language=match[2],
             text=re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE),

@@ -28,25 +28,24 @@ NOT_RUN_LANGUAGES = {
     "php": "there is no PHP here",
     "ruby": "there is no Ruby here",
     "text": "output of programs",
-    "yaml": "configuration of other programs",
+    "yaml": "excerpts of other programs' configuration",
 }
-# Only commands that begin so are run: what a page tells an operator to do with a server must never happen here.
-RUN = r"(?:\w+=\S+ )*(?:make |\.venv/bin/python (?:manage\.py|-m pipeline_backend\.) ?|python3 (?:-c|scripts/) ?)"
-RUN += r"|curl (?:.|\n)*http://(?:127\.0\.0\.1|localhost):8000/"
-# The beginnings of all other commands.
+# The blocks below these headings change the system, or need other servers.
+RUN_ELSEWHERE = {
+    ("docs/operate.md", "Without containers"): "tests/deployment/test_without_containers.py",
+    ("docs/operate.md", "Backups"): "tests/deployment/test_backup.py",
+}
+# The beginnings of commands that can't run in a test.
 NOT_RUN = {
     r"make run\b": "the instance itself is started by this command",
     r"docker ": "there is no container engine; tests/deployment runs what its files say",
     r"pyftsubset ": "the icon font is made by hand, with packages that nothing else needs",
-    r"(?:apt-get|/usr/share/|git clone|python3 -m venv|\.venv/bin/pip|cd|HOST=) ?": "installs a server",
-    r"(?:useradd|runuser|chown|chmod|cp|mkdir|rm|sed|printf|echo|cat|install|\.) ": "configures a server",
-    r"(?:systemctl|ufw|certbot) ": "starts services of a server; tests/deployment runs what its files say",
-    r"python3 scripts/write_env\.py \"": "writes the settings of a server; tests/deployment writes some",
-    r"KEY=\$\(runuser|curl .*https://\$HOST/": "asks the finished server",
-    r"(?:pg_dump|pg_restore|psql) ": "tests/deployment/test_backup.py restores a dump",
 }
 # These take minutes or would run this test again: make only shows what it would do, and named files have to exist.
 DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|soak|bench|pins)\b"
+# Nothing else is run: what a page tells an operator to do with a server must never happen here.
+RUN = r"(?:\.venv/bin/python (?:manage\.py|-m pipeline_backend\.)|python3 (?:-c|scripts/))"
+RUN += r"|curl (?:.|\n)*http://(?:127\.0\.0\.1|localhost):8000/"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OUTPUTS = {
     "create_organization": UUID,
@@ -54,6 +53,7 @@ OUTPUTS = {
     "create_api_key": r"pb_\w+",
     "create_webhook_endpoint": r"whsec_\S+",
     "doctor": r"No problems found in .+",
+    "smoke_test": r"(?:.+: ok\n)+Everything works\. Nothing was stored or sent\.",
     "health": r"No problems found\.",
 }
 # The paragraph above a transcript without a command says what to change before the last command is run again.
@@ -74,15 +74,32 @@ def test_every_block_is_in_a_language_that_is_run_or_listed() -> None:
     assert unknown == {}
 
 
-@pytest.mark.parametrize("block", blocks("sh"), ids=str)
-def test_the_commands_succeed_and_print_what_the_page_says(instance: Instance, block: Block) -> None:
-    commands = [command for command in split_commands(block.text) if not re.match("|".join(NOT_RUN), command)]
-    dry = [command for command in commands if re.match(DRY_RUN, command)]
+def commands_here(block: Block) -> list[str]:
+    """Return the block's commands, without those that are run elsewhere or not at all."""
+    if (block.page, block.heading) in RUN_ELSEWHERE:
+        return []
+    return [command for command in split_commands(block.text) if not re.match("|".join(NOT_RUN), command)]
 
-    assert [command for command in commands if not re.match(RUN, command)] == []
+
+def test_every_command_is_run_or_listed() -> None:
+    unknown = [
+        (str(block), command)
+        for block in blocks("sh")
+        for command in commands_here(block)
+        if not re.match(f"{RUN}|{DRY_RUN}", command)
+    ]
+
+    assert unknown == []
+    assert [path for path in RUN_ELSEWHERE.values() if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("block", [block for block in blocks("sh") if commands_here(block)], ids=str)
+def test_the_commands_succeed_and_print_what_the_page_says(instance: Instance, block: Block) -> None:
+    dry = [command for command in commands_here(block) if re.match(DRY_RUN, command)]
+    run = [command for command in commands_here(block) if re.match(RUN, command)]
+
     assert missing_tests(dry) == []
     instance.paste(dry, MAKEFLAGS="n")
-    run = [command for command in commands if command not in dry]
     outputs = instance.paste(run)
 
     for command, output in zip(run, outputs, strict=True):
@@ -103,6 +120,7 @@ def test_the_answers_are_those_that_the_page_shows(instance: Instance, page: str
     for block in (block for block in blocks("console") if block.page == page):
         for new_command, expected in read_transcript(block.text):
             command = new_command or command.replace(*CHANGES[block.before])
+            assert re.match(RUN, command), block
             # Without the file in HOME, by which curl fails with an error response.
             [output] = instance.paste([command], HOME=str(instance.folder))
             assert comparable(without_headers(output)) == comparable(instance.place(expected)), block

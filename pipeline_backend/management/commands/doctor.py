@@ -59,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write("No problems found in database, Redis, encryption keys, addresses, e-mail and queues.")
         if old := count_old_values():
             self.stdout.write(
-                f"Values under an older encryption key: {old}. manage.py reencrypt moves them to the first one."
+                f"Values under an older encryption key: {old}. {manage_py('reencrypt')} moves them to the first one."
             )
 
 
@@ -75,7 +75,8 @@ def database_problems() -> Iterator[str]:
         yield from isolation_problems()
         yield from encryption_problems()
         if has_future_ids():
-            yield "Events are numbered by another PostgreSQL cluster; stop web and workers and run manage.py migrate"
+            migrate = manage_py("migrate")
+            yield f"Events are numbered by another PostgreSQL cluster; stop web and workers and run {migrate}"
         if error := backlog_error():
             yield error
     except (DatabaseError, InterfaceError) as error:
