@@ -1,7 +1,10 @@
 """The project's own Django apps: one for its commands and templates, one for its admin site."""
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
+from django.core.management import CommandError
+from django.db.models.signals import pre_migrate
 
 
 class PipelineBackendConfig(AppConfig):
@@ -15,6 +18,18 @@ class PipelineBackendConfig(AppConfig):
         from pipeline_backend import celery  # noqa: F401, PLC0415
         from pipeline_backend.admin import invitations, organizations  # noqa: F401, PLC0415
         from pipeline_backend.api import openapi  # noqa: F401, PLC0415
+
+        pre_migrate.connect(refuse_pooled_migrations)
+
+
+def refuse_pooled_migrations(plan: list[object], **_: object) -> None:
+    """Raise CommandError if there is anything to migrate through a pooler in transaction mode."""
+    # Migrations change time-outs of their session, which is somebody else's there.
+    if plan and settings.DATABASE_POOLER == "transaction":
+        raise CommandError(
+            "Migrations need a session: run migrate with the address of PostgreSQL itself in DATABASE_URL, and without "
+            "DATABASE_POOLER"
+        )
 
 
 class AdminSiteConfig(AdminConfig):

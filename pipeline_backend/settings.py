@@ -144,23 +144,34 @@ ADMIN_STATEMENT_SECONDS = read_int("ADMIN_STATEMENT_SECONDS", default=5, max_val
 DATABASE_URL = read_url(
     "DATABASE_URL", "postgres://user:password@host:5432/name", schemes=env.POSTGRES_FAMILY, pattern=".*/.+"
 )
+# `transaction`: DATABASE_URL leads to PgBouncer in transaction mode. Each transaction then has another session, so a
+# request's role and settings are set in each transaction, and nothing else is kept in a session.
+DATABASE_POOLER = read_choice("DATABASE_POOLER", "session", "transaction")
+DATABASE_PREPARED_STATEMENTS = read_bool("DATABASE_PREPARED_STATEMENTS", default=DATABASE_POOLER == "session")
+# Statements and locks time out sooner than clients do; the client gets 503 and can retry.
+# random_page_cost: indexes are in memory or on an SSD. With PostgreSQL's default of 4, meant for hard disks, it scans
+# whole small tables for each row of a page.
+SESSION_SETTINGS = {
+    "statement_timeout": f"{STATEMENT_SECONDS}s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "1min",
+    "random_page_cost": "1.1",
+}
 DATABASES = {"default": env.db_url_config(DATABASE_URL, engine="django.db.backends.postgresql")}
 DATABASES["default"] |= {
     "CONN_MAX_AGE": read_int("DATABASE_CONNECTION_SECONDS", default=300, min_value=0),
     "CONN_HEALTH_CHECKS": True,
+    "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER == "transaction",
     "OPTIONS": {
         **DATABASES["default"].get("OPTIONS", {}),
         "connect_timeout": 3,
         # Planning a list query takes longer than running it, so a connection prepares a statement after five uses.
         "server_side_binding": True,
-        "prepare_threshold": 5,
-        # Statements and locks time out sooner than clients do; the client gets 503 and can retry.
-        # random_page_cost: indexes are in memory or on an SSD. With PostgreSQL's default of 4, meant for hard disks, it
-        # scans whole small tables for each row of a page.
-        "options": (
-            f"-c statement_timeout={STATEMENT_SECONDS}s -c lock_timeout=10s "
-            "-c idle_in_transaction_session_timeout=60000 -c random_page_cost=1.1"
-        ),
+        "prepare_threshold": 5 if DATABASE_PREPARED_STATEMENTS else None,
+        # PgBouncer refuses clients that send this, and sets the same itself (docs/pgbouncer.ini).
+        "options": " ".join(f"-c {name}={value}" for name, value in SESSION_SETTINGS.items())
+        if DATABASE_POOLER == "session"
+        else "",
     },
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -119,20 +119,23 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(
+    request: pytest.FixtureRequest,
     django_test_environment: None,
     django_db_modify_db_settings: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
     """Create the test database as a copy of the migrated one, if there is one; its migrations are still checked.
 
-    pytest-django's own fixture creates none if all tests of a run use the database through fixtures of other names.
+    pytest-django's own fixture creates none if all tests of a run use the database through fixtures of other names. As
+    with that one, `--reuse-db` uses a database that exists, and keeps it.
     """
+    keep = request.config.getoption("reuse_db")
     connection.settings_dict["TEST"]["TEMPLATE"] = os.environ.get(ephemeral.TEMPLATE)
     with django_db_blocker.unblock():
-        created = setup_databases(verbosity=0, interactive=False, serialized_aliases=[])
+        created = setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=[])
     yield
     with django_db_blocker.unblock():
-        teardown_databases(created, verbosity=0)
+        teardown_databases(created, verbosity=0, keepdb=keep)
 
 
 # --- order ------------------------------------------------------------------------------------------------------------

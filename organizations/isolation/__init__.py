@@ -40,7 +40,11 @@ What happens during a request:
 Deliberately outside: workers, management commands, migrations and dumps run as the tables' owner, which no policy
 restricts, because they serve all organizations. So do operators (superusers in the admin), and the few places that call
 `bypass_rls()`, which a test lists. None of this protects against SQL injection: whoever can run statements can also run
-`RESET ROLE`. A connection pooler in transaction mode isn't supported, because role and setting belong to the session.
+`RESET ROLE`.
+
+Behind a connection pooler in transaction mode (`DATABASE_POOLER=transaction`), the session belongs to another client
+after each transaction. Then step 2 switches nothing, and step 4 sets the scope for one transaction only: with its first
+statement, or, outside of a transaction, in a pipeline with each statement.
 
 Other packages import from here only. A new tenant model inherits `TenantModel`, and its migration calls `enable_rls`
 and `composite_foreign_keys`; a test fails without them. docs/decisions/0004 has measurements and rejected alternatives.

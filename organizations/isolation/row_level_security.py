@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,10 +30,14 @@ ROLE_NAMES = {
     STAFF: "session_user::text || '_staff'",
 }
 SETTING = "pipeline.organizations"
+# Behind a pooler in transaction mode, the session belongs to somebody else as soon as the transaction has ended. So a
+# scope is set for one transaction only: the third argument of set_config().
+IS_POOLED = settings.DATABASE_POOLER == "transaction"
+IS_LOCAL = "true" if IS_POOLED else "false"
 SET_SCOPE_SQL = {
     role: (
-        f"SELECT set_config('role', {name}, false), set_config('{SETTING}', %s, false), "
-        "set_config('statement_timeout', %s, false)"
+        f"SELECT set_config('role', {name}, {IS_LOCAL}), set_config('{SETTING}', %s, {IS_LOCAL}), "
+        f"set_config('statement_timeout', %s, {IS_LOCAL})"
     )
     for role, name in ROLE_NAMES.items()
 }
@@ -115,10 +119,14 @@ class ScopeWrapper:
         many: bool,
         context: dict[str, Any],
     ) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
-        scope = current_scope.get()
-        if scope.role != SET_BY_QUERY.role and not self.is_applied(scope, context["connection"]):
-            self.apply(scope, context["connection"])
-        return execute(sql, params, many, context)
+        scope, db = current_scope.get(), context["connection"]
+        if self.is_applied(scope, db) or scope.role == SET_BY_QUERY.role:
+            return execute(sql, params, many, context)
+        # Unless a transaction is open, PostgreSQL runs what a pipeline sends as one. It takes a single round trip.
+        pipeline = db.connection.pipeline() if IS_POOLED else nullcontext()
+        with db.wrap_database_errors, pipeline:
+            self.apply(scope, db)
+            return execute(sql, params, many, context)
 
     def is_applied(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> bool:
         """Return whether the connection works with this scope now."""
@@ -126,6 +134,11 @@ class ScopeWrapper:
             # Django has reconnected, and a new connection starts as the owner.
             self.remember(NO_REQUEST, db)
             self.atomic_blocks = []
+        if IS_POOLED and db.connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            # The next transaction starts as the owner. The blocks below don't show that it is another one: a function
+            # with the decorator enters the same block with every call.
+            self.remember(NO_REQUEST, db)
+            return False
         # Rolling back a transaction or savepoint also undoes a set_config() in it. So a scope counts only while all the
         # blocks are open in which it was applied.
         return self.applied == scope and db.atomic_blocks[: len(self.atomic_blocks)] == self.atomic_blocks
@@ -135,9 +148,8 @@ class ScopeWrapper:
         if db.connection.info.transaction_status == TransactionStatus.INERROR:
             # A failed transaction accepts nothing but its end, and the caller's own statement reports that best.
             return
-        with db.wrap_database_errors:
-            # Directly on psycopg's connection: a Django cursor would call this wrapper again.
-            db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids, f"{scope.statement_seconds}s"])
+        # Directly on psycopg's connection: a Django cursor would call this wrapper again.
+        db.connection.execute(SET_SCOPE_SQL[scope.role], [scope.organization_ids, f"{scope.statement_seconds}s"])
         self.remember(scope, db)
 
     def remember(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
@@ -190,14 +202,15 @@ class ApiKeyLookup(CompiledQuery[Row]):
 
 def set_scope_annotations(organization: str) -> dict[str, Combinable]:
     """Return annotations that let a query set the scope to the row's organization, named by this column."""
-    set_role = Func(template=f"set_config('role', {ROLE_NAMES[TENANT]}, false)", output_field=TextField())
+    set_role = Func(template=f"set_config('role', {ROLE_NAMES[TENANT]}, {IS_LOCAL})", output_field=TextField())
     set_organization = Func(
         Cast(F(organization), TextField()),
-        template=f"set_config('{SETTING}', %(expressions)s, false)",
+        template=f"set_config('{SETTING}', %(expressions)s, {IS_LOCAL})",
         output_field=TextField(),
     )
     # A page of the admin may have used the connection before, with a shorter time-out.
     set_timeout = Func(
-        template=f"set_config('statement_timeout', '{settings.STATEMENT_SECONDS}s', false)", output_field=TextField()
+        template=f"set_config('statement_timeout', '{settings.STATEMENT_SECONDS}s', {IS_LOCAL})",
+        output_field=TextField(),
     )
     return {"scope_role": set_role, "scope_organization": set_organization, "scope_timeout": set_timeout}

@@ -73,6 +73,27 @@ def test_a_healthy_installation_is_reported_as_such(endpoint: Endpoint) -> None:
     assert_all_is_well()
 
 
+def test_a_session_of_a_pooler_that_lacks_a_timeout_is_reported(endpoint: Endpoint, settings: Settings) -> None:
+    settings.DATABASE_POOLER = "transaction"
+    assert_all_is_well()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = 0")
+
+    assert problems() == ["- lock_timeout is 0 instead of 10s; set it in PgBouncer's connect_query"]
+
+
+def test_migrations_are_refused_behind_a_pooler_in_transaction_mode(db: None, settings: Settings) -> None:
+    settings.DATABASE_POOLER = "transaction"
+    before = MigrationRecorder(connection).applied_migrations().keys()
+
+    call_command("migrate", verbosity=0)  # nothing to do
+    with pytest.raises(CommandError, match="Migrations need a session"):
+        call_command("migrate", "sessions", "zero", verbosity=0)
+
+    assert MigrationRecorder(connection).applied_migrations().keys() == before
+
+
 def test_a_missing_migration_is_reported(db: None) -> None:
     MigrationRecorder.Migration.objects.filter(app="sessions").delete()
 

@@ -107,6 +107,7 @@ OTHERS = {
     "ALLOWED_HOSTS": ["", " , ", "https://host", "host:8000", "host/path", "a b", "a,b c", "::1", *ANY_TEXT],
     "DEFAULT_FROM_EMAIL": ["", "Pipeline", "a@", "a@b@c", "Pipeline <a b>", "a@b.example, c@d.example", *ANY_TEXT],
     "WEBHOOKS_ALLOWED_NETWORKS": ["ten", "10.1.0.0/99", "10.1.0.1/16", "10.1.0.0/16;fd12::/48", *ANY_TEXT],
+    "DATABASE_POOLER": ["", "none", "statement", "pgbouncer", *ANY_TEXT],
     "METRICS_TOKEN": [SECRET, f"{SECRET} with spaces, and long", f"{SECRET}-{200 * 'x'}", *ANY_TEXT],
     "METRICS_ADDRESS": ["", "9101", "localhost:9101", "127.0.0.1:99999", "127.0.0.1:0", "[::1]:9101", *ANY_TEXT],
     "LOG_FORMAT": ["", "xml", "json text", *ANY_TEXT],

@@ -72,6 +72,7 @@ def database_problems() -> Iterator[str]:
             # The other checks would fail on missing tables or columns.
             yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run {manage_py('migrate')}"
             return
+        yield from session_problems()
         yield from isolation_problems()
         yield from encryption_problems()
         if has_future_ids():
@@ -81,6 +82,18 @@ def database_problems() -> Iterator[str]:
             yield error
     except (DatabaseError, InterfaceError) as error:
         yield f"The database does not answer; check DATABASE_URL ({first_text_line(error)})"
+
+
+def session_problems() -> Iterator[str]:
+    """Check that a pooler has set what a process otherwise sets when it connects."""
+    if settings.DATABASE_POOLER != "transaction":
+        return
+    with connection.cursor() as cursor:
+        for name, expected in settings.SESSION_SETTINGS.items():
+            cursor.execute("SELECT current_setting(%s)", [name])
+            (actual,) = cursor.fetchone()
+            if actual != expected:
+                yield f"{name} is {actual} instead of {expected}; set it in PgBouncer's connect_query"
 
 
 def isolation_problems() -> Iterator[str]:

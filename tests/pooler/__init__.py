@@ -1,0 +1,1 @@
+"""The service behind PgBouncer in transaction mode (`DATABASE_POOLER=transaction`)."""
