@@ -1,10 +1,15 @@
-"""Queueing notifications, and the members' choice of e-mails."""
+"""Queueing notifications, the members' choice of e-mails, and deletion of old notifications."""
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
+from pipeline_backend.db.deletes import delete_in_batches
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, notify_on_commit
 
 
@@ -62,3 +67,11 @@ def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
     MailPreference.objects.of(member.organization).update_or_create(
         member=member, defaults={"muted": kinds}, create_defaults={"muted": kinds, "organization": member.organization}
     )
+
+
+def prune_notifications(*, organization: Organization) -> int:
+    """Delete notifications that ended more than KEEP_NOTIFICATIONS_DAYS days ago. Returns how many."""
+    cutoff = now() - timedelta(days=settings.KEEP_NOTIFICATIONS_DAYS)
+    # `created_at` has an index, and nothing ends before it is made.
+    old = Notification.objects.of(organization).filter(created_at__lt=cutoff, finished_at__lt=cutoff)
+    return delete_in_batches(old.exclude(state=State.PENDING).order_by("created_at", "id"))

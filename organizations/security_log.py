@@ -4,6 +4,7 @@ from contextvars import ContextVar
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import receiver
@@ -12,10 +13,9 @@ from django.http import HttpRequest
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
 from pipeline_backend.api.client_address import client_address
+from pipeline_backend.db.deletes import delete_in_batches
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import notify_on_commit
-
-BATCH_SIZE = 2000
 
 # The person gets an e-mail, because somebody else may have done it.
 MAILED_KINDS = frozenset(
@@ -119,10 +119,10 @@ def visible_security_events(user: User, owned_organizations: QuerySet[Organizati
 def prune_security_events() -> int:
     """Delete entries older than KEEP_SECURITY_EVENTS_DAYS days. Returns how many."""
     cutoff = now() - timedelta(days=settings.KEEP_SECURITY_EVENTS_DAYS)
-    old = SecurityEvent.objects.filter(created_at__lt=cutoff).order_by("created_at")
-    count = 0
-    # Each batch is a transaction of its own, as for deliveries (webhooks/pruning.py).
-    while ids := list(old.values_list("pk", flat=True)[:BATCH_SIZE]):
-        SecurityEvent.objects.filter(pk__in=ids).delete()
-        count += len(ids)
-    return count
+    return delete_in_batches(SecurityEvent.objects.filter(created_at__lt=cutoff).order_by("created_at"))
+
+
+def prune_admin_log() -> int:
+    """Delete entries of the admin's history older than KEEP_ADMIN_LOG_DAYS days. Returns how many."""
+    cutoff = now() - timedelta(days=settings.KEEP_ADMIN_LOG_DAYS)
+    return delete_in_batches(LogEntry.objects.filter(action_time__lt=cutoff).order_by("pk"))

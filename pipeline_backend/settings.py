@@ -220,6 +220,7 @@ PASSWORD_RESET_TIMEOUT = 3600  # seconds for which a link for a new password is 
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 MAX_DAYS = 36_500  # a time so long ago is still a date
+KEEP_ADMIN_LOG_DAYS = read_int("KEEP_ADMIN_LOG_DAYS", default=1095, max_value=MAX_DAYS)
 KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365, max_value=MAX_DAYS)
 HTTPS = BASE_URL.startswith("https://")
 SESSION_ENGINE = "organizations.sessions"
@@ -285,6 +286,7 @@ WEBHOOKS_ALLOWED_NETWORKS = read_networks("WEBHOOKS_ALLOWED_NETWORKS")
 WEBHOOKS_PER_HOST_PER_MINUTE = read_int("WEBHOOKS_PER_HOST_PER_MINUTE", default=1200)
 WEBHOOKS_PROXY = read_text("WEBHOOKS_PROXY", "") and read_url("WEBHOOKS_PROXY", "http://user:password@proxy:3128")
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90, max_value=MAX_DAYS)
+KEEP_NOTIFICATIONS_DAYS = read_int("KEEP_NOTIFICATIONS_DAYS", default=90, max_value=MAX_DAYS)
 WEBHOOK_REQUESTS_PER_ENDPOINT = read_int("WEBHOOK_REQUESTS_PER_ENDPOINT", default=8)
 # What the workers send, in the order in which they look for it.
 OUTBOX_QUEUES = [

@@ -8,9 +8,9 @@ from celery import shared_task
 from django.db import transaction
 
 from notifications.models import Kind
-from notifications.services import build_notifications
+from notifications.services import build_notifications, prune_notifications
 from organizations.models import MemberRole, Membership, Organization
-from organizations.security_log import prune_security_events
+from organizations.security_log import prune_admin_log, prune_security_events
 from organizations.sessions import SessionStore
 from pipeline_backend.accounts.password_reset import prune_password_resets
 from pipeline_backend.db.writes import insert_all
@@ -36,10 +36,13 @@ def send_endpoint_digest() -> None:
 
 @shared_task(name="organizations.prune")
 def prune_organizations() -> None:
-    """Delete old entries of the security log, expired sessions, and password resets that have ended long ago."""
+    """Delete old entries of both logs, expired sessions, old password resets, and notifications that ended long ago."""
     prune_security_events()
+    prune_admin_log()
     prune_password_resets()
     SessionStore.clear_expired()
+    for organization in Organization.objects.iterator():
+        prune_notifications(organization=organization)
 
 
 # Remove after 0.3: messages that version 0.2 has published carry the names below.

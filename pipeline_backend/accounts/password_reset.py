@@ -12,6 +12,7 @@ from uuid_utils.compat import uuid7
 
 from organizations.models import PasswordReset, SecurityEventKind, User
 from organizations.security_log import record_security_event
+from pipeline_backend.db.deletes import delete_in_batches
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import notify_on_commit
 
@@ -91,4 +92,4 @@ def reset_password(*, user: User, token: str, password: str) -> bool:
 
 def prune_password_resets() -> None:
     """Delete old requests, which hold addresses that somebody typed."""
-    PasswordReset.objects.filter(created_at__lt=now() - KEEP_FOR).delete()
+    delete_in_batches(PasswordReset.objects.filter(created_at__lt=now() - KEEP_FOR).order_by("created_at"))

@@ -1,0 +1,26 @@
+"""Deletion of many rows in short transactions."""
+
+from typing import Any
+
+from django.db import models, transaction
+
+BATCH_SIZE = 2000
+
+
+def delete_in_batches(rows: models.QuerySet[Any]) -> int:
+    """Delete these rows, with what belongs to them, in transactions of 2,000 rows. Returns how many.
+
+    Locks are short, and an interrupted run keeps its progress. Rows that somebody else has locked are skipped.
+    """
+    count = 0
+    while deleted := delete_batch(rows):
+        count += deleted
+    return count
+
+
+@transaction.atomic
+def delete_batch(rows: models.QuerySet[Any]) -> int:
+    """Delete the first rows. They are locked, so a row that has changed meanwhile is kept if it no longer matches."""
+    ids = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH_SIZE])
+    rows.filter(pk__in=ids).order_by().delete()
+    return len(ids)
