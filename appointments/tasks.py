@@ -4,6 +4,7 @@ from celery import shared_task
 
 from appointments import services
 from organizations.models import Organization
+from organizations.services import for_each_organization
 
 # Bounds a run, so that an organization with very many leads delays the others by seconds only.
 BATCHES_PER_RUN = 20
@@ -12,7 +13,11 @@ BATCHES_PER_RUN = 20
 @shared_task(name="appointments.refresh_touch_points")
 def refresh_touch_points() -> None:
     """Recompute the touch points that have passed, in every active organization. Safe to run several times at once."""
-    for organization in Organization.objects.filter(is_active=True).iterator():
-        for _ in range(BATCHES_PER_RUN):
-            if not services.refresh_touch_points(organization=organization):
-                break
+    for_each_organization(refresh_batches, Organization.objects.filter(is_active=True))
+
+
+def refresh_batches(*, organization: Organization) -> None:
+    """Recompute the touch points of one organization, as many as a run may."""
+    for _ in range(BATCHES_PER_RUN):
+        if not services.refresh_touch_points(organization=organization):
+            break

@@ -1,11 +1,11 @@
 """Services for organizations, members, users and API keys."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from organizations.actors import Actor, staff_actor
@@ -18,6 +18,24 @@ from pipeline_backend.db.timestamps import now
 
 # How long the old key keeps working after a rotation.
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
+
+
+def for_each_organization(action: Callable[..., object], organizations: QuerySet[Organization]) -> None:
+    """Call `action(organization=...)` for each; an error in one keeps no other from its turn.
+
+    Raises an ExceptionGroup of the errors at the end; at once if the database is unreachable.
+    """
+    errors = []
+    for organization in organizations.iterator():
+        try:
+            action(organization=organization)
+        except Exception as error:
+            if not connection.is_usable():
+                raise
+            error.add_note(f"Organization: {organization.pk}")
+            errors.append(error)
+    if errors:
+        raise ExceptionGroup("The task failed for some organizations", errors)
 
 
 def can_add_row(*, organization: Organization, rows: QuerySet, limit: int) -> bool:

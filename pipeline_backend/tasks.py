@@ -11,6 +11,7 @@ from notifications.models import Kind
 from notifications.services import build_notifications, prune_notifications
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_admin_log, prune_security_events
+from organizations.services import for_each_organization
 from organizations.sessions import SessionStore
 from pipeline_backend.accounts.password_reset import prune_password_resets
 from pipeline_backend.db.writes import insert_all
@@ -30,8 +31,7 @@ def deliver_due(model: str, group_id: str) -> None:
 @shared_task(name="webhooks.send_endpoint_digest")
 def send_endpoint_digest() -> None:
     """Notify the owners of every active organization about failing endpoints they don't know of yet."""
-    for organization in Organization.objects.filter(is_active=True).iterator():
-        notify_owners(organization=organization)
+    for_each_organization(notify_owners, Organization.objects.filter(is_active=True))
 
 
 @shared_task(name="organizations.prune")
@@ -41,8 +41,7 @@ def prune_organizations() -> None:
     prune_admin_log()
     prune_password_resets()
     SessionStore.clear_expired()
-    for organization in Organization.objects.iterator():
-        prune_notifications(organization=organization)
+    for_each_organization(prune_notifications, Organization.objects.all())
 
 
 # Remove after 0.3: messages that version 0.2 has published carry the names below.

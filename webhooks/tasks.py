@@ -3,11 +3,11 @@
 from celery import shared_task
 
 from organizations.models import Organization
+from organizations.services import for_each_organization
 from webhooks.pruning import prune
 
 
 @shared_task(name="webhooks.prune")
 def prune_all() -> None:
     """Delete deliveries that finished long ago, in every organization."""
-    for organization in Organization.objects.iterator():
-        prune(organization=organization)
+    for_each_organization(prune, Organization.objects.all())
