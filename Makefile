@@ -4,6 +4,8 @@
 # make lint    check style, types and missing migrations
 # make bench   run the benchmarks of docs/performance.md, about 15 minutes; QUICK=1 for a smaller run of 4 minutes
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
+# make release-check           check that changelog, version and git tags agree
+# make release VERSION=0.3.0   check, build a source archive and the image, and create the tag; pushes nothing
 # make clean   remove the virtual environment and the local data
 
 PYTHON ?= python3
@@ -17,7 +19,7 @@ ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
 
-.PHONY: run test soak lint bench pins clean
+.PHONY: run test soak lint bench pins release-check release clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m pipeline_backend.local run
@@ -42,6 +44,12 @@ pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt
 	$(PINS) --group embedded -c requirements.txt -o requirements-embedded.txt
 	$(PINS) --group dev -c requirements.txt -o requirements-dev.txt
+
+release-check:
+	@$(PYTHON) scripts/release.py
+
+release:
+	@$(PYTHON) scripts/release.py $(if $(VERSION),$(VERSION),$(error name it: make release VERSION=0.3.0))
 
 clean:
 	@if [ -x $(VENV) ]; then $(VENV) -m pipeline_backend.local clean; fi

@@ -9,6 +9,7 @@ SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 DEBIAN_PACKAGES = {
     "caddy": "caddy",
     "curl": "curl",
+    "git": "git",
     "nginx": "nginx-light",
     "pgbouncer": "pgbouncer",
     "prometheus": "prometheus",
