@@ -1,9 +1,11 @@
 """`/metrics`: who may read it, and what it says about whom (docs/metrics.md)."""
 
 import re
-from typing import Any
+from contextlib import closing
+from typing import Any, NoReturn
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import Client
 
 from tests.factories import make_api, make_organization
@@ -50,6 +52,38 @@ def test_a_scrape_is_answered_under_any_host_name_and_without_https(db: None, to
 
     assert response.status_code == 200
     assert response["Content-Type"].startswith("text/plain; version=0.0.4")
+
+
+def fail(*_: object) -> NoReturn:
+    raise OperationalError("the connection is lost")
+
+
+def test_without_the_database_the_other_metrics_are_there(transactional_db: None, token: str) -> None:
+    Client().get("/unknown")
+    with connection.execute_wrapper(fail):
+        response = scrape()
+
+    text = response.content.decode()
+    assert response.status_code == 200
+    assert "pipeline_database_up 0.0" in text
+    assert 'pipeline_http_requests_total{method="GET",route="-",status="404"}' in text
+    assert "pipeline_queue" not in text
+    assert "pipeline_database_up 1.0" in scrape().content.decode()
+
+
+def test_a_database_that_does_not_answer_in_time_holds_no_thread_of_the_web_server(
+    transactional_db: None, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline_backend.web.metrics.MAX_SECONDS", 1)
+    other = connection.copy()
+    with closing(other), other.cursor() as cursor:
+        # A lock is waited for longer than that: until its own time-out, which is 10 seconds.
+        cursor.execute("BEGIN; LOCK TABLE webhooks_delivery")
+        blocked = scrape().content.decode()
+        cursor.execute("ROLLBACK")
+
+    assert "pipeline_database_up 0.0" in blocked
+    assert "pipeline_database_up 1.0" in scrape().content.decode()
 
 
 def test_labels_have_no_value_that_a_client_or_an_organization_chooses(
