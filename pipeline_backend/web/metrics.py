@@ -24,7 +24,7 @@ from pipeline_backend.metrics.definitions import (
     request_times,
 )
 from pipeline_backend.metrics.exposition import CHALLENGE, CONTENT_TYPE, PATH, is_authorized, render
-from pipeline_backend.outbox import FAST, SLOW, load_queues
+from pipeline_backend.outbox import FAST, SLOW, Queue, load_queues
 from pipeline_backend.web.health import has_stale_backlog
 from webhooks.models import Endpoint
 
@@ -141,7 +141,7 @@ def backlog() -> Iterator[GaugeMetricFamily]:
         "pipeline_queue_stalled", "Whether jobs are overdue and no worker processes them.", labels=["queue"]
     )
     for queue in load_queues():
-        for lane in (FAST, SLOW):
+        for lane in (FAST,) if queue.slow == Queue.slow else (FAST, SLOW):
             jobs = queue.due_jobs(lane)
             oldest = jobs.aggregate(age=Now() - Min("next_attempt_at"))["age"]
             due.add_metric([queue.name, lane.name], jobs[:MAX_COUNT].count())

@@ -29,6 +29,7 @@ from webhooks.services import add_endpoint
 __all__ = ["api", "organization", "receiver", "stack"]  # fixtures of the fault tests
 
 DEPLOY = ROOT / "deploy"
+PATH, TASK = "api/external/appointments", "appointments.refresh_touch_points"
 TOKEN = "metrics-token-0123456789"
 LEAD = {"lead_email": "canary.ada@leads.example", "lead_first_name": "Canarina"}
 WAIT = 60  # seconds for each wait: only a hang takes as long
@@ -83,6 +84,10 @@ class Prometheus:
         result: list[dict[str, Any]] = json.loads(body)["data"]["result"]
         return result
 
+    def has_figure(self, expression: str) -> bool:
+        """Return whether a query has a result that is a number. The average of no requests is NaN."""
+        return any(series["value"][1] != "NaN" for series in self.query(expression))
+
 
 def read_dashboard() -> list[dict[str, Any]]:
     """Return the panels that have queries."""
@@ -120,7 +125,7 @@ def scrape(url: str, authorization: str = f"Bearer {TOKEN}") -> tuple[int, str]:
 def book_some(stack: Stack, key: str, start: int) -> None:
     for number in range(start, start + 3):
         assert stack.book(key, external_reference=f"ref-{number}", **LEAD)[0] == 201
-        assert stack.get("/api/external/appointments", key)[0] == 200
+        assert stack.get(f"/{PATH}", key)[0] == 200
 
 
 def test_prometheus_answers_every_query_of_dashboard_and_alerts(
@@ -148,18 +153,23 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
         prometheus.start(exit_stack)
         for start in (0, 3):
             book_some(stack, api.key or "", start)
-            wait_for(lambda: stack.get("/api/external/appointments", limited.key or "")[0] == 429, seconds=WAIT)
-            stack.send_task("appointments.refresh_touch_points")
+            wait_for(lambda: stack.get(f"/{PATH}", limited.key or "")[0] == 429, seconds=WAIT)
+            stack.send_task(TASK)
+            # The second round begins when the first one is scraped, because a rate takes two values.
+            for expression in [
+                f'pipeline_http_requests_total{{route="{PATH}",method="POST",status="201"}} == {start + 3}',
+                f'pipeline_http_requests_total{{route="{PATH}",method="GET",status="200"}} >= {start + 3}',
+                f'pipeline_delivery_attempts_total{{queue="webhooks",outcome="delivered"}} >= {start + 3}',
+                f'pipeline_tasks_total{{task="{TASK}",outcome="success"}} == {start / 3 + 1}',
+            ]:
+                wait_for(lambda: prometheus.query(expression), seconds=WAIT)  # noqa: B023
 
         # What the figures say. Prometheus has each of them with its next scrape.
         for expression in [
             'min(up{job=~"web|worker"}) == 1',
-            'sum(pipeline_http_requests_total{route="api/external/appointments",method="POST",status="201"}) == 6',
-            'sum(pipeline_delivery_attempts_total{queue="webhooks",outcome="delivered"}) >= 6',
             'sum(pipeline_delivery_attempts_total{queue="webhooks",outcome="failed"}) > 0',
             'pipeline_limits_exceeded_total{limit="organization"} >= 2',
             'pipeline_webhook_endpoints{state="failing"} == 1',
-            'pipeline_tasks_total{task="appointments.refresh_touch_points",outcome="success"} == 2',
             "pipeline_task_last_success_timestamp_seconds > time() - 3600",
             "sum(pipeline_http_request_database_seconds_total) > 0",
             "sum(pipeline_http_request_redis_seconds_total) > 0",
@@ -167,10 +177,10 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
         ]:
             wait_for(lambda: prometheus.query(expression), seconds=WAIT)  # noqa: B023
 
-        # What dashboard and alerts ask. A rate takes two scrapes.
+        # What dashboard and alerts ask.
         for title, expression in dashboard_queries():
             if title not in MAY_BE_EMPTY:
-                wait_for(lambda: prometheus.query(expression), seconds=WAIT)  # noqa: B023
+                wait_for(lambda: prometheus.has_figure(expression), seconds=WAIT)  # noqa: B023
         rules = alert_rules()
         for rule in rules:
             prometheus.query(rule["expr"])
