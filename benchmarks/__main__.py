@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from benchmarks.environment import ROOT, Environment
 from benchmarks.measurement import FULL, QUICK, TABLE_HEAD, Comparison, Scale, table_row, write_json
-from benchmarks.suites import list_filters, parsing, reads, scaling, writes
+from benchmarks.suites import list_filters, parsing, pooler, reads, scaling, writes
 
 SMALL_DATABASE = 1_000  # appointments
 
@@ -41,6 +41,10 @@ def run_suites(environment: Environment, scale: Scale) -> Iterator[Comparison]:
     yield from list_filters.run(environment, small, large, scale)
     yield from writes.run(environment, small, scale)
     yield from scaling.run(environment, small, scale)
+    if pooler.is_available():
+        yield from pooler.run(environment, small, scale)
+    else:
+        output("\nNOT MEASURED: PgBouncer is missing; install Debian's package pgbouncer.")
 
 
 def output(text: str) -> None:

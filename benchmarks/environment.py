@@ -46,10 +46,11 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Database:
-    """A database, and what it contains."""
+    """A database, what it contains, and the environment variables of servers that use it."""
 
     url: str
     dataset: Dataset
+    variables: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Environment:
         log_file = self.folder / f"web-{port}.log"
         command = [sys.executable, "-m", *WEB.split(), "--port", str(port), "--workers", str(workers)]
         command += ["--application", application]
-        variables = {**os.environ, **VARIABLES, "DATABASE_URL": database.url}
+        variables = {**os.environ, **VARIABLES, **database.variables, "DATABASE_URL": database.url}
         if application == BASELINE_APP:
             variables["DJANGO_SETTINGS_MODULE"] = BASELINE_SETTINGS
         with log_file.open("wb") as log:

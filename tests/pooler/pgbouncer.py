@@ -36,12 +36,23 @@ class PgBouncer:
 
     def __enter__(self) -> "PgBouncer":
         # PgBouncer refuses to run as root, and `nobody` can't enter pytest's own folders.
-        uid, gid = nobody_ids() if os.geteuid() == 0 else (os.geteuid(), os.getegid())
         self.folder = Path(tempfile.mkdtemp(prefix="pgbouncer-"))
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.kill()
+        shutil.rmtree(self.folder)
+
+    def start(self) -> None:
+        """Start it with the current options, and wait until a client can sign in."""
+        uid, gid = nobody_ids() if os.geteuid() == 0 else (os.geteuid(), os.getegid())
         self.write_configuration()
         for path in (self.folder, *self.folder.iterdir()):
             os.chown(path, uid, gid)
-        with (self.folder / "log").open("wb") as log:
+        with (self.folder / "log").open("ab") as log:
             self.process = processes.start(
                 [self.program, str(self.folder / "pgbouncer.ini")],
                 parent_death_signal=signal.SIGKILL,
@@ -52,14 +63,11 @@ class PgBouncer:
                 stderr=log,
             )
         self.wait_until_ready()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def kill(self) -> None:
+        """Kill it: every client's connection breaks."""
         self.process.kill()
         self.process.wait(30)
-        shutil.rmtree(self.folder)
 
     def write_configuration(self) -> None:
         """Write the sample with this server's addresses, and the password file."""

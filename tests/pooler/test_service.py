@@ -217,7 +217,7 @@ def is_half_done(clients: "list[Future[None]]", tenants: list[Tenant]) -> bool:
 
 
 def test_two_organizations_never_see_each_others_rows_and_always_see_their_own(
-    stack: Stack, pgbouncer: PgBouncer, measurements: dict[str, str]
+    stack: Stack, measurements: dict[str, str]
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute(FAIL_SOME)
@@ -256,3 +256,47 @@ def test_two_organizations_never_see_each_others_rows_and_always_see_their_own(
     measurements["PgBouncer: interruptions without a leak"] = ", ".join(
         f"{name} {count}" for name, count in disturber.counts.items()
     )
+
+
+def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stack: Stack, pgbouncer: PgBouncer) -> None:
+    tenant = Tenant("acme", stack)
+    booking = booking_payload(external_reference="acme-0")
+    requests: list[tuple[str, dict[str, Any] | None]] = [
+        ("/api/external/appointments", None),
+        ("/api/external/appointments", booking),
+        ("/admin/leads/lead/", None),
+        ("/healthz", None),
+        ("/readyz", None),
+    ]
+    stack.start("web")
+
+    def status_codes() -> list[int]:
+        with ThreadPoolExecutor(len(requests)) as threads:
+            return [status for status, _ in threads.map(lambda request: tenant.send(*request), requests)]
+
+    with pooled_session(stack) as first, pooled_session(stack) as second:
+        first.execute("BEGIN")
+        second.execute("BEGIN")
+        without_session = status_codes()
+    with_sessions = status_codes()
+
+    pgbouncer.kill()
+    without_pgbouncer = status_codes()
+    pgbouncer.options["max_client_conn"] = 1
+    pgbouncer.start()
+    with pooled_session(stack):
+        without_connection = status_codes()
+
+    pgbouncer.kill()
+    del pgbouncer.options["max_client_conn"]
+    pgbouncer.start()
+    recovered = status_codes()
+
+    assert {*without_session, *without_pgbouncer, *without_connection} == {503}
+    assert with_sessions == [200, 201, 200, 200, 200]
+    assert recovered == [200] * 5
+
+
+def pooled_session(stack: Stack) -> psycopg.Connection[Any]:
+    """Connect through PgBouncer; the connection is closed at the end of a `with` block."""
+    return psycopg.connect(stack.settings["DATABASE_URL"], autocommit=True)
