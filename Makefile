@@ -43,6 +43,7 @@ bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt
 	$(PINS) --group embedded -c requirements.txt -o requirements-embedded.txt
+	$(PINS) --group observability -c requirements.txt -o requirements-observability.txt
 	$(PINS) --group dev -c requirements.txt -o requirements-dev.txt
 
 release-check:

@@ -13,13 +13,14 @@ class PipelineBackendConfig(AppConfig):
     name = "pipeline_backend"
 
     def ready(self) -> None:
-        """Import the Celery app, two admin pages and the OpenAPI extensions; each registers itself."""
+        """Import modules that register something (Celery app, two admin pages, OpenAPI extensions); start tracing."""
         # Imported here because all need the app registry to be ready.
-        from pipeline_backend import celery  # noqa: F401, PLC0415
+        from pipeline_backend import celery, observability  # noqa: F401, PLC0415
         from pipeline_backend.admin import invitations, organizations  # noqa: F401, PLC0415
         from pipeline_backend.api import openapi  # noqa: F401, PLC0415
 
         pre_migrate.connect(refuse_pooled_migrations)
+        observability.start()
 
 
 def refuse_pooled_migrations(plan: list[object], **_: object) -> None:

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Collection
 from email.utils import getaddresses
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -95,6 +96,21 @@ def read_url(
         problem = "has an invalid host, port or path (write / in a password as %2F)"
         raise ImproperlyConfigured(f"{name} {problem}; an example is {example}")
     return url.rstrip("/")
+
+
+def read_optional_url(name: str, example: str, *, pattern: str, module: str) -> str:
+    """Return a URL, or "" if the variable is empty. Raises ImproperlyConfigured if the module for it is missing."""
+    if not read_text(name, "").strip():
+        return ""
+    url = read_url(name, example, pattern=pattern, has_query=False)
+    try:
+        is_installed = find_spec(module) is not None
+    except ModuleNotFoundError:  # of a package that contains it
+        is_installed = False
+    if not is_installed:
+        problem = "is set, but its packages are not installed"
+        raise ImproperlyConfigured(f"{name} {problem}; run pip install -r requirements-observability.txt")
+    return url
 
 
 def read_token(name: str) -> str:

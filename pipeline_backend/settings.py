@@ -24,6 +24,7 @@ from pipeline_backend.env import (
     read_list,
     read_mailbox,
     read_networks,
+    read_optional_url,
     read_secret,
     read_text,
     read_token,
@@ -40,6 +41,8 @@ def latest_version() -> str:
     return match[1] if match else "0.0.0"
 
 
+VERSION = latest_version()
+
 # --- Instance ---------------------------------------------------------------------------------------------------------
 SECRET_KEY = read_secret("SECRET_KEY")
 SECRET_KEY_FALLBACKS = read_list("SECRET_KEY_FALLBACKS")  # what they have signed stays valid
@@ -48,7 +51,7 @@ LOCAL_RUN = read_bool("LOCAL_RUN", default=False)
 BASE_URL = read_url(
     "BASE_URL",
     "https://pipeline.example.com",
-    pattern=r".+:[^/@\s]+(/\S*)?",
+    pattern=r"https?:[^/@\s]+(/\S*)?",
     default="http://127.0.0.1:8000",
     has_query=False,
 )
@@ -249,7 +252,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pipeline Backend",
     "DESCRIPTION": (ROOT / "pipeline_backend" / "api" / "introduction.md").read_text(),
-    "VERSION": latest_version(),
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_AUTHENTICATION": [],
@@ -334,6 +337,15 @@ if STATIC_ROOT:
     }
 METRICS_TOKEN = read_token("METRICS_TOKEN")
 METRICS_ADDRESS = read_address("METRICS_ADDRESS", default="127.0.0.1:9101")
+SENTRY_DSN = read_optional_url(
+    "SENTRY_DSN", "https://key@sentry.example.com/1", pattern=r"https?:\w+@[^/@\s]+(/\S*)?/\d+", module="sentry_sdk"
+)
+OTEL_EXPORTER_OTLP_ENDPOINT = read_optional_url(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "http://collector.example.com:4318",
+    pattern=r"https?:[^/\s]+(/\S*)?",
+    module="opentelemetry.instrumentation.django",
+)
 LOG_FORMAT = read_choice("LOG_FORMAT", "text", "json")
 LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of each request and delivery
 LOGGING = {

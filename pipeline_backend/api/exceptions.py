@@ -88,7 +88,7 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         response = error_response(503, UNAVAILABLE)
         response["Retry-After"] = str(RETRY_AFTER_SECONDS)
         return response
-    logger.exception("unexpected error", exc_info=error)
+    logger.exception("unexpected error", exc_info=error, extra={"api_request": context.get("request")})
     return error_response(500, SERVER_ERROR)
 
 

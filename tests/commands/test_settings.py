@@ -84,6 +84,8 @@ URLS: dict[str, tuple[str, dict[str, str]]] = {
             "https://": PLACE,
             "https://host:port": PLACE,
             "https://pipe line.example.com": PLACE,
+            "https://pipe line.example.com:8000": PLACE,
+            f"https://{SECRET}@pipeline.example.com:8000": PLACE,
             f"https://user:{SECRET}@pipeline.example.com": PLACE,
             f"https://pipeline.example.com/?{SECRET}": PLACE,
         },
@@ -108,6 +110,24 @@ OTHERS = {
     "DEFAULT_FROM_EMAIL": ["", "Pipeline", "a@", "a@b@c", "Pipeline <a b>", "a@b.example, c@d.example", *ANY_TEXT],
     "WEBHOOKS_ALLOWED_NETWORKS": ["ten", "10.1.0.0/99", "10.1.0.1/16", "10.1.0.0/16;fd12::/48", *ANY_TEXT],
     "DATABASE_POOLER": ["", "none", "statement", "pgbouncer", *ANY_TEXT],
+    "SENTRY_DSN": [
+        SECRET,
+        f"${SECRET}",
+        f"ftp://{SECRET}@sentry.example.com/1",
+        "https://sentry.example.com/1",
+        f"https://{SECRET}@sentry.example.com",
+        f"https://{SECRET}@sentry.example.com/project",
+        f"https://{SECRET}@sentry.example.com:port/1",
+        *ANY_TEXT,
+    ],
+    "OTEL_EXPORTER_OTLP_ENDPOINT": [
+        SECRET,
+        "127.0.0.1:4318",
+        "grpc://127.0.0.1:4317",
+        "http://",
+        f"http://{SECRET} {SECRET}:4318",
+        *ANY_TEXT,
+    ],
     "METRICS_TOKEN": [SECRET, f"{SECRET} with spaces, and long", f"{SECRET}-{200 * 'x'}", *ANY_TEXT],
     "METRICS_ADDRESS": ["", "9101", "localhost:9101", "127.0.0.1:99999", "127.0.0.1:0", "[::1]:9101", *ANY_TEXT],
     "LOG_FORMAT": ["", "xml", "json text", *ANY_TEXT],
@@ -145,6 +165,10 @@ USABLE = [
     ("DEFAULT_FROM_EMAIL", '"Pipeline, Sales" <sales@pipeline.example.com>'),
     ("STATIC_ROOT", ""),
     ("STATIC_ROOT", "/nowhere/static"),
+    ("SENTRY_DSN", ""),
+    ("SENTRY_DSN", "https://0123456789abcdef@o1.ingest.sentry.example.com/2"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", ""),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"),
     ("HSTS_SECONDS", "0"),
     ("RATE_LIMIT_PER_MINUTE", " 600\n"),
     ("LOG_FORMAT", "JSON"),
@@ -264,7 +288,7 @@ def test_the_files_of_the_deployment_name_only_settings_that_exist() -> None:
     # What Compose, Caddy and the servers read, and what the interpreter and the shell read.
     others = {"POSTGRES_PASSWORD", "REDIS_PASSWORD", "SITE_ADDRESS", "COMPOSE_PROFILES"}
     interpreter = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
-    assert app == ["DATABASE_URL", "REDIS_URL", "BEHIND_PROXY"]
+    assert {"DATABASE_URL", "REDIS_URL", "BEHIND_PROXY"} <= set(app)
     assert {*example, *app, *dockerfile} - others - interpreter - set(SETTINGS) == set()
     # Each of the others is used.
     assert [name for name in others - {"COMPOSE_PROFILES"} if f"${{{name}:?" not in compose] == []
