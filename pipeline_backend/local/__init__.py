@@ -24,8 +24,10 @@ How the design follows:
 - `inbox` is the page at /local/, the only module that is part of the web application.
 
 Tests and benchmarks may use `embedded`, `processes` and `ephemeral`. The application imports only `inbox`, the command
-`demo` also `files`, and manage.py `attach`.
+`demo` also `files` and `MIGRATED`, and manage.py `attach`.
 """
+
+MIGRATED = "All migrations are applied."  # what the command `demo --migrate` prints before it loads data
 
 
 class StartupError(Exception):

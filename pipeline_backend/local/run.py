@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
+from itertools import pairwise
 from pathlib import Path
 
-from pipeline_backend.local import StartupError, banner, environment, files, processes, template
+from pipeline_backend.local import MIGRATED, StartupError, banner, environment, files, processes, template
 from pipeline_backend.local.embedded import Server
 from pipeline_backend.local.process_group import ManagedProcess, ProcessGroup, stop_leftovers
 
@@ -26,24 +27,22 @@ EXITS_SECONDS = 30
 
 @dataclass(frozen=True)
 class Plan:
-    """The commands of a run: two that end, then the long-running ones in the order in which they are stopped."""
+    """The commands of a run: one that ends, then the long-running ones in the order in which they are stopped."""
 
-    migrate: Sequence[str]
-    demo: Sequence[str]
+    prepare: Sequence[str]  # prints MIGRATED between its two parts, migrations and demo data
     processes: dict[str, Sequence[str]]
 
 
 def application_plan(port: int, data: Path) -> Plan:
     """Return the commands of the real application; tests use stubs instead."""
     python = [sys.executable, "-m"]
-    manage = [sys.executable, "manage.py"]
     celery = [*python, "celery", "--quiet", "-A", "pipeline_backend.celery"]
     web = [*python, "pipeline_backend.web", "--port", str(port), "--workers-kill-timeout", "10"]
     pool = ["--pool", "threads", "--concurrency", "4", "-n", "local@%h", "--without-gossip", "--without-mingle"]
     schedule = ["--schedule", str(data / "celerybeat-schedule"), "--pidfile", ""]
     return Plan(
-        migrate=[*manage, "migrate", "--noinput"],
-        demo=[*manage, "demo", "--facts", str(data / "demo.json")],
+        # One process for both, because a new one would need a second to import the application.
+        prepare=[sys.executable, "manage.py", "demo", "--migrate", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
         # At its level "info" granian says when it replaces one of its processes.
         processes={
@@ -52,6 +51,21 @@ def application_plan(port: int, data: Path) -> Plan:
             "worker": [*celery, "worker", "--loglevel", "info", *pool],
         },
     )
+
+
+class Phases:
+    """The time that each part of the start takes."""
+
+    def __init__(self) -> None:
+        self.ends = [("", time.monotonic())]
+
+    def end(self, name: str) -> None:
+        """Note that the part with this name has ended, and that the next one begins."""
+        self.ends.append((name, time.monotonic()))
+
+    def __str__(self) -> str:
+        parts = [f"{name} {end - start:.1f}" for (_, start), (name, end) in pairwise(self.ends)]
+        return f"Started in {self.ends[-1][1] - self.ends[0][1]:.1f} s: {', '.join(parts)}"
 
 
 class ShutdownRequested(Exception):
@@ -124,6 +138,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
 
     Raises ShutdownRequested or StartupError; never returns.
     """
+    phases = Phases()
     data = root / ".data"
     data.mkdir(mode=0o700, exist_ok=True)
     data.chmod(0o700)
@@ -137,6 +152,7 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     variables = environment.for_run(data, port)
     terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)
+    phases.end("servers")
     terminal.kill_functions += [server.kill for server in servers]
     environment.publish(variables | addresses, data, stack)
     group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data)
@@ -144,10 +160,12 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     terminal.kill_functions.insert(0, group.kill_all)
     stack.callback(group.stop_all)
     commands = plan(port, data)
-    migrate_and_load_demo(commands, data, group, terminal)
+    prepare_database(commands.prepare, data, group, terminal, phases)
     for name, command in commands.processes.items():
         group.start(name, command)
     wait_for_web(port, group, terminal)
+    phases.end("web")
+    terminal.print_line(str(phases))
     terminal.print_line(banner.render_banner(variables["BASE_URL"], data, servers))
     supervise(group, servers, terminal)
 
@@ -192,30 +210,36 @@ def require_free_port(port: int) -> None:
             raise in_use from None
 
 
-def migrate_and_load_demo(commands: Plan, data: Path, group: ProcessGroup, terminal: Terminal) -> None:
-    """Apply missing migrations, and load the demo data the first time."""
-    output = run_step("migrate", commands.migrate, group, terminal)
-    applied = sum("Applying " in line for line in output)
-    if applied:
-        terminal.print_line(f"Applied {applied} migrations.")
-    if not (data / "demo.json").exists():
-        terminal.print_line("Loading demo data (only the first time) ...")
-    # On later runs the command only makes sure that the API key and the password still work.
-    run_step("demo", commands.demo, group, terminal)
+def prepare_database(
+    command: Sequence[str], data: Path, group: ProcessGroup, terminal: Terminal, phases: Phases
+) -> None:
+    """Apply missing migrations, and load the demo data the first time.
 
-
-def run_step(name: str, command: Sequence[str], group: ProcessGroup, terminal: Terminal) -> list[str]:
-    """Run a command that ends, and return its output. Raises StartupError, after printing the output, if it fails."""
+    On later runs the command only makes sure that the demo's API key and password still work. Raises StartupError,
+    after printing the command's output, if it fails.
+    """
     terminal.check_shutdown()
     output: list[str] = []
-    child = group.start(name, command, output.append)
+
+    def on_line(line: str) -> None:
+        output.append(line)
+        if line == MIGRATED:
+            phases.end("migrate")
+            applied = sum("Applying " in line for line in output)
+            if applied:
+                terminal.print_line(f"Applied {applied} migrations.")
+            if not (data / "demo.json").exists():
+                terminal.print_line("Loading demo data (only the first time) ...")
+
+    child = group.start("prepare", command, on_line)
     processes.wait_until(lambda: child.has_exited() or terminal.is_shutdown_requested())
     group.stop(child)
     terminal.check_shutdown()
+    phases.end("demo")
     if child.process.returncode:
         terminal.print_line("\n".join(output))
-        raise StartupError(f"{name} {child.exit_reason()}; {EVERYTHING_STOPPED}")
-    return output
+        failed = "demo" if MIGRATED in output else "migrate"
+        raise StartupError(f"{failed} {child.exit_reason()}; {EVERYTHING_STOPPED}")
 
 
 def wait_for_web(port: int, group: ProcessGroup, terminal: Terminal) -> None:

@@ -8,7 +8,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT))
 
 # Importable only with the project in the path.
-from pipeline_backend.local import process_group  # noqa: E402
+from pipeline_backend.local import MIGRATED, process_group  # noqa: E402
 from pipeline_backend.local.run import Plan, run  # noqa: E402
 
 BASE = """
@@ -52,9 +52,9 @@ def plan(port: int, data: Path) -> Plan:
     """Return the plan that the command line describes; `migrate` may be the source of a program."""
     stubs = {"web": "serves", **json.loads(sys.argv[2])}
     migrate = stubs.pop("migrate", "pass")
+    prepare = f"{migrate}\nprint({MIGRATED!r})\n{DEMO}"
     return Plan(
-        migrate=[sys.executable, "-c", migrate],
-        demo=[sys.executable, "-c", DEMO, str(data / "demo.json")],
+        prepare=[sys.executable, "-c", prepare, str(data / "demo.json")],
         processes={
             name: [sys.executable, "-c", BASE + BEHAVIORS[behavior], str(port), name]
             for name, behavior in stubs.items()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -32,6 +33,13 @@ def test_ctrl_c_stops_web_beat_worker_and_servers_and_leaves_no_process_behind(s
     assert (code, run.survivors()) == (0, [])
     assert stop_order(run) == ["web", "beat", "worker"]
     assert "Traceback" not in run.log
+
+
+def test_the_start_says_how_long_each_of_its_phases_took(start_run: StartRun) -> None:
+    run = start_run().wait_until_up()
+
+    [line] = [line for line in run.log.splitlines() if line.startswith("Started in")]
+    assert re.sub(r"\d+\.\d", "0.0", line) == "Started in 0.0 s: servers 0.0, migrate 0.0, demo 0.0, web 0.0"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.urls import reverse
 
 from pipeline_backend.demo.growth import grow
 from pipeline_backend.demo.loading import Demo, load, register_inbox, working_key, working_password
-from pipeline_backend.local import files
+from pipeline_backend.local import MIGRATED, files
 from pipeline_backend.management.commands._command import BaseServiceCommand, first_text_line, manage_py
 
 
@@ -43,12 +44,16 @@ class Command(BaseServiceCommand):
             metavar="N",
             help="Add appointments up to this total, by default twice --leads. Added rows have no events.",
         )
+        parser.add_argument("--migrate", action="store_true", help="Apply missing migrations first.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path | None = options["facts"]
         # Checked first, because creating the demo takes a while.
         if path and not path.parent.is_dir():
             raise CommandError(f"The folder {path.parent} does not exist")
+        if options["migrate"]:
+            call_command("migrate", interactive=False, stdout=self.stdout)
+            self.stdout.write(MIGRATED)
         demo = load()
         self.stdout.write(f"{demo.organization} ({demo.organization.pk}) {'created' if demo.key_text else 'exists'}.")
         leads, appointments = grow(demo.organization, leads=options["leads"], appointments=options["appointments"])
