@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import urllib.error
 import urllib.parse
@@ -142,6 +143,7 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
         "METRICS_ADDRESS": f"127.0.0.1:{worker_port}",
         "LOG_FORMAT": "json",
         "RATE_LIMIT_PER_MINUTE": "100000",
+        "BODY_SECONDS": "5",
         "TMPDIR": str(tmp_path),
     }
     stack.web_workers = 2
@@ -150,6 +152,10 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
     with ExitStack() as exit_stack, Receiver(status_codes=[500]) as broken:
         failing = add_endpoint(organization=organization, url=broken.url)[0]
         stack.start("web", "worker")
+        # Its body never comes, and the web server refuses it while the rest goes on.
+        stalled = exit_stack.enter_context(socket.create_connection(("127.0.0.1", stack.port)))
+        headers = ["Host: 127.0.0.1", f"x-api-key: {api.key}", "Content-Length: 9", "", ""]
+        stalled.sendall("\r\n".join([f"POST /{PATH} HTTP/1.1", *headers]).encode())
         prometheus.start(exit_stack)
         for start in (0, 3):
             book_some(stack, api.key or "", start)
@@ -174,6 +180,7 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
             "sum(pipeline_http_request_database_seconds_total) > 0",
             "sum(pipeline_http_request_redis_seconds_total) > 0",
             "pipeline_database_up == 1",
+            'pipeline_http_requests_total{route="-",method="POST",status="408"} == 1',
         ]:
             wait_for(lambda: prometheus.query(expression), seconds=WAIT)  # noqa: B023
 
