@@ -11,6 +11,7 @@ Shared by all benchmarks:
 Programs that the suites start in processes of their own:
   prepare           fills a database (with bulk_data, which copies rows by the million)
   deliveries        measures how many webhook deliveries the workers make
+  memory            measures the memory of each process, for docs/operate.md
   booking_script    records the SQL of a booking as a script for pgbench
 
 Baselines:

@@ -23,6 +23,7 @@ from tests.docs.pages import PAGES, ROOT, Block, blocks, split_commands
 
 NOT_RUN_LANGUAGES = {
     "http": "messages as they are sent",
+    "ini": "excerpts of other programs' configuration",
     "js": "there are no packages of Node here",
     "json": "tests/webhooks/test_docs.py writes these",
     "php": "there is no PHP here",
