@@ -26,7 +26,7 @@ from pipeline_backend.outbox import State
 from tests.client import booking_payload, opt_in_payload
 from tests.factories import make_api, make_organization, owner_of
 from tests.faults.backlog import make_endpoint
-from tests.faults.stack import Stack, wait_for
+from tests.faults.stack import Response, Stack, wait_for
 from tests.pooler.pgbouncer import PgBouncer
 from tests.receiver import Receiver
 from webhooks.models import Delivery
@@ -99,20 +99,20 @@ class Tenant:
         self.emails: set[str] = set()
         self.ids: list[str] = []
 
-    def send(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, str]:
+    def send(self, path: str, body: dict[str, Any] | None = None) -> Response:
         """Send an API request or, below /admin/, get a page. Return status and text; status 0 without a response."""
         headers = {"Cookie": f"sessionid={self.session}", "x-api-key": self.key, "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         try:
             with self.stack.open(Request(self.stack.url(path), data=data, headers=headers)) as response:
-                return response.status, response.read().decode()
+                return Response(response.status, response.read().decode(), dict(response.headers))
         except (OSError, HTTPException):
-            return 0, ""
+            return Response(0, "")
 
     def request(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, str]:
         """Send a request again until the service is available; assert that nobody else's name is in the response."""
         for _ in range(MAX_ATTEMPTS):
-            status, text = self.send(path, body)
+            status, text, _ = self.send(path, body)
             assert not any(other in text.lower() for other in NAMES if other != self.name), f"{path}: {text}"
             if status not in UNAVAILABLE:
                 return status, text
@@ -151,7 +151,7 @@ class Tenant:
         self.book(reference)
         self.book(f"{self.name}-0")  # a reference that both clients of the organization know already
         failing = booking_payload(external_reference=f"{self.name}-fail", lead_email=f"fail@{self.name}.example")
-        assert self.send("/api/external/appointments", failing)[0] in UNAVAILABLE
+        assert self.send("/api/external/appointments", failing).status in UNAVAILABLE
         assert self.request("/api/opt-in/submit", opt_in_payload(email=f"opt-in@{self.name}.example"))[0] in {200, 201}
 
 
@@ -190,12 +190,13 @@ class Disturber:
 
     def abandon_transaction(self) -> int:
         """Break the connection in a transaction that has a tenant's scope. Return 1 if that was possible."""
-        with contextlib.suppress(psycopg.OperationalError):
-            client = psycopg.connect(self.pooled_url, application_name=APPLICATION)
+        with (
+            contextlib.suppress(psycopg.OperationalError),
+            contextlib.closing(psycopg.connect(self.pooled_url, application_name=APPLICATION)) as client,
+        ):
             client.execute(ABANDONED, [str(random.choice(self.tenants).organization.pk)])
             with socket.socket(fileno=socket.dup(client.fileno())) as own:
                 own.shutdown(socket.SHUT_RDWR)
-            client.close()
             return 1
         return 0
 
@@ -270,33 +271,40 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
     ]
     stack.start("web")
 
-    def status_codes() -> list[int]:
+    def responses() -> list[tuple[int, str | None]]:
         with ThreadPoolExecutor(len(requests)) as threads:
-            return [status for status, _ in threads.map(lambda request: tenant.send(*request), requests)]
+            sent = threads.map(lambda request: tenant.send(*request), requests)
+            return [(response.status, response.headers.get("Retry-After")) for response in sent]
 
     with pooled_session(stack) as first, pooled_session(stack) as second:
         first.execute("BEGIN")
         second.execute("BEGIN")
-        without_session = status_codes()
-    with_sessions = status_codes()
+        without_session = responses()
+    with_sessions = responses()
 
     pgbouncer.kill()
-    without_pgbouncer = status_codes()
+    without_pgbouncer = responses()
     pgbouncer.options["max_client_conn"] = 1
     pgbouncer.start()
     with pooled_session(stack):
-        without_connection = status_codes()
+        without_connection = responses()
 
     pgbouncer.kill()
     del pgbouncer.options["max_client_conn"]
     pgbouncer.start()
-    recovered = status_codes()
+    recovered = responses()
 
     assert {*without_session, *without_pgbouncer, *without_connection} == {503}
-    assert with_sessions == [200, 201, 200, 200, 200]
-    assert recovered == [200] * 5
+    assert with_sessions == [(status, None) for status in (200, 201, 200, 200, 200)]
+    assert recovered == [(200, None)] * 5
 
 
 def pooled_session(stack: Stack) -> psycopg.Connection[Any]:
     """Connect through PgBouncer; the connection is closed at the end of a `with` block."""
-    return psycopg.connect(stack.settings["DATABASE_URL"], autocommit=True)
+    stop_at = time.monotonic() + 30
+    while True:
+        try:
+            return psycopg.connect(stack.settings["DATABASE_URL"], autocommit=True)
+        except psycopg.OperationalError:  # PgBouncer may not have noticed yet that the last client has gone
+            assert time.monotonic() < stop_at
+        time.sleep(0.05)
