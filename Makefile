@@ -3,6 +3,7 @@
 # make soak    ten minutes of load with kills and restarts, then a report; SECONDS=60 for one minute
 # make lint    check style, types and missing migrations
 # make bench   run the benchmarks of docs/performance.md, about 15 minutes; QUICK=1 for a smaller run of 4 minutes
+# make explain how PostgreSQL runs the statements that meet the large tables (docs/scaling.md), about 8 minutes
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make release-check           check that changelog, version and git tags agree
 # make release VERSION=0.3.0   check, build a source archive and the image, and create the tag; pushes nothing
@@ -19,7 +20,7 @@ ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
 
-.PHONY: run test soak lint bench pins release-check release clean
+.PHONY: run test soak lint bench explain pins release-check release clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m pipeline_backend.local run
@@ -39,6 +40,9 @@ lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 # Ignores DATABASE_URL and REDIS_URL and starts servers of its own, because the benchmark creates databases on them.
 bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
 	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks $(if $(QUICK),--quick)
+
+explain: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
+	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks.explain $(ROWS)
 
 pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt

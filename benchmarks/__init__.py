@@ -14,6 +14,11 @@ Programs that the suites start in processes of their own:
   memory            measures the memory of each process, for docs/operate.md
   booking_script    records the SQL of a booking as a script for pgbench
 
+`make explain` is apart from the table:
+  explain           shows how PostgreSQL runs the statements that meet the large tables
+  explain_data      fills the database for it, with millions of deliveries
+  plans             explains the statements of an operation, also for tests
+
 Baselines:
   plain_drf         the same API in plain Django REST framework, and a "hello" view
   plain_celery      webhooks by one Celery task each, with requests and an ORM save

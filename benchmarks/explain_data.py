@@ -1,0 +1,117 @@
+"""Fills a database with a million appointments, an event for each of them, and deliveries that are mostly finished."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+
+from benchmarks.bulk_data import BULK_SETTINGS, LIST_NON_UNIQUE_INDEXES, create_data
+from organizations.models import Organization
+from webhooks.services import add_endpoint
+
+ENDPOINTS = 10
+BACKLOG = 200_000  # due deliveries of one endpoint, as if its receiver had been down for a day
+DUE = 100  # due deliveries of each other endpoint
+
+# One event for each appointment. The bodies are those of the demo's events.
+CREATE_EVENTS = """
+INSERT INTO webhooks_event (
+    id, organization_id, created_at, actor_kind, actor_id, actor_name,
+    type, subject_id, body, request_id, transaction
+)
+SELECT
+    uuidv7(appointment.created_at - now()), organization_id, appointment.created_at, 'SYSTEM', '', 'System',
+    'appointment.created', appointment.id, bodies.texts[1 + abs(hashtext(appointment.id::text)) %% bodies.size], '',
+    -- Transactions that ended before all others, in the order of the events.
+    row_number() OVER (ORDER BY appointment.created_at) - 1000000000
+FROM appointments_appointment AS appointment
+CROSS JOIN (
+    SELECT array_agg(body) AS texts, count(*)::int AS size FROM webhooks_event WHERE type = 'appointment.created'
+) AS bodies
+WHERE organization_id = %(organization)s
+ORDER BY appointment.created_at
+"""
+# A delivery of each event to each endpoint. The newest of them are due, the others were delivered after a second.
+CREATE_DELIVERIES = """
+INSERT INTO webhooks_delivery (
+    id, organization_id, created_at, event_id, endpoint_id,
+    state, attempts, claims, next_attempt_at, last_error, finished_at, is_replay
+)
+SELECT
+    uuidv7(event.created_at - now()), event.organization_id, event.created_at, event.id, endpoint.id,
+    CASE WHEN is_due THEN 'PENDING' ELSE 'DONE' END, CASE WHEN is_due THEN 0 ELSE 1 END, 0,
+    CASE WHEN is_due THEN event.created_at END, '',
+    CASE WHEN is_due THEN NULL ELSE event.created_at + interval '1 second' END, false
+FROM (
+    SELECT *, row_number() OVER (ORDER BY transaction DESC) AS age FROM webhooks_event WHERE transaction < 0
+) AS event
+CROSS JOIN (
+    SELECT id, row_number() OVER (ORDER BY id) AS number FROM webhooks_endpoint
+    WHERE organization_id = %(organization)s
+) AS endpoint
+CROSS JOIN LATERAL (
+    SELECT age <= CASE number WHEN 1 THEN %(backlog)s ELSE %(due)s END AS is_due
+) AS state
+ORDER BY event.transaction
+"""
+# The attempts of a fifth of the deliveries.
+CREATE_ATTEMPTS = """
+INSERT INTO webhooks_attempt (
+    id, organization_id, created_at, delivery_id, duration_ms, status_code, error, request_head, response, is_stale
+)
+SELECT
+    uuidv7(finished_at - now()), organization_id, finished_at, id, 80, 204, '', repeat('header: value ', 30), '', false
+FROM webhooks_delivery
+WHERE state = 'DONE' AND endpoint_id IN (SELECT id FROM webhooks_endpoint ORDER BY id LIMIT 2)
+ORDER BY id
+"""
+# An e-mail for each appointment, and one of a thousand that could not be sent.
+CREATE_NOTIFICATIONS = """
+INSERT INTO notifications_notification (
+    id, organization_id, created_at, state, attempts, claims, next_attempt_at, last_error, finished_at, is_replay,
+    kind, medium, facts
+)
+SELECT
+    uuidv7(created_at - now()), organization_id, created_at,
+    CASE WHEN hashtext(id::text) %% 1000 = 0 THEN 'DEAD' ELSE 'DONE' END, 1, 0, NULL, '', created_at, false,
+    'CALL_BOOKED', 'EMAIL', jsonb_build_object('appointment_id', id, 'lead_name', 'Ada Lovelace', 'note', '')
+FROM appointments_appointment
+WHERE organization_id = %(organization)s
+ORDER BY created_at
+"""
+
+
+def fill(appointments: int) -> Organization:
+    """Create the data in an empty database and return the organization that owns it."""
+    organization = create_data(appointments)
+    for number in range(ENDPOINTS):
+        add_endpoint(organization=organization, url=f"https://receiver{number}.example/events")
+    values = {"organization": organization.pk, "backlog": BACKLOG, "due": DUE}
+    with connection.cursor() as cursor:
+        cursor.execute(BULK_SETTINGS)
+        for table, statement in {
+            "webhooks_event": CREATE_EVENTS,
+            "webhooks_delivery": CREATE_DELIVERIES,
+            "webhooks_attempt": CREATE_ATTEMPTS,
+            "notifications_notification": CREATE_NOTIFICATIONS,
+        }.items():
+            with without_indexes(cursor, table):
+                cursor.execute(statement, values)
+        cursor.execute("RESET ALL")
+        cursor.execute("VACUUM ANALYZE")
+    return organization
+
+
+@contextmanager
+def without_indexes(cursor: CursorWrapper, table: str) -> Iterator[None]:
+    """Drop the indexes that aren't unique, and create them again at the end of the block, which is faster."""
+    cursor.execute(LIST_NON_UNIQUE_INDEXES, [table])
+    indexes = cursor.fetchall()
+    for name, _ in indexes:
+        cursor.execute(f"DROP INDEX {name}")
+    try:
+        yield
+    finally:
+        for _, definition in indexes:
+            cursor.execute(definition)
