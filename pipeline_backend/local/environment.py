@@ -24,6 +24,8 @@ TEST_VARIABLES = {
 }
 REMOVED_IN_TESTS = {
     "LOCAL_RUN",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",  # errors and traces of tests must not be sent
+    "SENTRY_DSN",
     "WEBHOOKS_ALLOW_PRIVATE",
     "PYTHONDONTWRITEBYTECODE",  # the tests start some hundred processes, which would all compile the same modules
 }
