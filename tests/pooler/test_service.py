@@ -105,7 +105,8 @@ class Tenant:
         data = None if body is None else json.dumps(body).encode()
         try:
             with self.stack.open(Request(self.stack.url(path), data=data, headers=headers)) as response:
-                return Response(response.status, response.read().decode(), dict(response.headers))
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                return Response(response.status, response.read().decode(), headers)
         except (OSError, HTTPException):
             return Response(0, "")
 
@@ -274,7 +275,7 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
     def responses() -> list[tuple[int, str | None]]:
         with ThreadPoolExecutor(len(requests)) as threads:
             sent = threads.map(lambda request: tenant.send(*request), requests)
-            return [(response.status, response.headers.get("Retry-After")) for response in sent]
+            return [(response.status, response.headers.get("retry-after")) for response in sent]
 
     with pooled_session(stack) as first, pooled_session(stack) as second:
         first.execute("BEGIN")
@@ -294,7 +295,7 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
     pgbouncer.start()
     recovered = responses()
 
-    assert {*without_session, *without_pgbouncer, *without_connection} == {503}
+    assert {*without_session, *without_pgbouncer, *without_connection} == {(503, "5")}
     assert with_sessions == [(status, None) for status in (200, 201, 200, 200, 200)]
     assert recovered == [(200, None)] * 5
 
