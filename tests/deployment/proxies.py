@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from pipeline_backend.local import processes
-from tests.deployment.server import SECONDS, Server
+from tests.deployment.server import SECONDS, Server, accepts
 from tests.faults.stack import reserved_port
 from tests.programs import find_program
 
@@ -210,14 +210,6 @@ def create_certificate(folder: Path) -> None:
     (folder / "key.pem").write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
-
-
-def accepts(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 5).close()
-    except OSError:
-        return False
-    return True
 
 
 def replaced(text: str, changes: Mapping[str, str]) -> str:

@@ -10,11 +10,13 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -38,6 +40,15 @@ def blocks() -> list[str]:
     text = (ROOT / "docs/operate.md").read_text()
     section = text.partition("\n### Without containers\n")[2].partition("\n## ")[0]
     return re.findall(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+
+
+def accepts(port: int) -> bool:
+    """Return whether something listens on a port of this computer."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 5).close()
+    except OSError:
+        return False
+    return True
 
 
 class Unit:
@@ -167,14 +178,22 @@ class Server:
         """Return a service as it was copied to systemd's folder."""
         return Unit(self.folder / "etc/systemd/system", name)
 
-    def start_unit(self, name: str, **settings: str) -> None:
-        """Start a service as systemd does: its own environment and nothing of ours, and its command as written."""
+    def start_unit(self, name: str, *, port: int = 0, **settings: str) -> None:
+        """Start a service as systemd does: its own environment and nothing of ours, and its command as written.
+
+        With a port it is a second web server.
+        """
         unit = self.unit(name)
         own = dict([unit.options["Environment"].split("=", 1)])
         file = read_env(Path(self.place(unit.options["EnvironmentFile"])))
         # The page's own ports are taken on a computer that runs a service.
-        command = [self.place(part).replace("8000", str(self.web_port)) for part in unit.command]
-        self.start(name, command, {"PATH": os.defpath, **own, **file, **settings})
+        command = [self.place(part).replace("8000", str(port or self.web_port)) for part in unit.command]
+        process_name = f"{name}-{port}" if port else name
+        process = self.start(process_name, command, {"PATH": os.defpath, **own, **file, **settings})
+        if name == "pipeline-web":
+            ready = partial(accepts, port or self.web_port)
+            processes.wait_until(lambda: process.poll() is not None or ready(), SECONDS)
+            assert process.poll() is None, self.log(process_name)
 
     def stop(self) -> None:
         """Stop all processes, at the same time."""

@@ -4,6 +4,7 @@ What the page's commands do as root is left out (packages, users, the firewall);
 """
 
 import json
+import re
 import shlex
 import shutil
 import socket
@@ -20,6 +21,7 @@ from tests.deployment import proxies
 from tests.deployment.files import ROOT
 from tests.deployment.proxies import Proxy
 from tests.deployment.server import CODE, SECONDS, UNITS, Server, Unit, blocks
+from tests.faults.stack import reserved_port
 from tests.programs import find_program
 
 SECRET = "do-not-log-this"
@@ -41,13 +43,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.run_block("cp Caddyfile")
         server.run_block("deploy/nginx.conf")
         server.run_block("pipeline-backup")
-        # The proxy has to end slow bodies itself, and an address may fail twice.
-        server.start_unit("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
         server.start_unit("pipeline-worker")
         server.start_unit("pipeline-beat")
-        web = server.running["pipeline-web"]
-        processes.wait_until(lambda: web.poll() is not None or proxies.accepts(server.web_port), SECONDS)
-        assert web.poll() is None, server.log("pipeline-web")
+        # The proxy has to end slow bodies itself, and an address may fail twice.
+        server.start_unit("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
         yield server
 
 
@@ -213,7 +212,7 @@ def test_bodies_over_a_mebibyte_are_refused_as_json(proxy: Proxy, length: str) -
 
 def test_slow_clients_are_disconnected(server: Server, kind: str) -> None:
     times = {
-        "caddy": {"read_header 5s": "read_header 1s", "read_body 20s": "read_body 1s"},
+        "caddy": {"read_header 5s": "read_header 1s", "read_body 30s": "read_body 1s"},
         "nginx": {"header_timeout 5s": "header_timeout 1s", "body_timeout 10s": "body_timeout 1s"},
     }
     slow = proxies.start(server, kind, "slow", server.web_port, tls=False, changes=times[kind])
@@ -231,6 +230,28 @@ def test_slow_clients_are_disconnected(server: Server, kind: str) -> None:
             with suppress(ConnectionResetError):
                 while client.recv(65536):  # raises TimeoutError if the connection stays open
                     pass
+
+
+def test_the_web_server_gives_up_a_body_before_caddy_does(server: Server) -> None:
+    """Caddy would answer 200, without any content."""
+    read_body = re.search(r"read_body (\d+)s", (ROOT / "Caddyfile").read_text())
+    default = re.search(r"\| `BODY_SECONDS` \| `(\d+)`", (ROOT / "README.md").read_text())
+    port = reserved_port()
+    server.start_unit("pipeline-web", port=port, BODY_SECONDS="1")
+    patient = proxies.start(server, "caddy", "patient", port, tls=False, changes={"read_body 30s": "read_body 600s"})
+    lines = [f"POST {BOOKING} HTTP/1.1", "host: localhost", f"x-api-key: {new_key().text}", "content-length: 9"]
+    with socket.create_connection(("127.0.0.1", patient.http_port), SECONDS) as client:
+        client.sendall("\r\n".join([*lines, "content-type: application/json", "", "1"]).encode())
+        assert processes.wait_until(lambda: '"status":408' in patient.log(), SECONDS)
+        # Caddy sends the response once the rest of the body has arrived, or its own time is over.
+        client.sendall(b"2345678")
+        client.sendall(b"9")
+        answer = proxies.read_raw(client)
+
+    assert answer.status == 408
+    assert read_body is not None
+    assert default is not None
+    assert int(read_body[1]) > int(default[1])
 
 
 def test_an_unavailable_web_server_is_a_502_as_json(unavailable: Proxy) -> None:
