@@ -27,6 +27,7 @@ from tests.receiver import ReceivedRequest, Receiver
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import add_endpoint
 
+SENTRY, OPENTELEMETRY = "sentry_sdk", "opentelemetry.instrumentation.django"
 DSN_KEY = "0123456789abcdef0123456789abcdef"
 APPOINTMENTS = "api/external/appointments"
 EMAIL, PHONE, NAME = "canary.ada@leads.example", "+4915112345678", "canary-name"
@@ -207,7 +208,8 @@ def assert_trace_is_useful(spans: list[Span]) -> None:
     assert server.name == f"GET {APPOINTMENTS}"
     assert attributes(server) == {"http.method": "GET", "http.route": APPOINTMENTS, "http.status_code": 200}
     inner = [attributes(span) for span in spans if span.parent_span_id == server.span_id]
-    assert {values["db.system"] for values in inner} == {"postgresql", "redis"}
+    # Without Redis if it was too slow before: the request is then not counted.
+    assert {"postgresql"} <= {values["db.system"] for values in inner} <= {"postgresql", "redis"}
     statements = [str(values["db.statement"]) for values in inner]
     assert any('FROM "appointments_appointment"' in statement for statement in statements)
     assert [statement for statement in statements if "'" in statement] == []
@@ -218,21 +220,31 @@ def assert_trace_is_useful(spans: list[Span]) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "module"),
     [
-        ("SENTRY_DSN", f"https://{DSN_KEY}@sentry.example.com/1", "sentry_sdk"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318", "opentelemetry.instrumentation.django"),
+        ("SENTRY_DSN", f"https://{DSN_KEY}@sentry.example.com/1", SENTRY),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318", OPENTELEMETRY),
     ],
 )
-def test_without_its_packages_the_setting_stops_the_start_and_otherwise_they_are_not_loaded(
-    name: str, value: str, module: str
-) -> None:
-    missing = f"import sys; sys.modules[{module!r}] = None; import pipeline_backend.wsgi"
-    unused = f"import sys; import pipeline_backend.wsgi; sys.exit({module!r} in sys.modules)"
-
-    results = [
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
-        for code, env in ((missing, {**environ, name: value}), (unused, {**environ}))
-    ]
+def test_without_its_packages_a_setting_stops_the_start(name: str, value: str, module: str) -> None:
+    result = run_python(f"import sys; sys.modules[{module!r}] = None; import pipeline_backend.wsgi", **{name: value})
 
     problem = "is set, but its packages are not installed; run pip install -r requirements-observability.txt"
-    assert [result.returncode for result in results] == [1, 0]
-    assert results[0].stderr == f"Invalid settings: {name} {problem}\n"
+    assert (result.returncode, result.stderr) == (1, f"Invalid settings: {name} {problem}\n")
+
+
+def test_without_the_settings_no_package_is_loaded() -> None:
+    result = run_python("import sys; import pipeline_backend.wsgi; print(*sys.modules, sep='\\n')")
+
+    assert {SENTRY, OPENTELEMETRY} & set(result.stdout.splitlines()) == set()
+    assert "pipeline_backend.observability" in result.stdout.splitlines()
+
+
+def run_python(code: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
