@@ -17,6 +17,7 @@ import psutil
 import yaml
 
 from organizations.models import Organization
+from pipeline_backend.celery import app as celery
 from pipeline_backend.local import processes
 from tests.client import ApiClient
 from tests.factories import make_api, make_organization
@@ -262,6 +263,13 @@ def test_promtool_accepts_the_rules_and_each_alert_fires_when_it_should() -> Non
     fired = {case["alertname"] for test in tested for case in test["alert_rule_test"] if case.get("exp_alerts")}
     silent = {case["alertname"] for test in tested for case in test["alert_rule_test"] if not case.get("exp_alerts")}
     assert fired == silent == {rule["alert"] for rule in alert_rules()}
+
+
+def test_dashboard_and_alerts_name_only_tasks_that_beat_starts() -> None:
+    asked = " ".join([expression for _, expression in dashboard_queries()] + [rule["expr"] for rule in alert_rules()])
+
+    assert set(re.findall(r'task="([^"]+)"', asked)) == {TASK}
+    assert TASK in celery.conf.beat_schedule
 
 
 def test_every_panel_has_a_title_a_description_and_a_unit_and_none_covers_another() -> None:
