@@ -1,5 +1,5 @@
 """Appointments: booking, rescheduling and canceling meetings with leads, and recording their outcomes.
 
 All changes go through `appointments.services`, for the API and the admin alike. `pipeline_backend` imports the services
-(demo), the models (dashboard) and the URLs. No other app imports this one.
+(demo), the models and reports (home page) and the URLs. No other app imports this one.
 """

@@ -122,6 +122,8 @@ class Lead(VersionedModel):
                 condition=Q(next_touch_point_at__isnull=False),
                 name="lead_touch_point",
             ),
+            # For the follow-ups that are due: the leads of a status without a touch point, or with one by a time.
+            models.Index(fields=["organization", "status", "next_touch_point_at"], name="lead_follow_up"),
         ]
 
     def __str__(self) -> str:
@@ -135,7 +137,11 @@ class LeadStatusChange(StatusChange):
 
     class Meta(StatusChange.Meta):
         verbose_name = "status change"
-        indexes = [models.Index(fields=["lead", "-created_at"], name="lead_history")]
+        indexes = [
+            models.Index(fields=["lead", "-created_at"], name="lead_history"),
+            # For the time that leads had a status. A status belongs to one organization.
+            models.Index(fields=["from_status", "-created_at", "-id"], name="lead_left_status"),
+        ]
 
 
 class CustomField(TenantModel):

@@ -136,7 +136,7 @@ UNFOLD = {
     "SCRIPTS": [lambda request: static("pipeline_backend/admin.js")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "pipeline_backend.admin.dashboard.dashboard",
+    "DASHBOARD_CALLBACK": "pipeline_backend.admin.home.home",
     "SIDEBAR": {"navigation": "pipeline_backend.admin.menu.menu"},
 }
 FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]

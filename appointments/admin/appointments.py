@@ -1,13 +1,16 @@
 """Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 
-from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm
+from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
+from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm, OutcomeForm
 from appointments.admin.schedule import render_other_appointments
 from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
-from appointments.services import book, cancel_appointment, create_note, edit_appointment
+from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
@@ -70,22 +73,27 @@ class AppointmentAdmin(CustomFieldsAdmin):
     )
     select_related = ("lead", "event_type", "host__user", "outcome")
     list_filter = (
+        AppointmentWorkFilter,
+        MyAppointmentsFilter,
+        ResultFilter,
         "outcome",
         "call_category",
         "event_type",
         "host",
         "setter",
         "triager",
+        "last_source",
         "source",
         "no_show",
         ("schedule_time", DayRangeFilter),
+        ("created_at", DayRangeFilter),
     )
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by lead name, lead e-mail or external reference"
     autocomplete_fields = ("lead",)
     inlines = (NoteInline, OutcomeChangeInline, CallAnalysisInline)
     actions = ("cancel_selected",)
-    actions_detail = ("add_note", "cancel")
+    actions_detail = ("set_outcome", "add_note", "cancel")
     readonly_fields = (
         "lead",
         "no_show",
@@ -174,6 +182,27 @@ class AppointmentAdmin(CustomFieldsAdmin):
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
             values["status_id"] = form.cleaned_data["outcome"].pk
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
+
+    @object_action(
+        "Set the outcome",
+        icon="check",
+        question="How did it go? A canceled outcome also notifies the host, setter and triager.",
+        form=OutcomeForm,
+        once=lambda appointment: appointment.outcome_id,
+    )
+    def set_outcome(self, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> HttpResponse | None:
+        """Set the outcome with the service; return to the home page if its buttons were used."""
+        outcome = form.cleaned_data["outcome"]
+        change_outcome(
+            organization=appointment.organization,
+            actor=staff_actor(current_user(request)),
+            appointment=appointment,
+            status_id=outcome.pk,
+        )
+        if "home" not in request.POST:
+            return None
+        messages.success(request, f"{appointment}: {outcome}")
+        return redirect(f"{reverse('admin:index')}?{request.POST['home']}")
 
     @object_action(
         "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm

@@ -14,7 +14,7 @@ from leads.phones import parse_phone
 from organizations.admin.actions import ConfirmationForm
 from organizations.admin.forms import WebAddressField
 from organizations.models import Membership
-from statuses.models import Board
+from statuses.models import Board, Status
 
 PARTICIPANT_FIELDS = ["host", "setter", "triager"]
 APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
@@ -149,6 +149,19 @@ class CancellationForm(ConfirmationForm):
         widget=widgets.UnfoldAdminTextareaWidget,
         help_text="The reason. Stored as a note.",
     )
+
+
+class OutcomeForm(ConfirmationForm):
+    """The form for setting an appointment's outcome."""
+
+    outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        statuses = Status.objects.of(self.subject.organization)
+        outcome: Any = self.fields["outcome"]
+        outcome.queryset = statuses.choices(Board.APPOINTMENT, current=self.subject.outcome_id)
+        outcome.initial = self.subject.outcome_id
 
 
 class NoteForm(ConfirmationForm):

@@ -183,6 +183,11 @@ class ServiceAdmin(ModelAdmin):
         setattr(cls, action.__name__, action)
         cls.actions_detail = (*cls.actions_detail, action.__name__)
 
+    @classmethod
+    def register_filter(cls, *filters: type[admin.ListFilter]) -> None:
+        """Offer another app's filters above those of this list."""
+        cls.list_filter = (*filters, *cls.list_filter)
+
     def changeform_view(
         self,
         request: HttpRequest,

@@ -1,6 +1,6 @@
 """A list filter by a range of days."""
 
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -31,9 +31,12 @@ class DayRangeFilter(RangeDateFilter):
     def read_day(self, name: str) -> datetime | None:
         """Return the beginning of the day in this parameter, or None if it isn't set."""
         text = self.used_parameters.get(f"{self.field_path}_{name}")
-        if not text:
-            return None
-        day = parse_date_str(text)
-        if day is None or day.year not in YEARS:
-            raise IncorrectLookupParameters
-        return timezone.make_aware(datetime.combine(day, time.min))
+        return timezone.make_aware(datetime.combine(parse_day(text), time.min)) if text else None
+
+
+def parse_day(text: str) -> date:
+    """Return the day that the text of a parameter means. Raises IncorrectLookupParameters if it isn't one of ours."""
+    day = parse_date_str(text)
+    if day is None or day.year not in YEARS:
+        raise IncorrectLookupParameters
+    return day

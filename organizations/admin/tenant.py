@@ -8,6 +8,7 @@ organizations choose one before they add a row.
 from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.admin import RelatedFieldListFilter
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -115,6 +116,17 @@ class TenantRelatedFilter(RelatedDropdownFilter):
         if field.remote_field.model is Organization or not has_several_organizations(request):
             return [(str(row.pk), str(row)) for row in rows]
         return [(str(row.pk), f"{row} ({row.organization})") for row in rows]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet | None:
+        """Return the rows with the chosen one, or, for a link to those without any, the rows without any."""
+        if self.lookup_val_isnull is None:
+            return super().queryset(request, queryset)
+        # Past Unfold's filter, which ignores this lookup.
+        return RelatedFieldListFilter.queryset(self, request, queryset)
+
+    def has_output(self) -> bool:
+        """Return whether the filter is offered. Django would ignore a filter by the only choice that there is."""
+        return bool(self.used_parameters) or super().has_output()
 
 
 class TenantAdmin(ServiceAdmin):

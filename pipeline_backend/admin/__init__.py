@@ -1,10 +1,10 @@
-"""The admin site: sign-in, menu, dashboard, and the one admin page that composes several apps.
+"""The admin site: sign-in, menu, home page, and the one admin page that composes several apps.
 
 Constraints:
 
 1. The admin is for operators and for active members of an active organization. This is checked on every request, so a
    removed member loses access at once.
-2. A user sees only what their role in each organization allows, also in the menu, on the dashboard and in
+2. A user sees only what their role in each organization allows, also in the menu, on the home page and in
    autocompletion.
 3. Guessing passwords is slow, per client address and per account.
 4. Two people who save the same rows at the same time must not see a server error.
@@ -14,11 +14,12 @@ How the design follows:
 - `site` replaces Django's site: it checks roles on every request (1), limits sign-in attempts (3), and repeats a
   request that PostgreSQL aborted because of a deadlock (4).
 - `menu` asks each model's page for the user's permissions (2).
-- `dashboard` reads through each page's own `get_queryset`, which already applies the user's roles (2).
+- `home` shows one organization of the user's, all of whose roles may see leads and appointments; its alerts are read
+  through each page's own `get_queryset`, which already applies the user's roles (2).
 - `organizations` is here and not in the `organizations` app, because creating an organization also creates its statuses
   and its owner: it composes apps that must not know each other.
 - `formats` sets one date format for everybody. `templates` and `static` override the look of Unfold.
 
 Each app has its own pages in its `admin` package. Nothing is imported from here: settings and `apps` name
-`site.PipelineAdminSite`, `menu.menu`, `menu.subheader` and `dashboard.dashboard`.
+`site.PipelineAdminSite`, `menu.menu`, `menu.subheader` and `home.home`.
 """

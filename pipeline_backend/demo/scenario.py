@@ -2,7 +2,7 @@
 
 First everything is planned: each step with its time. Then the steps whose time has come run in the order of time, with
 the clock set to it. Times are relative to today, so that there are always calls today and tomorrow, calls without an
-outcome, follow-ups for the next days, and opt-ins that nobody has called yet.
+outcome, follow-ups for today and the next days, and opt-ins that nobody has called yet.
 """
 
 import random
@@ -101,7 +101,7 @@ class Scenario:
         statuses = Status.objects.of(organization).filter(is_appointment_default=True)
         self.statuses = {status.role: status for status in statuses}
         self.opt_in_sources, self.traffic_sources = cycle(OptInSource), cycle(TRAFFIC_SOURCES)
-        self.booking_notes = cycle(BOOKING_NOTES)
+        self.booking_notes, self.follow_up_days = cycle(BOOKING_NOTES), cycle([1, 0, 2])
         self.numbers = count(1)
         self.steps: list[tuple[datetime, Callable[[], object]]] = []
         today = now().astimezone(TIME_ZONE).date()
@@ -294,7 +294,7 @@ class Scenario:
             return
         change_status(organization=organization, actor=actor, lead_id=appointment.lead_id, status_id=status.pk)
         if role == StatusRole.FOLLOW_UP and call.is_last:
-            due_at = self.at(self.rng.randint(1, 2), self.rng.randint(9, 16))
+            due_at = self.at(next(self.follow_up_days), self.rng.randint(9, 16))
             follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
             edit_lead(organization=organization, actor=actor, lead=appointment.lead, **follow_up)
 

@@ -42,7 +42,7 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
     with Stack(tmp_path_factory.mktemp("weight")) as stack:
         stack.settings["STATIC_ROOT"] = str(stack.folder / "static")
         collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
-        subprocess.run(collect, cwd=ROOT, env={**os.environ, **stack.environment()}, check=True)
+        subprocess.run(collect, cwd=ROOT, env={**os.environ, **stack.environment("web")}, check=True)
         stack.start("web")
         yield stack
 
@@ -100,6 +100,16 @@ def test_a_list_of_fifty_is_light_and_its_files_are_loaded_once(stack: Stack, or
     assert (len(files) > 10, uncacheable) == (True, [])
     assert warm < 60 * KB
     assert browser.weight < 350 * KB
+
+
+@pytest.mark.usefixtures("appointments")
+def test_the_home_page_is_light(stack: Stack, organization: Organization):
+    browser = signed_in(stack, owner_of(organization))
+
+    _, html = browser.get("/admin/?days=90")
+
+    assert 'data-rows="50"' in html  # the bookings of today
+    assert browser.weight < 40 * KB
 
 
 @pytest.mark.usefixtures("appointments")

@@ -1,4 +1,4 @@
-"""The admin's first page: upcoming appointments, and alerts for what needs attention."""
+"""The alerts on the admin's home page: what somebody should look into."""
 
 from collections.abc import Iterator
 from typing import Any, TypeVar
@@ -9,18 +9,11 @@ from django.db.models.functions import Now
 from django.http import HttpRequest
 from django.urls import reverse
 
-from appointments.models import Appointment
 from notifications.models import ChannelKind, Notification
-from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State
-from statuses.admin import status_label
-from statuses.models import StatusRole
 from webhooks.models import Delivery, Endpoint
 
 M = TypeVar("M", bound=Model)
-
-UPCOMING_APPOINTMENTS = 10
-
 
 # What somebody should look into: the model, the rows, the sentence about one and about several, and the filter of the
 # model's list that shows the same rows.
@@ -48,28 +41,6 @@ ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
         f"state__exact={State.PENDING}",
     ),
 ]
-
-
-def dashboard(request: HttpRequest, context: dict[str, object]) -> dict[str, object]:
-    """Return the template context of the first page."""
-    return {
-        **context,
-        "title": "Overview",
-        "appointments": list(upcoming_appointments(request)),
-        "alerts": list(alerts(request)),
-    }
-
-
-def upcoming_appointments(request: HttpRequest) -> Iterator[dict[str, object]]:
-    """Yield the next appointments that the user may see, the earliest first."""
-    rows = visible_rows(request, Appointment).filter(schedule_time__gt=now()).exclude(outcome__role=StatusRole.CANCELED)
-    rows = rows.select_related("event_type", "host__user").order_by("schedule_time", "id")
-    for appointment in rows[:UPCOMING_APPOINTMENTS]:
-        yield {
-            "appointment": appointment,
-            "url": reverse("admin:appointments_appointment_change", args=[appointment.pk]),
-            "outcome": status_label(appointment.outcome),
-        }
 
 
 def alerts(request: HttpRequest) -> Iterator[dict[str, str]]:

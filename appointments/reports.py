@@ -1,0 +1,368 @@
+"""The numbers of the admin's home page, and the conditions by which rows count in them.
+
+The filters of the lists use the same conditions, so a number and the list that it links to can't differ. All numbers
+are of one organization and of whole days; docs/staff.md defines each of them. The queries use existing indexes that
+begin with the organization and a time, so they cost in proportion to the period, and not to the table.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection
+from django.db.models import (
+    Count,
+    DateTimeField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextChoices,
+    Value,
+)
+from django.db.models.functions import Coalesce
+
+from appointments.models import Appointment
+from leads.models import Lead, TouchPointType
+from optins.models import OptIn
+from organizations.models import Organization
+from statuses.models import PAID_ROLES, StatusRole
+
+BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
+NOT_SHOWN_ROLES = [StatusRole.CANCELED, StatusRole.NO_SHOW]
+LONGEST = timedelta(days=1)  # the limit of an event type's duration
+LATEST_MOVES = 500  # of each status, of which the median time is taken
+
+ENDS_AT = ExpressionWrapper(
+    F("schedule_time")
+    + ExpressionWrapper(
+        Coalesce(F("event_type__duration_minutes"), 60) * Value(timedelta(minutes=1)), output_field=DurationField()
+    ),
+    output_field=DateTimeField(),
+)
+
+
+class Result(TextChoices):
+    """What became of an appointment, in the reports' words."""
+
+    SHOWN = "shown", "Shown"
+    NO_SHOW = "no_show", "No-show"
+    EXPECTED = "expected", "Shown or no-show"
+    CANCELED = "canceled", "Canceled"
+    WON = "won", "Won"
+    LOST = "lost", "Lost"
+
+
+class Stage(TextChoices):
+    """How far an opt-in has come: each stage after the first includes the next one."""
+
+    NOT_CALLED = "not_called", "Not called or booked yet"
+    BOOKED = "booked", "Booked"
+    SHOWN = "shown", "Shown"
+    WON = "won", "Won"
+
+
+@dataclass(frozen=True)
+class Period:
+    """A range of whole days in a time zone; the last day is included."""
+
+    first: date
+    last: date
+    zone: tzinfo
+
+    @property
+    def start(self) -> datetime:
+        """The beginning of the first day."""
+        return datetime.combine(self.first, time.min, self.zone)
+
+    @property
+    def end(self) -> datetime:
+        """The end of the last day, which doesn't belong to the period."""
+        return datetime.combine(self.last + timedelta(days=1), time.min, self.zone)
+
+    @property
+    def days(self) -> list[date]:
+        """All days, in order."""
+        return [self.first + timedelta(days=number) for number in range((self.last - self.first).days + 1)]
+
+    def contains(self, column: str) -> Q:
+        """Return the condition that the column's time is in the period."""
+        return Q(**{f"{column}__gte": self.start, f"{column}__lt": self.end})
+
+    def day_number(self, column: str) -> Func:
+        """Return the place of the column's time in `days`, beginning with 1."""
+        # Faster than converting each time to the zone, and a day begins exactly as `start` does.
+        starts = [datetime.combine(day, time.min, self.zone) for day in self.days]
+        days = Value(starts, output_field=ArrayField(DateTimeField()))
+        return Func(F(column), days, function="width_bucket", output_field=IntegerField())
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The appointments that a report is about, without a period.
+
+    `member` is the membership whose appointments count, or None for everybody's. `values` are ids by the names of
+    foreign keys: host, setter, triager, event_type, last_source.
+    """
+
+    organization: Organization
+    member: UUID | None = None
+    values: Mapping[str, UUID] | None = None
+
+    def appointments(self) -> QuerySet[Appointment]:
+        """Return the selected appointments."""
+        rows: QuerySet[Appointment] = Appointment.objects.of(self.organization).filter(**(self.values or {}))
+        return rows.filter(takes_part([self.member])) if self.member else rows
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How many appointments there are, and what became of them."""
+
+    appointments: int = 0
+    shown: int = 0
+    no_show: int = 0
+    canceled: int = 0
+    won: int = 0
+    lost: int = 0
+
+    @property
+    def expected(self) -> int:
+        """How many were shown or no-show, of which the show rate is taken."""
+        return self.shown + self.no_show
+
+    @property
+    def show_rate(self) -> float | None:
+        """The share of those shown among those expected, from 0 to 1, or None without any."""
+        return self.shown / self.expected if self.expected else None
+
+    @property
+    def close_rate(self) -> float | None:
+        """The share of those won among those shown, from 0 to 1, or None without any."""
+        return self.won / self.shown if self.shown else None
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """How far the opt-ins of a period have come, and the median time from an opt-in to the next booking."""
+
+    opt_ins: int
+    booked: int
+    shown: int
+    won: int
+    time_to_booking: timedelta | None
+
+
+@dataclass(frozen=True)
+class StatusTime:
+    """The median time that leads had a status, of the leads that left it in a period."""
+
+    status_id: UUID
+    leads: int
+    median: timedelta
+
+
+# Conditions
+
+
+def takes_part(members: Any) -> Q:  # noqa: ANN401  # whatever `in` takes: ids or a query
+    """Return the condition that one of the members is host, setter or triager of an appointment."""
+    return Q(host__in=members) | Q(setter__in=members) | Q(triager__in=members)
+
+
+def has_result(result: str, at: datetime) -> Q:
+    """Return the condition that an appointment has this result at this time."""
+    is_shown = Q(schedule_time__lte=at) & (Q(outcome=None) | ~Q(outcome__role__in=NOT_SHOWN_ROLES))
+    is_no_show = Q(outcome__role=StatusRole.NO_SHOW)
+    return {
+        Result.SHOWN: is_shown,
+        Result.NO_SHOW: is_no_show,
+        Result.EXPECTED: is_shown | is_no_show,
+        Result.CANCELED: Q(outcome__role=StatusRole.CANCELED),
+        Result.WON: Q(schedule_time__lte=at, outcome__role__in=PAID_ROLES),
+        Result.LOST: Q(schedule_time__lte=at, outcome__role=StatusRole.LOST),
+    }[Result(result)]
+
+
+def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appointment]:
+    """Filter for appointments that have not ended at this time and are not canceled."""
+    rows = rows.filter(schedule_time__gt=at - LONGEST).alias(over_at=ENDS_AT).filter(over_at__gt=at)
+    return rows.exclude(outcome__role=StatusRole.CANCELED)
+
+
+def without_outcome(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appointment]:
+    """Filter for appointments that have ended, and whose outcome nobody has entered."""
+    rows = rows.filter(schedule_time__lt=at).alias(over_at=ENDS_AT).filter(over_at__lte=at)
+    return rows.filter(Q(outcome=None) | Q(outcome__role__in=BOOKED_ROLES))
+
+
+def is_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that one of the members is a lead's setter, or takes part in one of its appointments."""
+    appointments = Appointment.unscoped.filter(lead=OuterRef("pk"))
+    return Q(setter__in=members) | Q(Exists(appointments.filter(takes_part(members))))
+
+
+def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
+    """Return the condition that a lead is to be contacted by the end of this day.
+
+    Staff have set a touch point by then, or the lead has a follow-up status and no later touch point. Those that have
+    passed are removed from the lead within minutes.
+    """
+    # Each of the three has an index, because the statuses are given by their ids.
+    has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
+    is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
+    return (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
+
+
+def not_called(new_lead_statuses: Collection[UUID]) -> Q:
+    """Return the condition that nobody has called or booked the lead of an opt-in."""
+    return Q(lead__status__in=new_lead_statuses) & Q(~Exists(Appointment.unscoped.filter(lead=OuterRef("lead"))))
+
+
+def in_stage(stage: str, at: datetime) -> Q:
+    """Return the condition that an opt-in has come this far at this time: its lead has such a booking since."""
+    booked = Appointment.unscoped.filter(lead=OuterRef("lead"), created_at__gte=OuterRef("created_at"))
+    return Q(Exists(booked if stage == Stage.BOOKED else booked.filter(has_result(stage, at))))
+
+
+# Numbers
+
+
+def appointment_numbers(selection: Selection, period: Period, at: datetime, *, by: str) -> dict[UUID | None, Numbers]:
+    """Count the appointments whose time is in the period, by the ids in a foreign key of theirs."""
+    return _count(selection.appointments().filter(period.contains("schedule_time")), F(f"{by}_id"), at)
+
+
+def daily_numbers(selection: Selection, period: Period, at: datetime) -> dict[date, Numbers]:
+    """Count the appointments whose time is in the period, by their day. Days without one are left out."""
+    rows = selection.appointments().filter(period.contains("schedule_time"))
+    numbers = _count(rows, period.day_number("schedule_time"), at)
+    return {period.days[number - 1]: counts for number, counts in numbers.items()}
+
+
+def daily_bookings(selection: Selection, period: Period) -> dict[date, int]:
+    """Count the appointments that were booked in the period, by the day of the booking."""
+    rows = selection.appointments().filter(period.contains("created_at")).order_by()
+    counts = rows.values(day=period.day_number("created_at")).annotate(count=Count("*")).values_list("day", "count")
+    return {period.days[number - 1]: count for number, count in counts}
+
+
+def _count(rows: QuerySet[Appointment], key: Any, at: datetime) -> dict[Any, Numbers]:  # noqa: ANN401
+    results = [result for result in Result if result != Result.EXPECTED]
+    counts = {result.value: Count("pk", filter=has_result(result, at)) for result in results}
+    columns = ["key", "appointments", *counts]
+    groups = rows.order_by().values(key=key).annotate(appointments=Count("*"), **counts).values_list(*columns)
+    return {id: Numbers(**dict(zip(columns[1:], numbers, strict=True))) for id, *numbers in groups}
+
+
+# An opt-in counts once, whatever was booked after it. The conditions are those of `in_stage`.
+FUNNEL = """
+WITH submitted AS (
+    SELECT
+        opt_in.created_at,
+        min(appointment.created_at) AS booked_at,
+        bool_or(is_past AND (role IS NULL OR role NOT IN ('CANCELED', 'NO_SHOW'))) AS is_shown,
+        bool_or(is_past AND role IN ('WON', 'PARTIAL_PAYMENT')) AS is_won
+    FROM optins_optin AS opt_in
+    LEFT JOIN (
+        SELECT
+            lead_id, appointments_appointment.created_at, role,
+            schedule_time <= %(at)s AS is_past
+        FROM appointments_appointment LEFT JOIN statuses_status AS outcome ON outcome.id = outcome_id
+        WHERE appointments_appointment.organization_id = %(organization)s
+            AND appointments_appointment.created_at >= %(start)s
+    ) AS appointment ON appointment.lead_id = opt_in.lead_id AND appointment.created_at >= opt_in.created_at
+    WHERE opt_in.organization_id = %(organization)s
+        AND opt_in.created_at >= %(start)s AND opt_in.created_at < %(end)s
+    GROUP BY opt_in.id
+)
+SELECT
+    count(*), count(booked_at), count(*) FILTER (WHERE is_shown), count(*) FILTER (WHERE is_won),
+    percentile_cont(0.5) WITHIN GROUP (ORDER BY booked_at - created_at)
+FROM submitted
+"""
+
+
+def funnel(organization: Organization, period: Period, at: datetime) -> Funnel:
+    """Return how far the opt-ins of the period have come at this time."""
+    parameters: dict[str, Any] = {"organization": organization.pk, "at": at, "start": period.start, "end": period.end}
+    with connection.cursor() as cursor:
+        cursor.execute(FUNNEL, parameters)
+        return Funnel(*cursor.fetchone())
+
+
+# A lead that left a status several times counts once, with its latest stay. `LeftStatusFilter` finds the same leads.
+TIMES_IN_STATUS = """
+SELECT status.id, count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY stay.duration)
+FROM statuses_status AS status
+CROSS JOIN LATERAL (
+    SELECT DISTINCT ON (lead_id) left_at - entered_at AS duration
+    FROM (
+        SELECT id, lead_id, created_at AS left_at
+        FROM leads_leadstatuschange
+        WHERE from_status_id = status.id AND created_at >= %(start)s AND created_at < %(end)s
+        ORDER BY created_at DESC, id DESC
+        LIMIT %(limit)s
+    ) AS move
+    LEFT JOIN LATERAL (
+        SELECT created_at AS entered_at
+        FROM leads_leadstatuschange AS earlier
+        WHERE earlier.lead_id = move.lead_id AND (earlier.created_at, earlier.id) < (move.left_at, move.id)
+        ORDER BY created_at DESC, id DESC
+        LIMIT 1
+    ) AS entry ON true
+    ORDER BY lead_id, left_at DESC
+) AS stay
+WHERE status.organization_id = %(organization)s
+GROUP BY status.id
+HAVING count(stay.duration) > 0
+"""
+
+
+def times_in_status(organization: Organization, period: Period) -> list[StatusTime]:
+    """Return the median time in each status that leads left in the period, the longest first."""
+    parameters: dict[str, Any] = {
+        "organization": organization.pk,
+        "start": period.start,
+        "end": period.end,
+        "limit": LATEST_MOVES,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(TIMES_IN_STATUS, parameters)
+        rows = [StatusTime(*row) for row in cursor.fetchall()]
+    return sorted(rows, key=lambda row: row.median, reverse=True)
+
+
+# Work
+
+
+def due_follow_ups(
+    organization: Organization, member: UUID | None, statuses: Collection[UUID], end_of_day: datetime
+) -> QuerySet[Lead]:
+    """Return the leads to be contacted by the end of the day. `statuses` are the ids of the follow-up statuses."""
+    rows: QuerySet[Lead] = Lead.objects.of(organization).filter(follow_up_due(statuses, end_of_day))
+    return rows.filter(is_followed_by([member])) if member else rows
+
+
+def opt_ins_to_call(
+    organization: Organization, member: UUID | None, statuses: Collection[UUID], start: datetime
+) -> QuerySet[OptIn]:
+    """Return the opt-ins since `start` that nobody has called or booked: of a member's leads and those without setter.
+
+    `statuses` are the ids of the statuses for new leads.
+    """
+    rows: QuerySet[OptIn] = OptIn.objects.of(organization).filter(not_called(statuses), created_at__gte=start)
+    return rows.filter(is_called_by([member])) if member else rows
+
+
+def is_called_by(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that the lead of an opt-in belongs to one of the members, or to nobody yet."""
+    return Q(lead__setter__in=members) | Q(lead__setter=None)

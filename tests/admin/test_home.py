@@ -1,0 +1,338 @@
+"""The home page: what is to be done, and numbers that are right and link to exactly the rows that they count."""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test import Client, RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
+from django.utils import timezone
+
+from appointments.models import Appointment
+from organizations.models import Membership, Organization, User
+from tests.admin.home_data import NOW, ZONE, Week, create_week
+from tests.admin.pages import admin_url, logged_in_client, shown_messages
+from tests.factories import make_member, make_organization
+
+HOME = "/admin/"
+NUMBER_LINK = re.compile(r'<a [^>]*href="([^"]+)" data-rows="(\d+)">')
+BAR_LINK = re.compile(r'<a href="([^"]+)" tabindex="-1"><rect')
+
+
+@pytest.fixture
+def week(organization: Organization, other_organization: Organization) -> Iterator[Week]:
+    """Acme's week, with the clock stopped. Globex has the same one, of which nothing may be counted."""
+    with time_machine.travel(NOW, tick=False):
+        create_week(other_organization)
+        yield create_week(organization)
+
+
+@pytest.fixture
+def hana(week: Week) -> Client:
+    """A client signed in as Hana, a closer."""
+    return logged_in_client(week.hana)
+
+
+@pytest.fixture
+def mia(week: Week) -> Client:
+    """A client signed in as Mia, the manager."""
+    return logged_in_client(week.mia)
+
+
+def texts(figures: Any) -> list[str]:
+    """Return what the figures show."""
+    return [figure.text for figure in figures]
+
+
+def work(response: Any) -> dict[str, tuple[str, list[str]]]:
+    """Return the total and the leads' names of each list of what is to be done."""
+    return {
+        work_list.title: (work_list.total.text, [str(getattr(row, "lead", row)) for row, _ in work_list.rows])
+        for work_list in response.context["lists"]
+    }
+
+
+def charts(response: Any) -> dict[str, str]:
+    """Return the number of each chart."""
+    return {chart.title: chart.total.text for chart in response.context["charts"]}
+
+
+def groups(response: Any) -> dict[str, list[str]]:
+    """Return the rows of the table: appointments, shown, no-show, canceled, won, lost, show rate and close rate."""
+    table = response.context["groups"]
+    return {name: texts(cells) for name, cells in [*table["rows"], ("All", table["total"])]}
+
+
+def test_a_manager_sees_what_the_team_has_to_do(mia: Client):
+    assert work(mia.get(HOME)) == {
+        "Today": ("2", ["Running", "Today"]),
+        "Tomorrow": ("1", ["Tomorrow"]),
+        "Without outcome": ("1", ["Ended"]),
+        "Follow-ups due": ("2", ["Callback", "Undated"]),
+        "Opt-ins not called yet": ("1", ["Fresh"]),
+    }
+
+
+def test_closers_and_setters_see_what_they_have_to_do(week: Week, hana: Client):
+    closer, setter = work(hana.get(HOME)), work(logged_in_client(week.sam).get(HOME))
+
+    assert [closer[name] for name in ("Today", "Without outcome", "Follow-ups due")] == [
+        ("1", ["Today"]),
+        ("1", ["Ended"]),
+        ("0", []),
+    ]
+    assert [setter[name] for name in ("Today", "Tomorrow", "Follow-ups due", "Opt-ins not called yet")] == [
+        ("1", ["Today"]),
+        ("1", ["Tomorrow"]),
+        ("1", ["Undated"]),
+        ("1", ["Fresh"]),
+    ]
+
+
+def test_everybody_can_switch_between_their_own_and_the_team(mia: Client, hana: Client):
+    assert work(hana.get(HOME, {"who": "team"})) == work(mia.get(HOME))
+    assert work(mia.get(HOME, {"who": "mine"}))["Today"] == ("1", ["Running"])
+
+
+def test_the_numbers_of_a_week(mia: Client):
+    page = mia.get(HOME, {"days": "7"})
+
+    assert charts(page) == {"Booked": "9", "Show rate": "83 %", "Close rate": "40 %", "Canceled": "1"}
+    assert groups(page) == {
+        "Hana": ["5", "2", "1", "1", "1", "0", "67 %", "50 %"],
+        "Mia": ["3", "3", "0", "0", "1", "1", "100 %", "33 %"],
+        "All": ["8", "5", "1", "1", "2", "1", "83 %", "40 %"],
+    }
+    assert [(name, figure.text, share) for name, figure, share in page.context["funnel"]] == [
+        ("Opt-ins", "5", 100),
+        ("Booked", "3", 60),
+        ("Shown", "2", 40),
+        ("Won", "1", 20),
+    ]
+    assert page.context["time_to_booking"].text == "4 h 0 min"
+    assert [
+        (re.sub("<[^>]+>", "", name), time, figure.text) for name, time, figure in page.context["status_times"]
+    ] == [
+        ("Appointment booked", "3 d 16 h", "2"),
+        ("New lead", "11 h 0 min", "3"),
+    ]
+
+
+def test_the_numbers_of_each_day_in_the_users_zone(mia: Client):
+    page = mia.get(HOME, {"days": "7"})
+
+    assert {name: texts(cells) for name, cells in page.context["days"]} == {
+        "Thu 12 Nov": ["1", "0", "0", "0", "0", "0", "0", "–", "–"],
+        "Fri 13 Nov": ["2", "0", "0", "0", "0", "0", "0", "–", "–"],
+        "Sat 14 Nov": ["2", "0", "0", "0", "0", "0", "0", "–", "–"],
+        "Sun 15 Nov": ["1", "0", "0", "0", "0", "0", "0", "–", "–"],
+        "Mon 16 Nov": ["2", "3", "2", "1", "0", "2", "0", "67 %", "100 %"],
+        "Tue 17 Nov": ["0", "2", "1", "0", "1", "0", "1", "100 %", "0 %"],
+        "Wed 18 Nov": ["1", "3", "2", "0", "0", "0", "0", "100 %", "0 %"],
+    }
+
+
+def test_the_numbers_of_my_own_and_of_chosen_days(week: Week, hana: Client):
+    mine = hana.get(HOME, {"days": "7"})
+    two_days = hana.get(HOME, {"who": "team", "from": "2026-11-16", "to": "2026-11-17", "by": "setter"})
+    narrowed = hana.get(HOME, {"who": "team", "days": "7", "host": str(week.hana.pk), "setter": str(week.sam.pk)})
+
+    assert groups(mine)["All"] == ["5", "2", "1", "1", "1", "0", "67 %", "50 %"]
+    assert groups(two_days) == {
+        "None": ["4", "2", "1", "1", "1", "1", "67 %", "50 %"],
+        "Sam": ["1", "1", "0", "0", "1", "0", "100 %", "100 %"],
+        "All": ["5", "3", "1", "1", "2", "1", "75 %", "67 %"],
+    }
+    assert groups(narrowed)["All"] == ["2", "1", "0", "0", "1", "0", "100 %", "100 %"]
+
+
+def count_listed_rows(user: User, url: str) -> int:
+    """Return how many rows the list at the address has, without rendering it."""
+    parts = urlsplit(url)
+    model_admin = resolve(parts.path).func.model_admin
+    request = RequestFactory().get(parts.path, parse_qs(parts.query))
+    request.user = user
+    with timezone.override(ZONE):
+        return int(model_admin.get_changelist_instance(request).result_count)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "days=7&who=team",
+        "days=7&who=mine&by=setter",
+        "days=30&who=team&by=event_type",
+        "from=2026-11-10&to=2026-11-16&who=team&by=last_source&host={host}",
+        "days=7&who=team&by=triager&setter={setter}",
+    ],
+)
+def test_each_number_links_to_the_rows_that_it_counts(query: str, week: Week, hana: Client):
+    page = hana.get(f"{HOME}?{query.format(host=week.hana.pk, setter=week.sam.pk)}").content.decode()
+    numbers = {unescape(url): int(rows) for url, rows in NUMBER_LINK.findall(page)}
+    bars = {unescape(url) for url in BAR_LINK.findall(page)}
+
+    assert len(numbers) > 20
+    assert bars <= set(numbers)
+    assert {url: count_listed_rows(week.hana.user, url) for url in numbers} == numbers
+
+
+def test_the_linked_lists_open(week: Week, mia: Client):
+    page = mia.get(HOME, {"days": "7"})
+    urls = [work_list.total.url for work_list in page.context["lists"]]
+    urls += [page.context["status_times"][0][2].url, page.context["funnel"][1][1].url]
+
+    counts = [mia.get(url).context["cl"].result_count for url in urls]
+
+    assert counts == [2, 1, 1, 2, 1, 2, 3]
+
+
+def outcome_form(page: str) -> tuple[str, dict[str, str]]:
+    """Return the address of the first form with outcome buttons, and what its button "Won" sends."""
+    form = re.search(r'<form class="home-outcomes" method="post" action="([^"]+)">(.*?)</form>', page, re.DOTALL)
+    assert form, page
+    fields = dict(re.findall(r'<input type="hidden" name="(state|home)" value="([^"]*)">', form[2]))
+    buttons = {text: value for value, text in re.findall(r'name="outcome" value="([^"]+)"[^>]*>([^<]+)<', form[2])}
+    assert list(buttons) == ["Won", "Lost", "No-show", "Follow-up"]
+    return form[1], {**{name: unescape(value) for name, value in fields.items()}, "outcome": buttons["Won"]}
+
+
+def test_an_outcome_is_set_with_one_click_and_not_twice(week: Week, mia: Client):
+    url, fields = outcome_form(mia.get(HOME, {"who": "team", "days": "7"}).content.decode())
+
+    response = mia.post(url, fields)
+    again = mia.post(url, fields)
+
+    ended = Appointment.objects.of(week.organization).get(pk=week.appointments["Ended"].pk)
+    assert (response.status_code, response.url) == (302, "/admin/?who=team&days=7")
+    assert ended.outcome == week.status("WON")
+    assert ended.outcome_changes.count() == 1
+    assert again.url == admin_url(Appointment, "change", ended.pk)
+    assert "this was done already" in shown_messages(again)[-1]
+    assert work(mia.get(HOME))["Without outcome"] == ("0", [])
+
+
+def test_an_outcome_of_another_organization_is_refused(week: Week, other_organization: Organization, mia: Client):
+    other = Appointment.objects.of(other_organization).filter(lead__first_name="Ended").get()
+    _, fields = outcome_form(mia.get(HOME).content.decode())
+
+    response = mia.post(admin_url(Appointment, "set_outcome", other.pk), fields)
+
+    assert (response.status_code, response.url) == (302, "/admin/")
+    assert Appointment.objects.of(other_organization).get(pk=other.pk).outcome == other.outcome
+
+
+def test_a_member_of_several_organizations_chooses_one(week: Week, other_organization: Organization):
+    member = make_member(week.organization, "both@acme.example", role="MANAGER", time_zone=str(ZONE))
+    Membership.objects.create(organization=other_organization, user=member.user, role="CLOSER")
+    client = logged_in_client(member)
+
+    first, second = (
+        client.get(HOME, {"days": "7", **chosen}) for chosen in ({}, {"organization": other_organization.pk})
+    )
+
+    assert (first.context["page"].organization, second.context["page"].organization) == (
+        week.organization,
+        other_organization,
+    )
+    assert groups(first)["All"][0] == "8"
+    assert (groups(second)["All"][0], first.context["page"].is_mine, second.context["page"].is_mine) == (
+        "0",
+        False,
+        True,
+    )
+    links = {unescape(url): int(rows) for url, rows in NUMBER_LINK.findall(first.content.decode())}
+    assert {url: count_listed_rows(member.user, url) for url in links} == links
+
+
+def test_an_operator_sees_an_organization_without_being_a_member(week: Week, operator: Client):
+    page = operator.get(HOME, {"organization": week.organization.pk})
+
+    assert groups(page)["All"][0] == "9"  # the operator's zone is UTC, and the 30 days are the default
+    assert "Mine" not in re.sub(r"<dl>.*</dl>", "", page.content.decode(), flags=re.DOTALL)
+
+
+def test_an_operator_without_organizations_is_told_to_add_one(operator: Client):
+    page = operator.get(HOME).content.decode()
+
+    assert "There is no organization yet." in page
+    assert admin_url(Organization, "add") in page
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "who=nobody",
+        "days=8",
+        "by=password",
+        "host=x",
+        "setter=%00",
+        "organization=00000000-0000-0000-0000-000000000000",
+    ],
+)
+def test_an_address_with_unknown_values_is_refused(query: str, owner: Client):
+    assert owner.get(f"{HOME}?{query}").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("days", "problem"),
+    [
+        ("from=2026-11-16", "Enter the first and the last day."),
+        ("from=x&to=2026-02-30", "Enter the first and the last day."),
+        ("from=2026-11-17&to=2026-11-16", "Choose at most 92 days, the first before the last."),
+        ("from=2026-01-01&to=2026-11-16", "Choose at most 92 days, the first before the last."),
+        ("from=9999-12-31&to=9999-12-31", "Enter the first and the last day."),
+    ],
+)
+def test_days_that_are_no_period_are_explained(days: str, problem: str, owner: Client):
+    page = owner.get(f"{HOME}?{days}")
+
+    assert (page.status_code, problem in page.content.decode()) == (200, True)
+
+
+def test_a_new_organization_is_told_what_to_do_first(organization: Organization, owner: Client):
+    page = owner.get(HOME)
+
+    assert [step.text.split()[0] for step in page.context["steps"]] == [
+        "Choose",
+        "Invite",
+        "Add",
+        "Create",
+        "Add",
+        "Book",
+    ]
+    assert [step.is_done for step in page.context["steps"]] == [False] * 6
+    assert [work_list.rows for work_list in page.context["lists"]] == [[]] * 5
+    assert "No appointments left today." in page.content.decode()
+    make_member(organization, "first@acme.example")
+    assert [step.is_done for step in owner.get(HOME).context["steps"]] == [False, True, False, False, False, False]
+
+
+def test_the_page_takes_the_same_number_of_statements_for_any_number_of_rows(week: Week, mia: Client):
+    def count_statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert mia.get(HOME, {"by": "last_source"}).status_code == 200
+        return len(captured)
+
+    count_statements()  # the session's first request notes its use
+    before = count_statements()
+    create_week(make_organization("Initech"))
+    for number in range(3):
+        week.book(f"More{number}", NOW, NOW, week.hana, "WON", event_type=None)
+        week.opt_in(week.appointments[f"More{number}"].lead, NOW)
+
+    assert count_statements() == before
+
+
+@pytest.mark.parametrize(("hour", "word"), [(5, "morning"), (13, "afternoon"), (23, "evening")])
+def test_the_greeting_is_that_of_the_users_time_of_day(hour: int, word: str, week: Week):
+    with time_machine.travel(NOW.astimezone(ZONE).replace(hour=hour), tick=False):
+        page = logged_in_client(week.mia).get(HOME).content.decode()
+
+    assert f"Good {word}, Mia" in page
+    assert "Wednesday 18 November" in page
