@@ -98,8 +98,8 @@ def fill(appointments: int) -> Organization:
         }.items():
             with without_indexes(cursor, table):
                 cursor.execute(statement, values)
+        cursor.execute("VACUUM ANALYZE")  # takes longer than a statement usually may
         cursor.execute("RESET ALL")
-        cursor.execute("VACUUM ANALYZE")
     return organization
 
 
