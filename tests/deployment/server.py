@@ -96,7 +96,7 @@ class Server:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "var/backups/pipeline").mkdir(parents=True)
         for name in DO_NOTHING:
-            (self.commands / name).symlink_to("/bin/true")
+            (self.commands / name).symlink_to(shutil.which("true") or "/bin/true")
         for name in ("psql", "pg_dump"):
             (self.commands / name).symlink_to(POSTGRES / name)
         runuser = self.commands / "runuser"

@@ -129,6 +129,7 @@ def test_systemd_accepts_the_services(tmp_path: Path) -> None:
 
 
 def test_the_services_run_and_the_check_of_the_page_succeeds(server: Server) -> None:
+    find_program("curl")
     proxy = proxies.start(server, "caddy", "check", server.web_port)
     output = server.run_block(
         "create_organization", f"localhost:{proxy.https_port}\nexport CURL_CA_BUNDLE={proxy.certificate()}"
