@@ -48,7 +48,7 @@ from organizations.models import MemberRole, Membership, Organization  # noqa: E
 from organizations.services import issue_key  # noqa: E402
 from pipeline_backend.outbox import FAST, SLOW, load_queues  # noqa: E402
 from pipeline_backend.web.health import health_error  # noqa: E402
-from pipeline_backend.web.metrics import backlog, endpoints  # noqa: E402
+from pipeline_backend.web.metrics import DatabaseCollector  # noqa: E402
 from webhooks.models import Endpoint, Event  # noqa: E402
 from webhooks.pruning import prune  # noqa: E402
 from webhooks.queue import DELIVERIES  # noqa: E402
@@ -93,7 +93,7 @@ def worker(organization: Organization) -> dict[str, Operation]:
         "claim deliveries, many due": partial(DELIVERIES.claim, with_backlog.pk),
         "claim deliveries, some due": partial(DELIVERIES.claim, other.pk),
         "health check": health_error,
-        "metrics of the backlog and the endpoints": lambda: [*backlog(), endpoints()],
+        "metrics of the backlog and the endpoints": lambda: list(DatabaseCollector().collect()),
         "touch points": partial(refresh_touch_points, organization=organization),
         "digest of failing endpoints": partial(take_unreported_failures, organization=organization),
     }
