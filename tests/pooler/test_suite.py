@@ -18,6 +18,7 @@ from tests.pooler.pgbouncer import PgBouncer
 DATABASE = "pooled"
 SELECTION = [
     "tests/pooler/behind_pgbouncer.py",
+    "tests/commands/test_smoke_test.py",
     "tests/contract/create/test_sources.py",
     "tests/contract/lists/test_events.py",
     "tests/contract/test_cancel.py",
