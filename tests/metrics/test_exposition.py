@@ -74,9 +74,9 @@ def test_without_the_database_the_other_metrics_are_there(transactional_db: None
 def test_a_database_that_does_not_answer_in_time_holds_no_thread_of_the_web_server(
     transactional_db: None, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline_backend.web.metrics.MAX_SECONDS", 1)
     other = connection.copy()
-    with closing(other), other.cursor() as cursor:
+    with closing(other), other.cursor() as cursor, monkeypatch.context() as patched:
+        patched.setattr("pipeline_backend.web.metrics.MAX_SECONDS", 1)
         # A lock is waited for longer than that: until its own time-out, which is 10 seconds.
         cursor.execute("BEGIN; LOCK TABLE webhooks_delivery")
         blocked = scrape().content.decode()
