@@ -63,7 +63,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of the period's days, with its number for the whole period and its greatest value."""
+    """A chart of the period's days, with its number for the whole period and its greatest value, empty for zero."""
 
     title: str
     total: Figure
@@ -140,7 +140,7 @@ def draw(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
         Bar(4 * position, round(CHART_HEIGHT * figure.value / full, 2), f"{name}: {figure.text}", figure.url)
         for position, (name, figure) in enumerate(values)
     ]
-    return Chart(title, total, bars, greatest.text)
+    return Chart(title, total, bars, greatest.text if greatest.value else "")
 
 
 def sum_of(groups: dict[Any, Numbers]) -> Numbers:
