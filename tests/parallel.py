@@ -36,6 +36,7 @@ SPLIT = ["tests/mirror/test_copies.py"]
 RUN_FIRST = [
     "tests/faults",
     "tests/docs/test_pages.py",
+    "tests/deployment/test_without_containers.py",
     "tests/hostile/test_tenant_walk.py",
     "tests/hostile/test_row_level_security.py",
     *SPLIT,

@@ -10,13 +10,13 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -71,7 +71,7 @@ class Server:
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
         self.code, self.commands = folder / "opt/pipeline-backend", folder / "commands"
-        self.web_port, self.redis_port = reserved_port(), reserved_port()
+        self.web_port, self.redis_port = 0, reserved_port()
         self.name = f"server_{uuid.uuid4().hex[:8]}"  # of the database, and of its owner
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         copy_build_context(self.code)
@@ -178,32 +178,37 @@ class Server:
         """Return a service as it was copied to systemd's folder."""
         return Unit(self.folder / "etc/systemd/system", name)
 
-    def start_unit(self, name: str, *, port: int = 0, **settings: str) -> None:
-        """Start a service as systemd does: its own environment and nothing of ours, and its command as written.
-
-        With a port it is a second web server.
-        """
+    def start_unit(self, name: str, **settings: str) -> None:
+        """Start a service as systemd does: its own environment and nothing of ours, and its command as written."""
         unit = self.unit(name)
+        self.start(name, [self.place(part) for part in unit.command], self.variables(unit) | settings)
+
+    def variables(self, unit: Unit) -> dict[str, str]:
+        """Return the environment of a service."""
         own = dict([unit.options["Environment"].split("=", 1)])
-        file = read_env(Path(self.place(unit.options["EnvironmentFile"])))
-        # The page's own ports are taken on a computer that runs a service.
-        command = [self.place(part).replace("8000", str(port or self.web_port)) for part in unit.command]
-        process_name = f"{name}-{port}" if port else name
-        process = self.start(process_name, command, {"PATH": os.defpath, **own, **file, **settings})
-        if name == "pipeline-web":
-            ready = partial(accepts, port or self.web_port)
-            processes.wait_until(lambda: process.poll() is not None or ready(), SECONDS)
-            assert process.poll() is None, self.log(process_name)
+        return {"PATH": os.defpath, **own, **read_env(Path(self.place(unit.options["EnvironmentFile"])))}
+
+    def start_web(self, process_name: str, **settings: str) -> int:
+        """Start the web server's service on a free port; return the port once it accepts connections."""
+        unit = self.unit("pipeline-web")
+        for _attempt in range(5):  # another program may take the port first
+            port = reserved_port()
+            command = [self.place(part).replace("8000", str(port)) for part in unit.command]
+            process = self.start(process_name, command, self.variables(unit) | settings)
+            processes.wait_until(lambda: process.poll() is not None or accepts(port), SECONDS)  # noqa: B023
+            if process.poll() is None:
+                return port
+        raise AssertionError(self.log(process_name))
 
     def stop(self) -> None:
-        """Stop all processes, at the same time."""
+        """Stop all processes, at the same time; kill those that still wait for a connection after some seconds."""
         for process in self.running.values():
             process.terminate()
         for process in self.running.values():
             try:
-                process.wait(SECONDS)
+                process.wait(5)
             except subprocess.TimeoutExpired:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
     def log(self, name: str) -> str:

@@ -21,7 +21,6 @@ from tests.deployment import proxies
 from tests.deployment.files import ROOT
 from tests.deployment.proxies import Proxy
 from tests.deployment.server import CODE, SECONDS, UNITS, Server, Unit, blocks
-from tests.faults.stack import reserved_port
 from tests.programs import find_program
 
 SECRET = "do-not-log-this"
@@ -46,7 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.start_unit("pipeline-worker")
         server.start_unit("pipeline-beat")
         # The proxy has to end slow bodies itself, and an address may fail twice.
-        server.start_unit("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
+        server.web_port = server.start_web("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
         yield server
 
 
@@ -237,9 +236,10 @@ def test_the_web_server_gives_up_a_body_before_caddy_does(server: Server) -> Non
     """Caddy would answer 200, without any content."""
     read_body = re.search(r"read_body (\d+)s", (ROOT / "Caddyfile").read_text())
     default = re.search(r"\| `BODY_SECONDS` \| `(\d+)`", (ROOT / "README.md").read_text())
-    port = reserved_port()
-    server.start_unit("pipeline-web", port=port, BODY_SECONDS="1")
-    patient = proxies.start(server, "caddy", "patient", port, tls=False, changes={"read_body 30s": "read_body 600s"})
+    web_port = server.start_web("impatient", BODY_SECONDS="1")
+    patient = proxies.start(
+        server, "caddy", "patient", web_port, tls=False, changes={"read_body 30s": "read_body 600s"}
+    )
     lines = [f"POST {BOOKING} HTTP/1.1", "host: localhost", f"x-api-key: {new_key().text}", "content-length: 9"]
     with socket.create_connection(("127.0.0.1", patient.http_port), SECONDS) as client:
         client.sendall("\r\n".join([*lines, "content-type: application/json", "", "1"]).encode())
@@ -287,7 +287,9 @@ def test_nginx_limits_the_connections_of_an_address(server: Server) -> None:
         first.sendall(waiting)
         second.sendall(waiting)
         # nginx counts a connection once it has read the head.
-        assert processes.wait_until(lambda: limited.send(LEADS).status == 429, SECONDS)
-        other = limited.send(LEADS, client="127.0.12.3")
+        assert processes.wait_until(lambda: limited.send("/readyz").status == 429, SECONDS)
+        refused = limited.send("/readyz")
+        other = limited.send("/readyz", client="127.0.12.3")
 
-    assert other.status == 401
+    assert json.loads(refused.body) == {"status": "error", "message": "Too many connections"}
+    assert other.status == 200
