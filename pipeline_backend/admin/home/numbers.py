@@ -63,7 +63,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of the period's days, with its number for the whole period and its greatest value, empty for zero."""
+    """A chart of the days, with the number of the whole period, and the greatest of a day unless it is a rate."""
 
     title: str
     total: Figure
@@ -140,7 +140,7 @@ def draw(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
         Bar(4 * position, round(CHART_HEIGHT * figure.value / full, 2), f"{name}: {figure.text}", figure.url)
         for position, (name, figure) in enumerate(values)
     ]
-    return Chart(title, total, bars, greatest.text if greatest.value else "")
+    return Chart(title, total, bars, greatest.text if greatest.value and not total.is_rate else "")
 
 
 def sum_of(groups: dict[Any, Numbers]) -> Numbers:
