@@ -1,5 +1,6 @@
 """All metrics that processes count, and where a request's time goes. docs/metrics.md explains each."""
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -11,14 +12,21 @@ from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
 
 from pipeline_backend.metrics.shared import VARIABLE, take_place
 
+logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 if folder := os.environ.get(VARIABLE):
-    place = take_place(Path(folder))
-    # By default a file is named after the process's id. A server whose processes die again and again would have more
-    # and more of them.
-    values.ValueClass = values.MultiProcessValue(lambda: place)
+    try:
+        place = take_place(Path(folder))
+    except OSError as error:
+        # Requests matter more.
+        logger.error("%s: %s; the metrics lack this process", folder, error.strerror)
+        values.ValueClass = values.MutexValue
+    else:
+        # By default a file is named after the process's id. A server whose processes die again and again would have
+        # more and more of them.
+        values.ValueClass = values.MultiProcessValue(lambda: place)
 disable_created_metrics()  # they would double the number of series
 
 # Seconds. Requests end after 30 at the latest, which is the time-out of a statement; most take a few milliseconds.

@@ -10,12 +10,13 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # its name in prometheus_client
 PREFIX = "pipeline-backend-metrics-"
+FILE_BYTES = 2**21  # some 8,000 series
 
 
 @contextmanager
@@ -26,9 +27,10 @@ def shared_folder() -> Iterator[None]:
     """
     parent = Path(tempfile.gettempdir())
     for old in parent.glob(f"{PREFIX}*"):
-        if is_own(old) and (descriptor := lock(old / "lock")) is not None:
-            shutil.rmtree(old, ignore_errors=True)
-            os.close(descriptor)
+        with suppress(FileNotFoundError):  # another server has just deleted it
+            if is_own(old) and (descriptor := lock(old / "lock")) is not None:
+                shutil.rmtree(old, ignore_errors=True)
+                os.close(descriptor)
     made = Path(tempfile.mkdtemp(prefix=f"new-{PREFIX}"))
     lock(made / "lock")
     # It gets its name when it is locked, or a server that starts at the same time could delete it before.
@@ -42,24 +44,29 @@ def shared_folder() -> Iterator[None]:
 
 def is_own(path: Path) -> bool:
     """Return whether the path is a folder of this user."""
-    try:
-        status = path.lstat()
-    except FileNotFoundError:  # another server has just deleted it
-        return False
+    status = path.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
 
 
 def take_place(folder: Path) -> int:
-    """Return the first number that no running process has, and keep it until this process ends."""
-    return next(number for number in count() if lock(folder / f"place-{number}") is not None)
+    """Return the first number that no running process has, and keep it until this process ends.
+
+    Raises OSError if the folder is missing or the disk is full.
+    """
+    place = next(number for number in count() if lock(folder / f"place-{number}") is not None)
+    # prometheus_client would make files with holes. When the disk is full, whoever writes to a hole is killed (SIGBUS).
+    for file in (folder / f"counter_{place}.db", folder / f"histogram_{place}.db"):
+        if not file.exists() or file.stat().st_size < FILE_BYTES:
+            file.write_bytes(bytes(FILE_BYTES))
+    return place
 
 
 def lock(path: Path) -> int | None:
-    """Lock a file, which is created if need be, and return its descriptor; return None if it is locked or missing."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except FileNotFoundError:
-        return None
+    """Lock a file, which is created if need be, and return its descriptor; return None if it is locked.
+
+    Raises FileNotFoundError if its folder is missing.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -22,6 +22,8 @@ registry = CollectorRegistry()
 MultiProcessCollector(registry)
 print(registry.get_sample_value("pipeline_limits_exceeded_total", {"limit": "tests"}))
 """
+# As on a full disk, nothing can be written to a file.
+ON_A_FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))" + COUNT
 SERVER = """
 import os, sys
 from pipeline_backend.metrics.shared import VARIABLE, shared_folder
@@ -38,6 +40,7 @@ def start(code: str, **variables: str) -> "subprocess.Popen[str]":
         env={**os.environ, **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
 
@@ -71,6 +74,36 @@ def test_a_process_that_replaces_a_killed_one_counts_on_in_its_file(folder: dict
 
     assert read_count(folder) == 6
     assert len(list(tmp_path.glob("counter_*.db"))) == 2
+
+
+def test_no_file_has_holes_which_would_kill_the_process_when_the_disk_is_full(
+    folder: dict[str, str], tmp_path: Path
+) -> None:
+    process = start(COUNT, **folder)
+    send_line(process)
+    process.communicate(timeout=60)
+
+    sizes = [file.stat() for file in tmp_path.glob("*.db")]
+    assert len(sizes) == 2
+    assert [size for size in sizes if size.st_blocks * 512 < size.st_size] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "reason"),
+    [(ON_A_FULL_DISK, "", "File too large"), (COUNT, "missing", "No such file or directory")],
+)
+def test_a_process_that_has_no_files_to_count_in_says_so_and_goes_on(
+    tmp_path: Path, code: str, name: str, reason: str
+) -> None:
+    folder = str(tmp_path / name)
+    process = start(code, PROMETHEUS_MULTIPROC_DIR=folder)
+    try:
+        assert process.communicate("\n", timeout=60) == (
+            "counted\n",
+            f"{folder}: {reason}; the metrics lack this process\n",
+        )
+    finally:
+        process.kill()
 
 
 def test_a_server_deletes_its_folder_and_those_of_killed_servers_but_none_in_use(tmp_path: Path) -> None:
