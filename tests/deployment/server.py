@@ -185,7 +185,7 @@ class Server:
 
     def variables(self, unit: Unit) -> dict[str, str]:
         """Return the environment of a service."""
-        own = dict([unit.options["Environment"].split("=", 1)])
+        own = dict([unit.options["Environment"].split("=", 1)]) | {"TMPDIR": str(self.folder / "tmp")}  # PrivateTmp
         return {"PATH": os.defpath, **own, **read_env(Path(self.place(unit.options["EnvironmentFile"])))}
 
     def start_web(self, process_name: str, **settings: str) -> int:

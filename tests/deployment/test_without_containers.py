@@ -21,6 +21,7 @@ from tests.deployment import proxies
 from tests.deployment.files import ROOT
 from tests.deployment.proxies import Proxy
 from tests.deployment.server import CODE, SECONDS, UNITS, Server, Unit, blocks
+from tests.faults.stack import reserved_port
 from tests.programs import find_program
 
 SECRET = "do-not-log-this"
@@ -42,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.run_block("cp Caddyfile")
         server.run_block("deploy/nginx.conf")
         server.run_block("pipeline-backup")
-        server.start_unit("pipeline-worker")
+        server.start_unit("pipeline-worker", METRICS_ADDRESS=f"127.0.0.1:{reserved_port()}")
         server.start_unit("pipeline-beat")
         # The proxy has to end slow bodies itself, and an address may fail twice.
         server.web_port = server.start_web("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
