@@ -196,7 +196,13 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
         assert [(rule["name"], rule.get("lastError", "")) for rule in loaded] == [(rule["alert"], "") for rule in rules]
 
         # What is exposed is what the page lists, and names nobody.
-        texts = {name: scrape(url)[1] for name, url in urls.items()}
+        texts: dict[str, str] = {}
+
+        def scrape_all() -> bool:
+            texts.update({name: scrape(url)[1] for name, url in urls.items()})
+            return "pipeline_database_up 1" in texts["web"]  # in time, on a busy machine
+
+        wait_for(scrape_all, seconds=WAIT)
         exposed = {
             line.split()[2] for text in texts.values() for line in text.splitlines() if "# TYPE pipeline_" in line
         }
