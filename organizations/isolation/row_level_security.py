@@ -65,6 +65,8 @@ NO_TENANT = DatabaseScope(TENANT)
 NO_TENANT_IN_ADMIN = DatabaseScope(TENANT, statement_seconds=settings.ADMIN_STATEMENT_SECONDS)
 # The statement sets role and organization itself (ApiKeyLookup), so nothing may be set before it.
 SET_BY_QUERY = DatabaseScope("set by query")
+# What a connection has is not known: a value that equals no scope.
+UNKNOWN = DatabaseScope("unknown")
 
 current_scope: ContextVar[DatabaseScope] = ContextVar("current_scope", default=NO_REQUEST)
 
@@ -134,10 +136,10 @@ class ScopeWrapper:
             # Django has reconnected, and a new connection starts as the owner.
             self.remember(NO_REQUEST, db)
             self.atomic_blocks = []
-        if IS_POOLED and db.connection.pgconn.transaction_status == TransactionStatus.IDLE:
-            # The next transaction starts as the owner. The blocks below don't show that it is another one: a function
-            # with the decorator enters the same block with every call.
-            self.remember(NO_REQUEST, db)
+        if (IS_POOLED or self.atomic_blocks) and db.connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            # The transaction in which the scope was applied has ended, and may have undone it. The blocks below don't
+            # show that the next one is another: a function with the decorator enters the same block with every call.
+            self.remember(UNKNOWN, db)
             return False
         # Rolling back a transaction or savepoint also undoes a set_config() in it. So a scope counts only while all the
         # blocks are open in which it was applied.
@@ -160,7 +162,7 @@ class ScopeWrapper:
 def scope_wrapper() -> ScopeWrapper:
     """Return the scope wrapper of this thread's connection; install it if there is none.
 
-    It is first in the list so that it runs last, right before the query: other wrappers may run queries of their own.
+    It is first in the list, because Django's `execute_wrapper()` removes the last one at the end of its block.
     """
     for wrapper in connection.execute_wrappers:
         if isinstance(wrapper, ScopeWrapper):

@@ -17,7 +17,7 @@ from appointments.models import Appointment, Note
 from leads.models import Lead
 from leads.serializers import CustomFieldValueSerializer
 from optins.models import OptIn
-from organizations.isolation import TenantModel
+from organizations.isolation import TenantModel, bypass_rls
 from organizations.models import MemberRole, Membership, Organization, User
 from pipeline_backend.api.sql_serializers import SQLSerializer
 from pipeline_backend.db.timestamps import isoformat_z, now
@@ -245,6 +245,28 @@ def test_after_an_exception_the_next_request_inherits_nothing(
 
     assert other_api.get("/api/unscoped").json()["data"] == [str(both_organizations[1].pk)]
     assert api.client.get("/unscoped").json()["data"] == []
+
+
+@transaction.atomic
+def see_and_roll_back() -> list[str]:
+    """Return the organizations that a statement in a transaction sees. Each call enters the same block."""
+    seen = organizations_in("leads_lead")
+    transaction.set_rollback(True)
+    return seen
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_function_that_was_rolled_back_has_the_scope_again_in_its_next_call(
+    set_view_code: SetViewCode, api: ApiClient, both_organizations: BothOrganizations
+):
+    def call_twice() -> list[list[str]]:
+        with bypass_rls():
+            organizations_in("leads_lead")
+        return [see_and_roll_back(), see_and_roll_back()]
+
+    set_view_code(call_twice)
+
+    assert api.get("/api/unscoped").json()["data"] == [[str(both_organizations[0].pk)]] * 2
 
 
 @pytest.mark.django_db(transaction=True)
