@@ -81,8 +81,12 @@ class MetricsMiddleware:
             return show_metrics(request)
         request_times.database = request_times.redis = 0.0
         started = perf_counter()
-        with connection.execute_wrapper(time_statement):
+        # In front of the scope's wrapper, which sends a statement at its own end if there is a pooler.
+        connection.execute_wrappers.insert(0, time_statement)
+        try:
             response = self.get_response(request)
+        finally:
+            connection.execute_wrappers.remove(time_statement)
         match = request.resolver_match
         children = find_children(match.route if match else NO_ROUTE, method_label(request.method), response.status_code)
         children.requests.inc()

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from django.conf import settings
+from django.conf import LazySettings, settings
 from django.db import DatabaseError, OperationalError, connection, transaction
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
 
 from leads.models import Source
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import current_scope, scope_wrapper, tenant_scope
 from organizations.models import Organization
+from pipeline_backend.metrics.definitions import request_times
+from pipeline_backend.web.metrics import MetricsMiddleware
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("organization", "other_organization")]
 SESSION = """
@@ -140,3 +144,17 @@ def test_what_a_session_would_keep_is_not_used() -> None:
     assert settings.DATABASE_POOLER == "transaction"
     assert len(set(ids)) <= 1
     assert (count, prepared) == (1, 0)
+
+
+def test_metrics_contain_the_time_of_a_statement(settings: LazySettings) -> None:
+    settings.METRICS_TOKEN = "test-token-0123456789"
+
+    def sleep(_request: HttpRequest) -> HttpResponse:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(0.1)")
+        return HttpResponse()
+
+    with request_of("Acme"):
+        MetricsMiddleware(sleep)(RequestFactory().get("/"))
+
+    assert request_times.database >= 0.1
