@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.html import format_html
 
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm, OutcomeForm
@@ -16,7 +17,7 @@ from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
-from organizations.admin.actions import change_selected, object_action
+from organizations.admin.actions import change_selected, object_action, row_url
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.filters import DayRangeFilter
 from organizations.isolation.tenancy import TenantModel
@@ -201,7 +202,8 @@ class AppointmentAdmin(CustomFieldsAdmin):
         )
         if "home" not in request.POST:
             return None
-        messages.success(request, f"{appointment}: {outcome}")
+        link = format_html('<a href="{}" class="underline">{}</a>', row_url(appointment), appointment)
+        messages.success(request, format_html("{}: {}", link, outcome))
         return redirect(f"{reverse('admin:index')}?{request.POST['home']}")
 
     @object_action(

@@ -98,7 +98,7 @@ class AppointmentWorkFilter(ChoiceFilter):
         """Return the appointments of today, tomorrow, from now on, or those without outcome."""
         at = now()
         if word == "without_outcome":
-            return reports.without_outcome(rows, at)
+            return reports.without_outcome(rows, status_ids(request, *reports.BOOKED_ROLES), at)
         if word == "upcoming":
             return reports.still_to_come(rows, at)
         return reports.still_to_come(rows.filter(day_of(at, word).contains("schedule_time")), at)
@@ -167,9 +167,9 @@ class StageFilter(ChoiceFilter):
         return rows.filter(reports.in_stage(word, now()))
 
 
-def status_ids(request: HttpRequest, role: StatusRole) -> list[UUID]:
-    """Return the ids of the statuses with a role, of the user's organizations."""
-    statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.filter(role=role))
+def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:
+    """Return the ids of the statuses with one of the roles, of the user's organizations."""
+    statuses = filter_by_role(request, ALL_ROLES, Status.unscoped.filter(role__in=roles))
     return list(statuses.values_list("pk", flat=True))
 
 

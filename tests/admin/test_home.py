@@ -212,6 +212,7 @@ def test_an_outcome_is_set_with_one_click_and_not_twice(week: Week, mia: Client)
     assert (response.status_code, response.url) == (302, "/admin/?who=team&days=7")
     assert ended.outcome == week.status("WON")
     assert ended.outcome_changes.count() == 1
+    assert f'href="{admin_url(Appointment, "change", ended.pk)}"' in shown_messages(response)[-1]  # to undo it
     assert again.url == admin_url(Appointment, "change", ended.pk)
     assert "this was done already" in shown_messages(again)[-1]
     assert work(mia.get(HOME))["Without outcome"] == ("0", [])
@@ -311,6 +312,24 @@ def test_a_new_organization_is_told_what_to_do_first(organization: Organization,
     assert "No appointments left today." in page.content.decode()
     make_member(organization, "first@acme.example")
     assert [step.is_done for step in owner.get(HOME).context["steps"]] == [False, True, False, False, False, False]
+
+
+def test_the_steps_of_one_of_several_organizations(
+    organization: Organization, other_organization: Organization, owner: Client
+):
+    user = Membership.objects.of(organization).get(role="OWNER").user
+    Membership.objects.create(organization=other_organization, user=user, role="CLOSER")
+
+    own, other = (
+        owner.get(HOME, {"organization": chosen.pk}).context["steps"] for chosen in (organization, other_organization)
+    )
+
+    assert len(own) == 6
+    assert [step.text for step in other] == ["Book the first appointment"]
+    for step in own:
+        page = owner.get(step.url)
+        assert (page.status_code, "For which organization?" in page.content.decode()) == (200, False)
+        assert str(organization.pk) in step.url
 
 
 def test_the_page_takes_the_same_number_of_statements_for_any_number_of_rows(week: Week, mia: Client):

@@ -78,7 +78,7 @@ class Chart:
 
 def numbers_context(page: HomePage) -> dict[str, object]:
     """Return the numbers of the chosen period, with what they can be narrowed by."""
-    numbers = reports.daily_numbers(page.selection, page.period, page.at)
+    numbers, groups = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
     bookings = reports.daily_bookings(page.selection, page.period)
     days = [day_row(page, day, numbers.get(day, Numbers()), bookings.get(day, 0)) for day in page.period.days]
     booked = count(sum(bookings.values()), page.appointments_url(**period_parameters(page, "created_at")))
@@ -89,7 +89,7 @@ def numbers_context(page: HomePage) -> dict[str, object]:
         "by_label": BY[page.by],
         "charts": charts(days, [booked, *number_cells(page, sum_of(numbers), period_parameters(page))]),
         "days": days,
-        "groups": group_rows(page),
+        "groups": group_rows(page, groups),
         **funnel_context(page),
         "status_times": status_times(page),
     }
@@ -206,9 +206,8 @@ def day_row(page: HomePage, day: date, numbers: Numbers, booked: int) -> DayRow:
     return date_format(day, "D j M"), [bookings, *number_cells(page, numbers, day_parameters("schedule_time", day))]
 
 
-def group_rows(page: HomePage) -> dict[str, Any]:
+def group_rows(page: HomePage, groups: dict[UUID | None, Numbers]) -> dict[str, Any]:
     """Return the table by closer, setter, triager, source or event type: the most appointments first, and the total."""
-    groups = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
     ids = sorted(groups, key=lambda id: (-groups[id].appointments, str(id)))
     shown = ids[:MAX_GROUPS]
     names = named_rows(page, MODELS[page.by]).in_bulk([id for id in shown if id])

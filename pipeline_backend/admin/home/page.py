@@ -85,6 +85,16 @@ class HomePage:
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         return f"{url}?{urlencode(parameters)}"
 
+    def add_url(self, model: type[Model]) -> str:
+        """Return the address of the form for a new row of the organization."""
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+        return f"{url}?{urlencode({'organization': self.organization.pk})}"
+
+    @property
+    def booking_url(self) -> str:
+        """The form for a new appointment."""
+        return self.add_url(Appointment)
+
     @property
     def mine(self) -> dict[str, str]:
         """Return the filter of the lists by the user's own rows, if the page shows only those."""

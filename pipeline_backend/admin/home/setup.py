@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from django.contrib import admin
 from django.db.models import Exists, F, Model, OuterRef
-from django.urls import reverse
 
 from appointments.models import Appointment, EventType
 from organizations.models import ApiKey, Invitation, Membership, Organization
+from organizations.permissions import PERMISSIONS, has_role
 from pipeline_backend.admin.home.page import HomePage
 from statuses.models import Status
 from webhooks.models import Endpoint
@@ -46,8 +46,8 @@ def setup_steps(page: HomePage) -> list[Step]:
     found["has_invitation"] |= found["has_members"]
     steps = []
     for text, model, view in STEPS:
-        model_admin = admin.site.get_model_admin(model)
-        if model_admin.has_add_permission(page.request):
-            url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}")
+        area = admin.site.get_model_admin(model).area  # type: ignore[attr-defined]  # all are a TenantAdmin
+        if has_role(page.request, PERMISSIONS[area].write, page.organization.pk):
+            url = page.add_url(model) if view == "add" else page.list_url(model)
             steps.append(Step(text, url, found[f"has_{model._meta.model_name}"]))
     return steps

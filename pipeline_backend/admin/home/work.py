@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 
@@ -39,7 +40,7 @@ def work_context(page: HomePage) -> dict[str, object]:
     statuses = list(Status.objects.of(page.organization))
     appointments = Selection(page.organization, page.member_id).appointments()
     lists = [
-        *appointment_lists(page, appointments, outcome_buttons(statuses)),
+        *appointment_lists(page, appointments, statuses),
         follow_up_list(page, statuses),
         opt_in_list(page, statuses),
     ]
@@ -47,7 +48,7 @@ def work_context(page: HomePage) -> dict[str, object]:
     return {"lists": lists, "next": upcoming.select_related("lead").order_by("schedule_time", "id").first()}
 
 
-def appointment_lists(page: HomePage, rows: QuerySet[Appointment], outcomes: list[Status]) -> list[WorkList]:
+def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: list[Status]) -> list[WorkList]:
     """Return the appointments of today and tomorrow, and those whose outcome nobody has entered."""
     tomorrow = page.today.last + timedelta(days=1)
     days = {"today": page.today, "tomorrow": Period(tomorrow, tomorrow, page.period.zone)}
@@ -68,19 +69,19 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], outcomes: lis
     without_outcome = work_list(
         "without_outcome",
         "Without outcome",
-        reports.without_outcome(rows, page.at),
+        reports.without_outcome(rows, status_ids(statuses, *reports.BOOKED_ROLES), page.at),
         page.list_url(Appointment, work="without_outcome", **page.mine),
         order=("-schedule_time", "-id"),
         related=related,
         empty="Every past appointment has an outcome.",
-        buttons=outcomes if can_change else [],
+        buttons=outcome_buttons(statuses) if can_change else [],
     )
     return [*lists, without_outcome]
 
 
 def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
     """Return the leads to be contacted today."""
-    follow_up_statuses = [status.pk for status in statuses if status.role == StatusRole.FOLLOW_UP]
+    follow_up_statuses = status_ids(statuses, StatusRole.FOLLOW_UP)
     return work_list(
         "follow_ups",
         "Follow-ups due",
@@ -94,13 +95,12 @@ def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
 
 def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
     """Return the latest opt-ins that nobody has called or booked."""
-    new_lead_statuses = [status.pk for status in statuses if status.role == StatusRole.NEW_LEAD]
     first = page.today.last - timedelta(days=DAYS_TO_CALL)
     start = Period(first, first, page.period.zone).start
     return work_list(
         "opt_ins",
         "Opt-ins not called yet",
-        reports.opt_ins_to_call(page.organization, page.member_id, new_lead_statuses, start),
+        reports.opt_ins_to_call(page.organization, page.member_id, status_ids(statuses, StatusRole.NEW_LEAD), start),
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
         order=("-created_at", "-id"),
         related=("lead", "lead__setter__user"),
@@ -125,6 +125,11 @@ def work_list(
     shown = [(found[id], row_url(found[id])) for id in ids[:MAX_ROWS] if id in found]
     text = str(len(ids)) if len(ids) <= MAX_COUNT else f"{MAX_COUNT:,}+"
     return WorkList(kind, title, Figure(text, url, len(ids)), shown, empty, buttons or [])
+
+
+def status_ids(statuses: list[Status], *roles: StatusRole) -> list[UUID]:
+    """Return the ids of the statuses with one of the roles."""
+    return [status.pk for status in statuses if status.role in roles]
 
 
 def outcome_buttons(statuses: list[Status]) -> list[Status]:
