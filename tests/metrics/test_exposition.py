@@ -1,4 +1,4 @@
-"""`/metrics`: who may read it, and what it says about whom (docs/metrics.md)."""
+"""`/metrics` needs its token, and names no customer (docs/metrics.md)."""
 
 import re
 from contextlib import closing

@@ -185,68 +185,70 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
         ]:
             wait_for(lambda: prometheus.query(expression), seconds=WAIT)  # noqa: B023
 
-        # What dashboard and alerts ask.
-        for title, expression in dashboard_queries():
-            if title not in MAY_BE_EMPTY:
-                wait_for(lambda: prometheus.has_figure(expression), seconds=WAIT)  # noqa: B023
-        rules = alert_rules()
-        for rule in rules:
-            prometheus.query(rule["expr"])
-        loaded = json.loads(prometheus.get("/api/v1/rules") or b"")["data"]["groups"][0]["rules"]
-        assert [(rule["name"], rule.get("lastError", "")) for rule in loaded] == [(rule["alert"], "") for rule in rules]
-
-        # What is exposed is what the page lists, and names nobody.
-        texts: dict[str, str] = {}
-
-        def scrape_all() -> bool:
-            texts.update({name: scrape(url)[1] for name, url in urls.items()})
-            return "pipeline_database_up 1" in texts["web"]  # in time, on a busy machine
-
-        wait_for(scrape_all, seconds=WAIT)
-        exposed = {
-            line.split()[2] for text in texts.values() for line in text.splitlines() if "# TYPE pipeline_" in line
-        }
-        page = (ROOT / "docs" / "metrics.md").read_text()
-        asked = " ".join([expression for _, expression in dashboard_queries()] + [rule["expr"] for rule in rules])
-        assert set(re.findall(r"^\| `(pipeline_\w+)`", page, re.MULTILINE)) == exposed
-        assert metric_names(asked) <= exposed
-        ids = [
-            str(id)
-            for model in (Organization, Endpoint, Delivery)
-            for id in model._base_manager.values_list("pk", flat=True)
-        ]
-        secret = [
-            *LEAD.values(),
-            "Acme",
-            "LimitedWidgets",
-            api.key,
-            working.secret,
-            failing.secret,
-            receiver.url,
-            TOKEN,
-        ]
-        assert [text for text in [*secret, *ids] if any(text in scraped for scraped in texts.values())] == []
-
-        # Who may read it, and what is logged of it.
-        wrong = {(name, scrape(url, "Bearer wrong-canary-token")) for name, url in urls.items()}
-        assert wrong == {(name, (401, "")) for name in urls}
-        logs = "".join(log.read_text() for log in stack.folder.glob("*.log"))
-        assert [text for text in (TOKEN, "wrong-canary-token", "/metrics") if text in logs] == []
-
-        # A killed process loses no count.
-        booked = 'pipeline_http_requests_total{method="POST",route="api/external/appointments",status="201"} 6.0'
-        children = psutil.Process(stack.processes["web"].pid).children()
-        assert booked in scrape(urls["web"])[1]
-        for child in children:
-            child.kill()
-        wait_for(lambda: stack.get("/readyz")[0] == 200 and has_replaced(stack, children), seconds=WAIT)
-        assert booked in scrape(urls["web"])[1]
+        assert_queries_have_figures(prometheus)
+        secrets = [api.key or "", working.secret, failing.secret, receiver.url, TOKEN]
+        assert_exposed_as_documented(urls, [*LEAD.values(), "Acme", limited_organization.name, *secrets])
+        assert_only_with_token(stack, urls)
+        assert_killed_processes_lose_no_count(stack, urls["web"])
 
         # The server leaves no files behind.
         assert len(list(tmp_path.glob("*-metrics-*"))) == 1
         stack.kill("web", signal.SIGTERM)
         stack.wait_for_exit("web", seconds=WAIT)
         assert list(tmp_path.glob("*-metrics-*")) == []
+
+
+def assert_queries_have_figures(prometheus: Prometheus) -> None:
+    """Ask what dashboard and alerts ask."""
+    for title, expression in dashboard_queries():
+        if title not in MAY_BE_EMPTY:
+            wait_for(lambda: prometheus.has_figure(expression), seconds=WAIT)  # noqa: B023
+    rules = alert_rules()
+    for rule in rules:
+        prometheus.query(rule["expr"])
+    loaded = json.loads(prometheus.get("/api/v1/rules") or b"")["data"]["groups"][0]["rules"]
+    assert [(rule["name"], rule.get("lastError", "")) for rule in loaded] == [(rule["alert"], "") for rule in rules]
+
+
+def assert_exposed_as_documented(urls: dict[str, str], private: list[str]) -> None:
+    """What is exposed is what the page lists; it has no id of a customer, and none of these texts."""
+    texts: dict[str, str] = {}
+
+    def scrape_all() -> bool:
+        texts.update({name: scrape(url)[1] for name, url in urls.items()})
+        return "pipeline_database_up 1" in texts["web"]  # in time, on a busy machine
+
+    wait_for(scrape_all, seconds=WAIT)
+    exposed = {line.split()[2] for text in texts.values() for line in text.splitlines() if "# TYPE pipeline_" in line}
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    asked = " ".join([expression for _, expression in dashboard_queries()] + [rule["expr"] for rule in alert_rules()])
+    assert set(re.findall(r"^\| `(pipeline_\w+)`", page, re.MULTILINE)) == exposed
+    assert metric_names(asked) <= exposed
+    ids = [
+        str(id)
+        for model in (Organization, Endpoint, Delivery)
+        for id in model._base_manager.values_list("pk", flat=True)
+    ]
+    assert [text for text in [*private, *ids] if any(text in scraped for scraped in texts.values())] == []
+
+
+def assert_only_with_token(stack: Stack, urls: dict[str, str]) -> None:
+    """Another token gets nothing, and no log has a token."""
+    wrong = {(name, scrape(url, "Bearer wrong-canary-token")) for name, url in urls.items()}
+    assert wrong == {(name, (401, "")) for name in urls}
+    logs = "".join(log.read_text() for log in stack.folder.glob("*.log"))
+    assert [text for text in (TOKEN, "wrong-canary-token", "/metrics") if text in logs] == []
+
+
+def assert_killed_processes_lose_no_count(stack: Stack, url: str) -> None:
+    """The counts of web processes stay when these are killed and replaced."""
+    booked = 'pipeline_http_requests_total{method="POST",route="api/external/appointments",status="201"} 6.0'
+    children = psutil.Process(stack.processes["web"].pid).children()
+    assert booked in scrape(url)[1]
+    for child in children:
+        child.kill()
+    wait_for(lambda: stack.get("/readyz")[0] == 200 and has_replaced(stack, children), seconds=WAIT)
+    assert booked in scrape(url)[1]
 
 
 def has_replaced(stack: Stack, killed: list[psutil.Process]) -> bool:
