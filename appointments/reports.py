@@ -216,6 +216,17 @@ def is_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
     return Q(setter__in=members) | Q(Exists(appointments.filter(takes_part(members))))
 
 
+def is_open_to(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that one of the members takes part in an appointment, or nobody does."""
+    return takes_part(members) | Q(host=None, setter=None, triager=None)
+
+
+def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that a lead is followed by one of the members, or by nobody."""
+    taken = Appointment.unscoped.filter(lead=OuterRef("pk")).exclude(host=None, setter=None, triager=None)
+    return is_followed_by(members) | (Q(setter=None) & ~Q(Exists(taken)))
+
+
 def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
     """Return the condition that a lead is to be contacted by the end of this day.
 

@@ -32,7 +32,7 @@ class ChannelFilter(ChoicesDropdownFilter):
 class NotificationAdmin(TenantAdmin):
     """The list and the page of notifications: what members were sent, and whether it was delivered."""
 
-    area = Area.RECORDS
+    area = Area.MESSAGES
     can_add = can_change = False
     list_display = (
         "kind",

@@ -18,6 +18,7 @@ ALL_ROLES: Roles = frozenset(MemberRole)
 BACK_OFFICE: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER, MemberRole.SALES_OPS})
 OWNERS_AND_MANAGERS: Roles = frozenset({MemberRole.OWNER, MemberRole.MANAGER})
 OWNERS_ONLY: Roles = frozenset({MemberRole.OWNER})
+SELLERS: Roles = frozenset({MemberRole.CLOSER, MemberRole.SETTER})
 NO_ROLES: Roles = frozenset()
 
 
@@ -25,7 +26,8 @@ class Area(Enum):
     """The parts of the admin that share their permissions."""
 
     WORK = auto()  # leads, appointments, notes, call analyses
-    RECORDS = auto()  # opt-ins, sources, events, notifications
+    RECORDS = auto()  # opt-ins, sources
+    MESSAGES = auto()  # events, notifications: copies of personal data
     SETUP = auto()  # statuses, event types, custom fields
     CONNECTIONS = auto()  # API keys, webhook endpoints, deliveries
     TEAM = auto()  # members
@@ -34,15 +36,25 @@ class Area(Enum):
 
 @dataclass(frozen=True)
 class Permission:
-    """The roles that may view an area, and those that may add and change its rows."""
+    """The roles that may view an area, those that may write all of its rows, and those that may write their own ones.
+
+    Own rows are those that `TenantAdmin.own_rows` says. Whoever may write any rows may add new ones.
+    """
 
     view: Roles
     write: Roles
+    write_own: Roles = NO_ROLES
+
+    @property
+    def add(self) -> Roles:
+        """The roles that may add rows."""
+        return self.write | self.write_own
 
 
 PERMISSIONS = {
-    Area.WORK: Permission(view=ALL_ROLES, write=ALL_ROLES),
+    Area.WORK: Permission(view=ALL_ROLES, write=BACK_OFFICE, write_own=SELLERS),
     Area.RECORDS: Permission(view=ALL_ROLES, write=NO_ROLES),
+    Area.MESSAGES: Permission(view=BACK_OFFICE, write=NO_ROLES),
     Area.SETUP: Permission(view=BACK_OFFICE, write=BACK_OFFICE),
     Area.CONNECTIONS: Permission(view=BACK_OFFICE, write=BACK_OFFICE),
     Area.TEAM: Permission(view=OWNERS_AND_MANAGERS, write=OWNERS_AND_MANAGERS),
@@ -50,7 +62,14 @@ PERMISSIONS = {
 }
 
 # From least to most. Nobody may assign a role above their own, or change a member who has one.
-ROLE_ORDER = [MemberRole.SETTER, MemberRole.CLOSER, MemberRole.SALES_OPS, MemberRole.MANAGER, MemberRole.OWNER]
+ROLE_ORDER = [
+    MemberRole.VIEWER,
+    MemberRole.SETTER,
+    MemberRole.CLOSER,
+    MemberRole.SALES_OPS,
+    MemberRole.MANAGER,
+    MemberRole.OWNER,
+]
 
 
 def current_user(request: HttpRequest) -> User:
@@ -82,16 +101,17 @@ def organizations_with_role(request: HttpRequest, roles: Roles) -> QuerySet[Orga
     """Return the organizations in which the user has one of the roles; for an operator, all."""
     if is_operator(request):
         return Organization.objects.all()
-    return Organization.objects.filter(
-        pk__in=[pk for pk, role in roles_by_organization(request).items() if role in roles]
-    )
+    return Organization.objects.filter(pk__in=organization_ids(request, roles))
 
 
 def filter_by_role(request: HttpRequest, roles: Roles, rows: QuerySet) -> QuerySet:
     """Filter tenant rows to the organizations in which the user has one of the roles."""
-    if is_operator(request):
-        return rows
-    return rows.filter(organization_id__in=[pk for pk, role in roles_by_organization(request).items() if role in roles])
+    return rows if is_operator(request) else rows.filter(organization_id__in=organization_ids(request, roles))
+
+
+def organization_ids(request: HttpRequest, roles: Roles) -> list[UUID]:
+    """Return the ids of the organizations in which the user is a member with one of the roles."""
+    return [pk for pk, role in roles_by_organization(request).items() if role in roles]
 
 
 def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[MemberRole]:

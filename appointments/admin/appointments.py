@@ -7,6 +7,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
 
+from appointments import reports
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm, OutcomeForm
 from appointments.admin.schedule import render_other_appointments
@@ -60,6 +61,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     area = Area.WORK
+    own_rows = staticmethod(reports.is_open_to)
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     add_form = BookingForm
@@ -263,3 +265,4 @@ class LeadAppointmentInline(ReadOnlyInline):
 
 
 LeadAdmin.register_inline(LeadAppointmentInline, first=True)
+LeadAdmin.own_rows = staticmethod(reports.may_be_followed_by)

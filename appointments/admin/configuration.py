@@ -1,10 +1,14 @@
 """Admin pages of event types, notes and call analyses."""
 
+from django import forms
 from django.contrib import admin
+from django.db.models import Q, QuerySet
 
-from appointments.models import CallAnalysis, EventType, Note
+from appointments.models import Appointment, CallAnalysis, EventType, Note
+from appointments.reports import is_open_to
 from appointments.services import delete_event_type, save_analysis, save_event_type
 from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.models import Membership
 from organizations.permissions import Area
 
 
@@ -59,11 +63,33 @@ class NoteAdmin(TenantAdmin):
         return str(note)
 
 
+class CallAnalysisForm(TenantForm):
+    """The form for adding and changing a call analysis."""
+
+    class Meta:
+        model = CallAnalysis
+        fields = ()
+
+    def clean_appointment(self) -> Appointment:
+        """Return the appointment. It must be one that the user may change."""
+        appointment: Appointment = self.cleaned_data["appointment"]
+        if not self.page.admin_site.get_model_admin(Appointment).has_write_permission(self.request, appointment):
+            raise forms.ValidationError("This is a colleague's appointment, which you may not change.")
+        return appointment
+
+
+def analyzes_open_call(members: QuerySet[Membership]) -> Q:
+    """Return the condition that the analysis is of an appointment that is open to one of the members."""
+    return Q(appointment__in=Appointment.unscoped.filter(is_open_to(members)))
+
+
 @admin.register(CallAnalysis)
 class CallAnalysisAdmin(TenantAdmin):
     """Call analyses, which staff enter by hand."""
 
     area = Area.WORK
+    form = CallAnalysisForm
+    own_rows = staticmethod(analyzes_open_call)
     save_service = staticmethod(save_analysis)
     service_argument = "analysis"
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")

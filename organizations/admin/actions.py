@@ -6,7 +6,7 @@ Unfold's own detail actions are links that run on GET, which a prefetching brows
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django import forms
 from django.contrib import messages
@@ -23,6 +23,9 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
+
+if TYPE_CHECKING:
+    from organizations.admin.tenant import TenantAdmin
 
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
 # A method of a ModelAdmin: (self, request, row, form) -> a response, or None for the row's page.
@@ -163,7 +166,7 @@ def secret_page(
 
 
 def change_selected(
-    page: ModelAdmin,
+    page: "TenantAdmin",
     request: HttpRequest,
     rows: QuerySet,
     change: Callable[[Any], object],
@@ -172,7 +175,7 @@ def change_selected(
     title: str,
     question: str,
 ) -> HttpResponse | None:
-    """Call `change` with each selected row that the user may change, and report the number and each service's error.
+    """Call `change` with each selected row that the user may change, and report the numbers and each service's error.
 
     Before it, return the page that asks for confirmation.
     """
@@ -180,13 +183,15 @@ def change_selected(
         context = {"title": title, "opts": page.opts, "question": question, "action": action}
         context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
         return TemplateResponse(request, "admin/confirm_selected.html", context)
-    if rows.count() > MAX_SELECTED:
+    selected = rows.count()
+    if selected > MAX_SELECTED:
         messages.error(request, f"Select at most {MAX_SELECTED} at a time.")
         return None
+    writable = list(page.writable_rows(request, rows))
+    if selected > len(writable):
+        messages.warning(request, f"Skipped {selected - len(writable)}: you may not change them.")
     count = 0
-    for row in rows:
-        if not page.has_change_permission(request, row):
-            continue
+    for row in writable:
         try:
             change(row)
         except DomainError as error:

@@ -5,6 +5,7 @@ and also when they send another row's id by hand. A form always belongs to one o
 organizations choose one before they add a row.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django import forms
@@ -23,9 +24,11 @@ from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,
     Area,
+    current_user,
     filter_by_role,
     has_role,
     is_operator,
+    organization_ids,
     organizations_with_role,
     roles_by_organization,
 )
@@ -136,6 +139,9 @@ class TenantAdmin(ServiceAdmin):
     form = TenantForm
     # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
     select_related: ClassVar[tuple[str, ...]] = ()
+    # The condition that a row is assigned to one of these memberships, or to nobody. In an area whose `write_own` names
+    # roles, they may write such rows only; without a condition, none.
+    own_rows: Callable[[QuerySet[Any]], Q] | None = None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
         """Return the rows that the user may view. All of Django's admin views start from it."""
@@ -154,8 +160,33 @@ class TenantAdmin(ServiceAdmin):
         return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
 
     def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
-        """Return whether the user's role in the row's organization may write it; without a row, in any."""
-        return has_role(request, PERMISSIONS[self.area].write, obj and obj.organization_id)
+        """Return whether the user may write the row: by their role in its organization, or because it is their own.
+
+        Without a row, return whether they may write any. It is read once in a request.
+        """
+        permission = PERMISSIONS[self.area]
+        if obj is None:
+            return has_role(request, permission.add)
+        if has_role(request, permission.write, obj.organization_id):
+            return True
+        if not has_role(request, permission.write_own, obj.organization_id):
+            return False
+        known: dict[object, bool] = request.__dict__.setdefault("own_rows", {})
+        key = (self.model, obj.pk)
+        if key not in known:
+            known[key] = self.writable_rows(request, self.model._default_manager.filter(pk=obj.pk)).exists()
+        return known[key]
+
+    def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Filter rows of this page's model to those that the user may write."""
+        if is_operator(request):
+            return rows
+        permission = PERMISSIONS[self.area]
+        condition = Q(organization_id__in=organization_ids(request, permission.write))
+        if self.own_rows and (sellers_at := organization_ids(request, permission.write_own)):
+            members = Membership.unscoped.filter(user=current_user(request)).values("pk")
+            condition |= Q(organization_id__in=sellers_at) & self.own_rows(members)
+        return rows.filter(condition)
 
     def get_form(
         self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
@@ -171,7 +202,7 @@ class TenantAdmin(ServiceAdmin):
         Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL:
         another one in its place would get a row that was meant for somebody else.
         """
-        candidates = list(organizations_with_role(request, PERMISSIONS[self.area].write))
+        candidates = list(organizations_with_role(request, PERMISSIONS[self.area].add))
         named = request.GET.get("organization")
         if named is None:
             return candidates[0] if len(candidates) == 1 else None
@@ -194,7 +225,7 @@ class TenantAdmin(ServiceAdmin):
             **self.admin_site.each_context(request),
             "title": f"Add {self.opts.verbose_name}",
             "opts": self.opts,
-            "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].write)),
+            "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].add)),
             # Sent on with the choice, because they may prefill the add form.
             "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
         }

@@ -20,6 +20,7 @@ class MemberRole(models.TextChoices):
     SALES_OPS = "SALES_OPS", "Sales-ops"
     CLOSER = "CLOSER", "Closer"
     SETTER = "SETTER", "Setter"
+    VIEWER = "VIEWER", "Viewer"
 
 
 class Membership(TenantModel):

@@ -36,6 +36,7 @@ NORTHWIND = OrganizationSpec(
         ("Priya", "Nair", MemberRole.CLOSER, "Asia/Kolkata"),
         ("Tom", "Becker", MemberRole.SETTER, "America/Los_Angeles"),
         ("Grace", "Kim", MemberRole.SETTER, "Asia/Seoul"),
+        ("Victor", "Moreau", MemberRole.VIEWER, "Europe/Paris"),
     ],
 )
 HARBOR = OrganizationSpec(

@@ -167,11 +167,11 @@ def test_a_changed_outcome_has_a_history_entry_and_an_event(closer: Client, even
     assert "appointment.outcome_changed" in events_of(event_type.organization)
 
 
-def test_saving_without_a_change_does_nothing(closer: Client, appointment: Appointment):
+def test_saving_without_a_change_does_nothing(manager: Client, appointment: Appointment):
     before = snapshot_of(appointment.organization)
     url = admin_url(Appointment, "change", appointment.pk)
 
-    response = closer.post(url, form_data(closer, url))
+    response = manager.post(url, form_data(manager, url))
 
     assert response.status_code == 302, form_errors(response)
     assert snapshot_of(appointment.organization) == before
@@ -220,8 +220,8 @@ def test_appointments_of_another_organization_cannot_be_selected(
     assert snapshot_of(other_appointment.organization) == before
 
 
-def test_a_note_mentions_members(closer: Client, appointment: Appointment, host: Membership):
-    response = closer.post(
+def test_a_note_mentions_members(manager: Client, appointment: Appointment, host: Membership):
+    response = manager.post(
         admin_url(Appointment, "add_note", appointment.pk), {"note": "Look here", "mentions": [str(host.pk)]}
     )
 
@@ -231,9 +231,9 @@ def test_a_note_mentions_members(closer: Client, appointment: Appointment, host:
 
 
 def test_a_member_of_another_organization_cannot_be_mentioned(
-    closer: Client, appointment: Appointment, other_appointment: Appointment
+    manager: Client, appointment: Appointment, other_appointment: Appointment
 ):
-    response = closer.post(
+    response = manager.post(
         admin_url(Appointment, "add_note", appointment.pk),
         {"note": "Look here", "mentions": [str(other_appointment.host_id)]},
     )
@@ -242,14 +242,14 @@ def test_a_member_of_another_organization_cannot_be_mentioned(
     assert not Note.objects.of(appointment.organization).filter(note="Look here").exists()
 
 
-def test_the_second_of_two_concurrent_saves_is_refused(owner: Client, closer: Client, appointment: Appointment):
+def test_the_second_of_two_concurrent_saves_is_refused(owner: Client, manager: Client, appointment: Appointment):
     url = admin_url(Appointment, "change", appointment.pk)
     first, second = (
         form_data(owner, url, recording_url="https://rec.example/1"),
-        form_data(closer, url, recording_url="https://rec.example/2"),
+        form_data(manager, url, recording_url="https://rec.example/2"),
     )
 
-    saved, rejected = owner.post(url, first), closer.post(url, second)
+    saved, rejected = owner.post(url, first), manager.post(url, second)
 
     assert saved.status_code == 302
     assert any("Someone else has changed this record" in message for message in form_errors(rejected))
@@ -291,13 +291,13 @@ def test_custom_values_are_stored_by_their_type(closer: Client, event_type: Even
     assert form_data(closer, url)[f"custom_{fields['DATE'].pk.hex}"] == "2027-02-03"
 
 
-def test_an_unknown_option_of_a_custom_field_is_refused(closer: Client, appointment: Appointment):
+def test_an_unknown_option_of_a_custom_field_is_refused(manager: Client, appointment: Appointment):
     field = make_custom_field(
         appointment.organization, "APPOINTMENT", "plan", type=CustomField.Type.SELECT, options=["Gold"]
     )
     url = admin_url(Appointment, "change", appointment.pk)
 
-    response = closer.post(url, form_data(closer, url, **{f"custom_{field.pk.hex}": "Tin"}))
+    response = manager.post(url, form_data(manager, url, **{f"custom_{field.pk.hex}": "Tin"}))
 
     assert any("Select a valid choice" in message for message in form_errors(response))
 

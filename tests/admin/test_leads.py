@@ -49,22 +49,22 @@ def test_a_phone_without_its_area_code_is_refused(closer: Client, organization: 
     assert snapshot_of(organization) == before
 
 
-def test_a_lead_whose_stored_phone_is_not_valid_can_be_edited(closer: Client, appointment: Appointment):
+def test_a_lead_whose_stored_phone_is_not_valid_can_be_edited(manager: Client, appointment: Appointment):
     # Version 0.2 stored such numbers.
     Lead.objects.of(appointment.organization).update(phone_e164="+15555555", phone_country="US")
     url = admin_url(Lead, "change", appointment.lead_id)
 
-    response = closer.post(url, form_data(closer, url, last_name="Lovelace"))
+    response = manager.post(url, form_data(manager, url, last_name="Lovelace"))
 
     assert response.status_code == 302, form_errors(response)
     lead = Lead.objects.of(appointment.organization).get()
     assert (lead.last_name, lead.phone_e164, lead.phone_country) == ("Lovelace", "+15555555", "US")
 
 
-def test_a_changed_status_of_a_lead_has_a_history_entry_and_an_event(closer: Client, appointment: Appointment):
+def test_a_changed_status_of_a_lead_has_a_history_entry_and_an_event(manager: Client, appointment: Appointment):
     url, won = admin_url(Lead, "change", appointment.lead_id), status_with_role(appointment.organization, "WON")
 
-    response = closer.post(url, form_data(closer, url, status=won.pk, last_name="Lovelace"))
+    response = manager.post(url, form_data(manager, url, status=won.pk, last_name="Lovelace"))
 
     assert response.status_code == 302, form_errors(response)
     lead = Lead.objects.of(appointment.organization).get()
@@ -72,11 +72,11 @@ def test_a_changed_status_of_a_lead_has_a_history_entry_and_an_event(closer: Cli
     assert "lead.status_changed" in events_of(appointment.organization)
 
 
-def test_saving_without_a_change_does_nothing(closer: Client, appointment: Appointment):
+def test_saving_without_a_change_does_nothing(manager: Client, appointment: Appointment):
     before = snapshot_of(appointment.organization)
     url = admin_url(Lead, "change", appointment.lead_id)
 
-    response = closer.post(url, form_data(closer, url))
+    response = manager.post(url, form_data(manager, url))
 
     assert response.status_code == 302, form_errors(response)
     assert snapshot_of(appointment.organization) == before
@@ -131,12 +131,12 @@ def test_a_lead_that_someone_else_adds_at_the_same_time_is_refused_with_a_messag
     ]
 
 
-def test_the_second_of_two_concurrent_saves_is_refused(owner: Client, closer: Client, appointment: Appointment):
+def test_the_second_of_two_concurrent_saves_is_refused(owner: Client, manager: Client, appointment: Appointment):
     url = admin_url(Lead, "change", appointment.lead_id)
-    first, second = form_data(owner, url, last_name="First"), form_data(closer, url, last_name="Second")
+    first, second = form_data(owner, url, last_name="First"), form_data(manager, url, last_name="Second")
 
     owner.post(url, first)
-    rejected = closer.post(url, second)
+    rejected = manager.post(url, second)
 
     assert any("Someone else has changed this record" in message for message in form_errors(rejected))
     assert Lead.objects.of(appointment.organization).get().last_name == "First"

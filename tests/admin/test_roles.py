@@ -24,18 +24,19 @@ from webhooks.models import Delivery, Endpoint, Event
 ALL_ROLES = set(MemberRole)
 BACK_OFFICE = {MemberRole.OWNER, MemberRole.MANAGER, MemberRole.SALES_OPS}
 OWNERS_AND_MANAGERS = {MemberRole.OWNER, MemberRole.MANAGER}
+WORKERS = set(MemberRole) - {MemberRole.VIEWER}
 NO_ROLES: set[MemberRole] = set()
 
-# Model: the roles that may view its list, add rows and change rows.
+# Model: the roles that may view its list, add rows, and change a row that is a colleague's.
 PERMISSIONS = {
-    Appointment: (ALL_ROLES, ALL_ROLES, ALL_ROLES),
-    Lead: (ALL_ROLES, ALL_ROLES, ALL_ROLES),
-    CallAnalysis: (ALL_ROLES, ALL_ROLES, ALL_ROLES),
+    Appointment: (ALL_ROLES, WORKERS, BACK_OFFICE),
+    Lead: (ALL_ROLES, WORKERS, BACK_OFFICE),
+    CallAnalysis: (ALL_ROLES, WORKERS, BACK_OFFICE),
     Note: (ALL_ROLES, NO_ROLES, NO_ROLES),
     OptIn: (ALL_ROLES, NO_ROLES, NO_ROLES),
     Source: (ALL_ROLES, NO_ROLES, NO_ROLES),
-    Event: (ALL_ROLES, NO_ROLES, NO_ROLES),
-    Notification: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Event: (BACK_OFFICE, NO_ROLES, NO_ROLES),
+    Notification: (BACK_OFFICE, NO_ROLES, NO_ROLES),
     Status: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     EventType: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     CustomField: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),

@@ -42,6 +42,7 @@ def save_own_pages(client: Client, member: Membership, **fields: str) -> None:
 
 def test_the_order_of_roles():
     assert ROLE_ORDER == [
+        MemberRole.VIEWER,
         MemberRole.SETTER,
         MemberRole.CLOSER,
         MemberRole.SALES_OPS,
@@ -77,7 +78,7 @@ def test_users_cannot_raise_their_own_rights_or_change_their_organization(
 def test_users_cannot_assign_a_role_above_their_own(role: MemberRole, organization: Organization):
     owner = owner_of(organization)
     client = make_admin_client(make_member(organization, "giver@acme.example", role=role))
-    colleague = make_member(organization, "friend@acme.example", role=MemberRole.SETTER)
+    colleague = make_member(organization, "friend@acme.example", role=MemberRole.VIEWER)
 
     for higher_role in roles_above(role):
         client.post(admin_url(Invitation, "add"), {"email": f"{higher_role}@acme.example", "role": higher_role})

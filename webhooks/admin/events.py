@@ -47,7 +47,7 @@ class DeliveryInline(ReadOnlyInline):
 class EventAdmin(TenantAdmin):
     """The list and the page of events. Events are never changed."""
 
-    area = Area.RECORDS
+    area = Area.MESSAGES
     can_add = can_change = False
     list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
     list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))

@@ -47,7 +47,7 @@ def setup_steps(page: HomePage) -> list[Step]:
     steps = []
     for text, model, view in STEPS:
         area = admin.site.get_model_admin(model).area  # type: ignore[attr-defined]  # all are a TenantAdmin
-        if has_role(page.request, PERMISSIONS[area].write, page.organization.pk):
+        if has_role(page.request, PERMISSIONS[area].add, page.organization.pk):
             url = page.add_url(model) if view == "add" else page.list_url(model)
             steps.append(Step(text, url, found[f"has_{model._meta.model_name}"]))
     return steps

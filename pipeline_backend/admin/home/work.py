@@ -1,10 +1,12 @@
 """The home page's lists of what is to be done."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.contrib import admin
 from django.db.models import QuerySet
 
 from appointments import reports
@@ -13,7 +15,6 @@ from appointments.reports import Period, Selection
 from leads.models import Lead
 from optins.models import OptIn
 from organizations.admin.actions import row_url
-from organizations.permissions import PERMISSIONS, Area, has_role
 from pipeline_backend.admin.home.page import Figure, HomePage
 from statuses.models import Board, Status, StatusRole
 
@@ -33,6 +34,7 @@ class WorkList:
     rows: list[tuple[Any, str]]
     empty: str
     buttons: list[Status]
+    with_buttons: Collection[UUID] = ()  # the rows that the user may change
 
 
 def work_context(page: HomePage) -> dict[str, object]:
@@ -65,7 +67,6 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: lis
         )
         for day, period in days.items()
     ]
-    can_change = has_role(page.request, PERMISSIONS[Area.WORK].write, page.organization.pk)
     without_outcome = work_list(
         "without_outcome",
         "Without outcome",
@@ -74,9 +75,12 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: lis
         order=("-schedule_time", "-id"),
         related=related,
         empty="Every past appointment has an outcome.",
-        buttons=outcome_buttons(statuses) if can_change else [],
+        buttons=outcome_buttons(statuses),
     )
-    return [*lists, without_outcome]
+    shown = Appointment.unscoped.filter(pk__in=[row.pk for row, _ in without_outcome.rows])
+    appointment_admin: Any = admin.site.get_model_admin(Appointment)
+    writable = set(appointment_admin.writable_rows(page.request, shown).values_list("pk", flat=True))
+    return [*lists, replace(without_outcome, with_buttons=writable)]
 
 
 def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
