@@ -17,7 +17,7 @@ from optins.models import Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
-from organizations.versions import VersionedModel
+from organizations.versions import Change, VersionedModel
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import FINAL_ROLES, Status, StatusChange
 
@@ -191,6 +191,15 @@ class OutcomeChange(StatusChange):
 
     class Meta(StatusChange.Meta):
         indexes = [models.Index(fields=["appointment", "-created_at"], name="appointment_history")]
+
+
+class AppointmentChange(Change):
+    """One change of an appointment's fields."""
+
+    appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="changes", db_index=False)
+
+    class Meta(Change.Meta):
+        indexes = [models.Index(fields=["appointment", "-created_at", "-id"], name="appointment_change_newest")]
 
 
 class Note(TenantModel, ActorFields):

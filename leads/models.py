@@ -9,9 +9,10 @@ from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
 from django.db.models.functions import Lower
 
+from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
-from organizations.versions import VersionedModel
+from organizations.versions import Change, VersionedModel
 from pipeline_backend.db.compiled import Param, as_expression
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from statuses.models import Status, StatusChange
@@ -98,6 +99,10 @@ class Lead(VersionedModel):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, blank=True)
+    # What somebody has to do next. Unlike the touch point it stays until it is done or replaced, also when overdue.
+    next_step_at = MillisecondDateTimeField(null=True, blank=True, editable=False)
+    next_step_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, editable=False)
+    next_step_note = models.CharField(max_length=255, null=True, editable=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
 
     unversioned = ("is_first_name_from_email",)
@@ -124,6 +129,11 @@ class Lead(VersionedModel):
             ),
             # For the follow-ups that are due: the leads of a status without a touch point, or with one by a time.
             models.Index(fields=["organization", "status", "next_touch_point_at"], name="lead_follow_up"),
+            models.Index(
+                fields=["organization", "next_step_at"],
+                condition=Q(next_step_at__isnull=False),
+                name="lead_next_step",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -142,6 +152,29 @@ class LeadStatusChange(StatusChange):
             # For the time that leads had a status. A status belongs to one organization.
             models.Index(fields=["from_status", "-created_at", "-id"], name="lead_left_status"),
         ]
+
+
+class LeadChange(Change):
+    """One change of a lead's fields."""
+
+    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="changes", db_index=False)
+
+    class Meta(Change.Meta):
+        indexes = [models.Index(fields=["lead", "-created_at", "-id"], name="lead_change_newest")]
+
+
+class LeadNote(TenantModel, ActorFields):
+    """Free text about a lead, for the staff."""
+
+    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
+    note = models.TextField(max_length=10_000)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-created_at", "-id"]
+        indexes = [models.Index(fields=["lead", "-created_at", "-id"], name="lead_note_newest")]
+
+    def __str__(self) -> str:
+        return self.note[:80]
 
 
 class CustomField(TenantModel):

@@ -42,11 +42,18 @@ class Notification(TenantModel, Job):
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
     medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)
     recipient = models.ForeignKey(Membership, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
+    # What it is about: an appointment. Null for other kinds, and for those of version 0.2.
+    subject_id = models.UUIDField(null=True, editable=False)
     context = models.JSONField(editable=False, db_column="facts")
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
         indexes = [
+            models.Index(
+                fields=["subject_id", "-created_at", "-id"],
+                condition=Q(subject_id__isnull=False),
+                name="notification_subject",
+            ),
             models.Index(
                 fields=["organization", "medium", "next_attempt_at"],
                 condition=Q(state=State.PENDING),

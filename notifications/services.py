@@ -21,7 +21,13 @@ def build_notifications(
     The dispatcher is notified after the commit.
     """
     rows = [
-        Notification(organization=organization, kind=kind, recipient=member, context=context)
+        Notification(
+            organization=organization,
+            kind=kind,
+            recipient=member,
+            subject_id=context.get("appointment_id"),
+            context=context,
+        )
         for member in recipients
         if accepts(member, kind)
     ]
@@ -35,7 +41,12 @@ def build_slack_messages(*, organization: Organization, kind: Kind, context: Con
     if not organization.slack_url:
         return []
     notify_on_commit(Notification, organization.pk)
-    return [Notification(organization=organization, kind=kind, medium=ChannelKind.SLACK, context=context)]
+    subject_id = context.get("appointment_id")
+    return [
+        Notification(
+            organization=organization, kind=kind, medium=ChannelKind.SLACK, subject_id=subject_id, context=context
+        )
+    ]
 
 
 def accepts(member: Membership, kind: Kind) -> bool:

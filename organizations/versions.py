@@ -1,9 +1,12 @@
-"""Rows with a version, `updated_at`, that know which of their columns differ from the database."""
+"""Rows with a version, `updated_at`, that know which of their columns differ from the database, and their changes."""
 
 from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, ClassVar, Self
 
+from django.db import models
+
+from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
@@ -43,3 +46,21 @@ class VersionedModel(TenantModel):
         # Django sends no statement if there are none.
         self.save(update_fields=[name for name in self.stored_values if self.is_changed(name)])
         self.stored_values = {name: getattr(self, name) for name in self.stored_values}
+
+
+class Change(TenantModel, ActorFields):
+    """Base of the change histories of versioned rows: who changed which fields, from which values to which.
+
+    `fields` has a pair for each changed field: the old and the new value, as the API shows them. Recording an event of
+    a change writes it (`webhooks.services.record_event`), so a new row has none. Kept as long as the row, which a
+    foreign key with the related name `changes` points to.
+    """
+
+    fields = models.JSONField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        abstract = True
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return ", ".join(self.fields)

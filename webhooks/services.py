@@ -37,14 +37,17 @@ DISABLED_BY_STAFF = "Disabled by staff"
 # One statement, because a second round trip would cost a booking more than the inserts do. `data_query` selects the
 # subject's id and its JSON.
 INSERT_EVENT = """
-WITH event AS (
+WITH subject AS (
+    SELECT data.id, data.json {compared}
+    FROM ({data_query}) AS data (id, json)
+    {comparison}
+), event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, %s || subject.data || {previous} || %s
-    FROM ({data_query}) AS subject (id, data)
-    {comparison}
-    RETURNING id, organization_id, created_at
-)
+    SELECT %s, %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || %s
+    FROM subject
+    RETURNING id, organization_id, created_at, subject_id, actor_kind, actor_id, actor_name
+) {change}
 INSERT INTO webhooks_delivery
     (id, organization_id, created_at, event_id, endpoint_id, state, attempts, claims, last_error, is_replay)
 SELECT uuidv7(), event.organization_id, event.created_at, event.id, endpoint.id, 'PENDING', 0, 0, '', false
@@ -53,15 +56,25 @@ JOIN webhooks_endpoint AS endpoint ON endpoint.organization_id = event.organizat
 WHERE endpoint.is_active AND (endpoint.event_types = '{{}}' OR %s = ANY(endpoint.event_types))
 RETURNING endpoint_id
 """
-# The old values of the fields that differ, as JSON. The subject is compared as it is shown, so no field is forgotten.
+# The fields that differ, as JSON: their old values, and their old and new ones. The subject is compared as it is shown,
+# so no field is forgotten.
 COMPARISON = """
     CROSS JOIN LATERAL (
-        SELECT ',"previous":' || json_object_agg(old.key, old.value ORDER BY old.position)
+        SELECT
+            ',"previous":' || json_object_agg(old.key, old.value ORDER BY old.position),
+            jsonb_object_agg(old.key, json_build_array(old.value, new.value))
         FROM json_each(%s::json) WITH ORDINALITY AS old (key, value, position)
-        JOIN json_each(subject.data::json) AS new ON new.key = old.key
+        JOIN json_each(data.json::json) AS new ON new.key = old.key
         WHERE old.key <> ALL (%s) AND old.value::jsonb <> new.value::jsonb
-    ) AS comparison (previous)
+    ) AS comparison (previous, fields)
     WHERE comparison.previous IS NOT NULL
+"""
+INSERT_CHANGE = """
+, change AS (
+    INSERT INTO {table} (id, organization_id, created_at, {column}, actor_kind, actor_id, actor_name, fields)
+    SELECT uuidv7(), organization_id, created_at, subject_id, actor_kind, actor_id, actor_name, subject.fields
+    FROM event JOIN subject ON subject.id = event.subject_id
+)
 """
 
 
@@ -82,8 +95,9 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
     """Store an event and a delivery for each subscribed endpoint, in the caller's transaction (docs/interface.md, W2).
 
     `before` is the JSON that the subject was shown as before a change: the old values of the fields that differ are
-    `previous`, and if none does, no event is recorded. The body is the subject as the database has it now, so call this
-    after all other writes. The dispatcher is notified after the commit.
+    `previous`, and if none does, no event is recorded. For a versioned row they are also stored with the new values, as
+    a row of its change history. The body is the subject as the database has it now, so call this after all other
+    writes. The dispatcher is notified after the commit.
     """
     event = build_event(topic, subject.organization, actor)
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
@@ -91,28 +105,39 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
     body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
     data = topic.serializer.query_by_id().statement
     params = [
+        *bind(data.params, {"organization": event.organization_id, "id": subject.pk}),
+        *([before, list(topic.serializer.untracked)] if before else []),
         event.pk,
         event.organization_id,
         event.created_at,
         event.type,
-        subject.pk,
         event.request_id,
         event.actor_kind,
         event.actor_id,
         event.actor_name,
         body_start,
         body_end,
-        *bind(data.params, {"organization": event.organization_id, "id": subject.pk}),
-        *([before, list(topic.serializer.untracked)] if before else []),
         event.type,
     ]
-    comparison, previous = (COMPARISON, "comparison.previous") if before else ("", "''")
-    sql = INSERT_EVENT.format(data_query=data.sql, comparison=comparison, previous=previous)
+    sql = INSERT_EVENT.format(
+        data_query=data.sql,
+        comparison=COMPARISON if before else "",
+        compared=", comparison.previous, comparison.fields" if before else "",
+        previous="subject.previous" if before else "''",
+        change=insert_change(type(subject)) if before and isinstance(subject, VersionedModel) else "",
+    )
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         endpoint_ids = [row[0] for row in cursor.fetchall()]
     for endpoint_id in endpoint_ids:
         notify_on_commit(Delivery, endpoint_id)
+
+
+def insert_change(model: type[VersionedModel]) -> str:
+    """Return the part of the statement that stores the changed fields in the model's change history."""
+    options: Any = model._meta
+    foreign_key = options.get_field("changes").remote_field
+    return INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
 
 
 @receiver(event_occurred)

@@ -1,0 +1,26 @@
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+
+# A large table's index takes longer than a request may, and waits for whoever is writing.
+PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
+HASTILY = "RESET statement_timeout; RESET lock_timeout"
+
+
+class Migration(migrations.Migration):
+
+    atomic = False  # the index is made while the table is in use
+
+    dependencies = [
+        ('notifications', '0007_subject'),
+    ]
+
+    operations = [
+        migrations.RunSQL(PATIENTLY, HASTILY),
+        AddIndexConcurrently(
+            model_name='notification',
+            index=models.Index(
+                fields=['subject_id', '-created_at', '-id'], condition=models.Q(('subject_id__isnull', False)), name='notification_subject'
+            ),
+        ),
+        migrations.RunSQL(HASTILY, PATIENTLY),
+    ]
