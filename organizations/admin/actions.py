@@ -6,7 +6,7 @@ Unfold's own detail actions are links that run on GET, which a prefetching brows
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from django import forms
 from django.contrib import messages
@@ -24,9 +24,7 @@ from unfold.enums import ActionVariant
 
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
 
-if TYPE_CHECKING:
-    from organizations.admin.tenant import TenantAdmin
-
+AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
 # A method of a ModelAdmin: (self, request, row, form) -> a response, or None for the row's page.
 Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponse | None]
@@ -166,7 +164,7 @@ def secret_page(
 
 
 def change_selected(
-    page: "TenantAdmin",
+    page: AnyPage,
     request: HttpRequest,
     rows: QuerySet,
     change: Callable[[Any], object],
