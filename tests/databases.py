@@ -32,12 +32,13 @@ def url_of(settings: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def empty_database(name: str) -> Iterator[str]:
-    """Create a database on the tests' server, yield its URL, and drop it."""
+def empty_database(name: str, *, template: str | None = None) -> Iterator[str]:
+    """Create a database on the tests' server, empty or a copy of the template, yield its URL, and drop it."""
     settings = connection.settings_dict
     identifier = sql.Identifier(f"{settings['NAME']}_{name}")
     with psycopg.connect(url_of({**settings, "NAME": "postgres"}), autocommit=True) as server:
-        server.execute(sql.SQL("CREATE DATABASE {}").format(identifier))
+        copied = sql.Identifier(template or "template1")
+        server.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(identifier, copied))
         try:
             yield url_of({**settings, "NAME": f"{settings['NAME']}_{name}"})
         finally:

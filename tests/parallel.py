@@ -28,13 +28,15 @@ MAX_PROCESSES = 6
 LOCK_FOLDER = "TEST_LOCKS"  # environment variable: where the lock files for tests that run alone are
 
 # Folders whose files stay in one process. Tests that kill and stop service processes run one after another; they
-# mostly wait, so other tests run at the same time. The demo's tests share data that is loaded once.
-KEEP_TOGETHER = ["tests/faults", "tests/local", "tests/commands/demo"]
+# mostly wait, so other tests run at the same time. The demo's tests share data that is loaded once; the browser's share
+# a running service and a browser.
+KEEP_TOGETHER = ["tests/browser", "tests/faults", "tests/local", "tests/commands/demo"]
 # Files whose tests may run in several processes, because each of them takes long.
 SPLIT = ["tests/mirror/test_copies.py"]
 # The longest tests start first.
 RUN_FIRST = [
     "tests/faults",
+    "tests/browser",
     "tests/docs/test_pages.py",
     "tests/deployment/test_without_containers.py",
     "tests/hostile/test_tenant_walk.py",

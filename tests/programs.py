@@ -8,6 +8,7 @@ import pytest
 SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 DEBIAN_PACKAGES = {
     "caddy": "caddy",
+    "chromium": "chromium",
     "curl": "curl",
     "git": "git",
     "nginx": "nginx-light",

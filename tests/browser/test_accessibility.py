@@ -1,0 +1,54 @@
+"""Every page of the admin: axe finds nothing serious, and nothing scrolls sideways on a phone."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.chromium import NARROW, WIDE, Members, violations
+from tests.browser.pages import LABELS, open_page, paths_of, scrolls_sideways
+from tests.browser.prepare import EMPTY
+from tests.browser.site import Site
+
+
+@pytest.mark.parametrize("label", [None, *LABELS], ids=str)
+def test_pages_are_accessible(label: str | None, members: Members, site: Site, screenshots: Path):
+    found: list[str] = []
+    with members.page() as page:
+        for path in paths_of(label, site):
+            if open_page(page, path):
+                found += [f"{path}: {problem}" for problem in problems_of(page, screenshots / file_name(path))]
+
+    assert "\n".join(found) == ""
+
+
+@pytest.mark.parametrize("label", [None, *LABELS], ids=str)
+def test_empty_lists_are_accessible(label: str | None, members: Members, screenshots: Path):
+    path = f"/admin/{label.replace('.', '/')}/" if label else "/admin/"
+    with members.page(EMPTY) as page:
+        found = problems_of(page, screenshots / f"empty-{file_name(path)}") if open_page(page, path) else []
+
+    assert found == []
+
+
+def problems_of(page: Page, picture: Path) -> list[str]:
+    """Return what is wrong with the open page, wide and narrow, light and dark; keep its pictures."""
+    page.screenshot(path=f"{picture}-wide.jpg", quality=70)
+    found = violations(page)
+    page.emulate_media(color_scheme="dark")
+    page.screenshot(path=f"{picture}-wide-dark.jpg", quality=70)
+    found += [f"dark: {problem}" for problem in violations(page, rules=["color-contrast"])]
+    page.set_viewport_size({**NARROW})
+    found += ["scrolls sideways"] if scrolls_sideways(page) else []
+    page.screenshot(path=f"{picture}-narrow-dark.jpg", quality=70)
+    page.emulate_media(color_scheme="light")
+    page.screenshot(path=f"{picture}-narrow.jpg", quality=70)
+    page.set_viewport_size({**WIDE})
+    return found
+
+
+def file_name(path: str) -> str:
+    """Return the path as the beginning of a file's name, without ids."""
+    words = re.sub(r"\b[0-9a-f]{8}-[0-9a-f-]{27}\b", "", path.removeprefix("/admin/"))
+    return re.sub(r"[^a-z0-9_]+", "-", words.lower()).strip("-") or "home"
