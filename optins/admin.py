@@ -1,12 +1,15 @@
 """Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
 
 from django.contrib import admin
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import OuterRef, Subquery, TextField, Value
+from django.db.models.functions import Coalesce, Concat
 
 from leads.admin.leads import LeadAdmin
-from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
+from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.export import Column, ExportAdmin, labels
 from organizations.admin.filters import DayRangeFilter
-from organizations.admin.tenant import TenantAdmin
 from organizations.permissions import Area
 
 
@@ -19,8 +22,18 @@ class QuestionAnswerInline(ReadOnlyInline):
     ordering = ("position",)
 
 
+def answers() -> Subquery:
+    """Return the questions with their answers, each on a line."""
+    text = TextField()
+    answer = Coalesce("answer", Value("–"), output_field=text)
+    line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
+    rows = QuestionAnswer.objects.of(OuterRef("organization")).filter(opt_in=OuterRef("pk")).order_by()
+    lines = StringAgg(line, Value("\n"), order_by="position")
+    return Subquery(rows.values("opt_in").annotate(lines=lines).values("lines"))
+
+
 @admin.register(OptIn)
-class OptInAdmin(TenantAdmin):
+class OptInAdmin(ExportAdmin):
     """Opt-ins, with their answers."""
 
     area = Area.RECORDS
@@ -30,6 +43,23 @@ class OptInAdmin(TenantAdmin):
     list_filter = ("source", ("created_at", DayRangeFilter))
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
     search_help_text = "Search by lead name, lead e-mail, external reference or form"
+    export_columns = (
+        Column("created_at", "Created", "created_at", is_time=True),
+        Column("lead_email", "Lead e-mail", "lead__email"),
+        Column("lead_first_name", "Lead first name", "lead__first_name"),
+        Column("lead_last_name", "Lead last name", "lead__last_name"),
+        Column("lead_phone", "Lead phone", "lead__phone_e164"),
+        Column("lead_status", "Lead status", "lead__status__name"),
+        Column("source", "Source", "source", labels(OptInSource.choices)),
+        Column("provider_form_name", "Form", "provider_form_name"),
+        Column("provider_form_id", "Form ID", "provider_form_id"),
+        Column("external_reference", "Reference", "external_reference"),
+        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+        Column("referrer", "Referrer", "referrer"),
+        Column("landing_page", "Landing page", "landing_page"),
+        Column("answers", "Answers", answers()),
+        Column("id", "ID", "id"),
+    )
     inlines = (QuestionAnswerInline,)
     fieldsets = (
         (

@@ -11,7 +11,7 @@ from appointments import reports
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm, OutcomeForm
 from appointments.admin.schedule import render_other_appointments
-from appointments.models import Appointment, CallAnalysis, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.leads import LeadAdmin
@@ -20,6 +20,7 @@ from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected, object_action, row_url
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
 from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
@@ -93,6 +94,30 @@ class AppointmentAdmin(CustomFieldsAdmin):
     )
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by lead name, lead e-mail or external reference"
+    export_columns = (
+        Column("schedule_time", "Time", "schedule_time", is_time=True),
+        Column("lead_email", "Lead e-mail", "lead__email"),
+        Column("lead_first_name", "Lead first name", "lead__first_name"),
+        Column("lead_last_name", "Lead last name", "lead__last_name"),
+        Column("lead_phone", "Lead phone", "lead__phone_e164"),
+        Column("event_type", "Event type", "event_type__name"),
+        Column("call_category", "Call category", "call_category", labels(CallCategory.choices)),
+        Column("outcome", "Outcome", "outcome__name"),
+        Column("no_show", "No-show", "no_show", yes_or_no),
+        *member_columns("host", "Host"),
+        *member_columns("setter", "Setter"),
+        *member_columns("triager", "Triager"),
+        Column("meeting_url", "Meeting URL", "meeting_url"),
+        Column("recording_url", "Recording URL", "recording_url"),
+        Column("external_reference", "Reference", "external_reference"),
+        Column("source", "Booked with", "source", labels(AppointmentSource.choices)),
+        Column("first_source", "First source", "first_source__name"),
+        Column("last_source", "Last source", "last_source__name"),
+        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+        Column("created_at", "Created", "created_at", is_time=True),
+        Column("updated_at", "Updated", "updated_at", is_time=True),
+        Column("id", "ID", "id"),
+    )
     autocomplete_fields = ("lead",)
     inlines = (NoteInline, OutcomeChangeInline, CallAnalysisInline)
     actions = ("cancel_selected",)

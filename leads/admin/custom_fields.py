@@ -3,7 +3,9 @@
 `custom_values` is a JSON object of values by custom field id: a string, a number, a boolean, or a "YYYY-MM-DD" date.
 """
 
+from collections import Counter
 from datetime import date
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -13,7 +15,8 @@ from unfold import widgets
 
 from leads.models import CustomField
 from organizations.admin.base import Fieldsets
-from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
+from organizations.admin.export import Cell, Column, ExportAdmin, yes_or_no
+from organizations.admin.tenant import OptimisticLockForm
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization
 
@@ -58,6 +61,32 @@ def form_field_name(field_id: UUID) -> str:
     return f"custom_{field_id.hex}"
 
 
+def export_columns(fields: list[CustomField], taken: set[str]) -> list[Column]:
+    """Return the columns of an export: one for each label; a label that is taken is followed by the field's key.
+
+    Fields of several organizations that have the same header share a column.
+    """
+    labels = Counter((field.organization_id, field.label) for field in fields)
+    columns: dict[str, list[CustomField]] = {}
+    for field in fields:
+        is_unique = field.label not in taken and labels[field.organization_id, field.label] == 1
+        columns.setdefault(field.label if is_unique else f"{field.label} ({field.key})", []).append(field)
+    return [
+        Column(members[0].key, header, "custom_values", partial(exported, members))
+        for header, members in columns.items()
+    ]
+
+
+def exported(fields: list[CustomField], values: dict[str, JsonValue]) -> Cell:
+    """Return the value that a row has of one of the fields."""
+    value = next((values[str(field.pk)] for field in fields if str(field.pk) in values), None)
+    if isinstance(value, bool):
+        return yes_or_no(value)
+    if isinstance(value, str) and fields[0].type == CustomField.Type.DATE:
+        return date.fromisoformat(value)
+    return value
+
+
 class CustomValuesForm(OptimisticLockForm):
     """Base form for models with `custom_values`. `CustomFieldsAdmin.get_form` adds the form fields."""
 
@@ -82,11 +111,17 @@ class CustomValuesForm(OptimisticLockForm):
         return any(name.startswith("custom_") for name in self.changed_data)
 
 
-class CustomFieldsAdmin(TenantAdmin):
+class CustomFieldsAdmin(ExportAdmin):
     """Base admin for models with `custom_values`. The custom fields form the last group of the page."""
 
     form = CustomValuesForm
     entity: ClassVar[CustomField.Entity]
+
+    def get_export_columns(self, request: HttpRequest) -> list[Column]:
+        """Return the columns, with one for each custom field of the user's organizations."""
+        fields = self.visible_rows(request, CustomField).filter(entity=self.entity).order_by("position", "key")
+        columns = super().get_export_columns(request)
+        return [*columns, *export_columns(list(fields), {column.header for column in columns})]
 
     def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
         """Return the organization's custom fields, or none for users who may only view the page."""

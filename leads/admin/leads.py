@@ -8,10 +8,11 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
-from leads.models import CustomField, Lead, LeadStatusChange, Source
+from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
+from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
@@ -112,6 +113,23 @@ class LeadAdmin(CustomFieldsAdmin):
     )
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
+    export_columns = (
+        Column("email", "E-mail", "email"),
+        Column("first_name", "First name", "first_name"),
+        Column("last_name", "Last name", "last_name"),
+        Column("phone_e164", "Phone", "phone_e164"),
+        Column("status", "Status", "status__name"),
+        *member_columns("setter", "Setter"),
+        Column("first_source", "First source", "first_source__name"),
+        Column("last_source", "Last source", "last_source__name"),
+        Column(
+            "next_touch_point_type", "Next touch point type", "next_touch_point_type", labels(TouchPointType.choices)
+        ),
+        Column("next_touch_point_at", "Next touch point at", "next_touch_point_at", is_time=True),
+        Column("created_at", "Created", "created_at", is_time=True),
+        Column("updated_at", "Updated", "updated_at", is_time=True),
+        Column("id", "ID", "id"),
+    )
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
     inlines = (StatusChangeInline,)
     add_fieldsets = (

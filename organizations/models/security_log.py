@@ -42,6 +42,7 @@ class SecurityEventKind(models.TextChoices):
     KEY_ISSUED = "key_issued", "API key issued"
     KEY_ROTATED = "key_rotated", "API key rotated"
     KEY_REVOKED = "key_revoked", "API key revoked"
+    EXPORTED = "exported", "Rows exported"
 
 
 class SecurityEvent(models.Model):

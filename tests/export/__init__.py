@@ -1,0 +1,1 @@
+"""Tests of the files with the rows of a list."""
