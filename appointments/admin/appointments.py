@@ -11,6 +11,7 @@ from appointments import reports
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm, OutcomeForm
 from appointments.admin.schedule import render_other_appointments
+from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
@@ -92,6 +93,7 @@ class AppointmentAdmin(CustomFieldsAdmin):
         ("schedule_time", DayRangeFilter),
         ("created_at", DayRangeFilter),
     )
+    views = APPOINTMENT_VIEWS
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by lead name, lead e-mail or external reference"
     export_columns = (

@@ -53,9 +53,9 @@ class MineFilter(ChoiceFilter):
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], word: str) -> QuerySet[Any]:
         """Return the rows of the user's memberships."""
-        return rows.filter(self.belongs_to(Membership.unscoped.filter(user=current_user(request)).values("pk")))
+        return rows.filter(self.belongs_to(own_memberships(request)))
 
-    def belongs_to(self, members: QuerySet[Any]) -> Q:
+    def belongs_to(self, members: list[UUID]) -> Q:
         """Return the condition that a row is one of the members'."""
         raise NotImplementedError
 
@@ -63,14 +63,14 @@ class MineFilter(ChoiceFilter):
 class MyAppointmentsFilter(MineFilter):
     """The appointments of which the user is host, setter or triager."""
 
-    def belongs_to(self, members: QuerySet[Any]) -> Q:
+    def belongs_to(self, members: list[UUID]) -> Q:
         return reports.takes_part(members)
 
 
 class MyLeadsFilter(MineFilter):
     """The leads of which the user is the setter, or has an appointment."""
 
-    def belongs_to(self, members: QuerySet[Any]) -> Q:
+    def belongs_to(self, members: list[UUID]) -> Q:
         return reports.is_followed_by(members)
 
 
@@ -79,7 +79,7 @@ class MyOptInsFilter(MineFilter):
 
     options = [("me", "Mine and unassigned")]
 
-    def belongs_to(self, members: QuerySet[Any]) -> Q:
+    def belongs_to(self, members: list[UUID]) -> Q:
         return reports.is_called_by(members)
 
 
@@ -165,6 +165,11 @@ class StageFilter(ChoiceFilter):
         if word == reports.Stage.NOT_CALLED:
             return rows.filter(reports.not_called(status_ids(request, StatusRole.NEW_LEAD)))
         return rows.filter(reports.in_stage(word, now()))
+
+
+def own_memberships(request: HttpRequest) -> list[UUID]:
+    """Return the ids of the user's memberships. By ids there are indexes; a subquery would read the whole table."""
+    return list(Membership.unscoped.filter(user=current_user(request)).values_list("pk", flat=True))
 
 
 def status_ids(request: HttpRequest, *roles: StatusRole) -> list[UUID]:

@@ -111,6 +111,7 @@ class LeadAdmin(CustomFieldsAdmin):
         "next_touch_point_type",
         ("created_at", DayRangeFilter),
     )
+    ordering = ("-updated_at", "-id")
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
     export_columns = (

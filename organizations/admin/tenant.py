@@ -18,8 +18,9 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import AnyRow
-from organizations.admin.base import Fieldsets, ServiceAdmin
+from organizations.admin.base import Fieldsets
 from organizations.admin.forms import ServiceForm
+from organizations.admin.views import ListWithViews
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,
@@ -132,7 +133,7 @@ class TenantRelatedFilter(RelatedDropdownFilter):
         return bool(self.used_parameters) or super().has_output()
 
 
-class TenantAdmin(ServiceAdmin):
+class TenantAdmin(ListWithViews):
     """An admin page of tenant rows. `area` decides which roles may view and change them."""
 
     area: ClassVar[Area]

@@ -30,6 +30,11 @@ def admin_url(model: type[Model], view: str, *args: Any) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{view}", args=[quote(id) for id in args])
 
 
+def list_url(model: type[Model]) -> str:
+    """Return the URL of a model's list with all rows, whatever view it opens with."""
+    return f"{admin_url(model, 'changelist')}?view=all"
+
+
 def form_errors(response: Any) -> list[str]:
     """Return all errors that the page's form shows."""
     assert response.status_code == 200, (response.status_code, response.headers)

@@ -9,7 +9,7 @@ from leads.models import CustomField, Lead
 from organizations.models import Organization
 from statuses.models import Status
 from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, shown_messages
+from tests.admin.pages import admin_url, form_errors, list_url, shown_messages
 from tests.factories import events_of, make_custom_field, make_event_type, make_status, snapshot_of
 
 
@@ -255,10 +255,10 @@ def test_text_from_integrators_is_shown_escaped(owner: Client, appointment: Appo
     Lead.objects.of(appointment.organization).update(first_name=evil)
 
     urls = [
-        admin_url(Lead, "changelist"),
+        list_url(Lead),
         admin_url(Lead, "change", appointment.lead_id),
-        admin_url(Status, "changelist"),
-        admin_url(Appointment, "changelist"),
+        list_url(Status),
+        list_url(Appointment),
         "/admin/",
     ]
     pages = [owner.get(url).content.decode() for url in urls]

@@ -16,7 +16,7 @@ from organizations.models import ApiKey, Invitation, MemberRole, Membership, Org
 from organizations.services import add_member
 from statuses.models import Status
 from tests.admin.forms import form_data
-from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, logged_in_client
+from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, list_url, logged_in_client
 from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, make_organization, owner_of, snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
@@ -113,7 +113,7 @@ def test_members_of_an_inactive_organization_lose_access_immediately(owner: Clie
 def test_a_superuser_sees_every_organization(
     operator: Client, appointment: Appointment, other_appointment: Appointment
 ):
-    rows = operator.get(admin_url(Lead, "changelist")).context["cl"].result_list
+    rows = operator.get(list_url(Lead)).context["cl"].result_list
 
     assert {row.organization_id for row in rows} == {appointment.organization_id, other_appointment.organization_id}
 

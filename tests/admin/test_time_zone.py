@@ -13,7 +13,7 @@ from appointments.models import Appointment, CallAnalysis
 from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
 from tests.admin.forms import form_data
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client, shown_messages
+from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
 from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, set_columns
 from webhooks.models import Attempt, Endpoint
@@ -45,7 +45,7 @@ def text_of(page: str) -> str:
 def test_every_page_names_the_time_zone_once(model_admin: ModelAdmin, member: Client, appointment: Appointment):
     model = model_admin.model
     row = model.objects.of(appointment.organization).first()
-    urls = [admin_url(model, "changelist"), *([admin_url(model, "change", row.pk)] if row else [])]
+    urls = [list_url(model), *([admin_url(model, "change", row.pk)] if row else [])]
     if model_admin.can_add:
         urls.append(admin_url(model, "add"))
 

@@ -19,13 +19,13 @@ from django.utils import timezone
 from appointments.models import Appointment
 from organizations.models import ApiKey, Membership, Organization, User
 from tests.admin.forms import form_data
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
+from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import owner_of
 from tests.faults.stack import ROOT, Stack
 
 KB = 1000
-PAGE = admin_url(Appointment, "changelist")
+PAGE = list_url(Appointment)
 LIST = "/api/external/appointments"
 FILE_IN_PAGE = re.compile(r'<(?:script|link|img)\b[^>]*?\b(?:src|href)="(/static/[^"]+)"')
 ICONS = ROOT / "pipeline_backend/admin/static/unfold/fonts/material-symbols"
@@ -145,7 +145,7 @@ def test_pages_with_secrets_are_not_compressed(owner: Client):
 @pytest.mark.usefixtures("appointment")
 def test_the_icon_font_has_every_icon(owner: Client):
     icons = set((ICONS / "icons.txt").read_text().split())
-    pages = ["/admin/", *(admin_url(model_admin.model, "changelist") for model_admin in TENANT_MODEL_ADMINS)]
+    pages = ["/admin/", *(list_url(model_admin.model) for model_admin in TENANT_MODEL_ADMINS)]
     sources = [owner.get(path).content.decode() for path in pages]
     sources += [path.read_text() for path in Path(unfold.__file__).parent.rglob("*.html")]
     texts = [TEMPLATE_TAG.sub(" ", text) for source in sources for text in ICON_TEXT.findall(source)]

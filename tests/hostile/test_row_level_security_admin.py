@@ -14,7 +14,7 @@ from organizations.admin.users import UserAdmin
 from organizations.isolation import TenantModel
 from organizations.models import Organization, User
 from pipeline_backend.admin.organizations import OrganizationAdmin
-from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, logged_in_client
+from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.factories import owner_of, snapshot_of
 
 BothOrganizations = tuple[Organization, Organization]
@@ -54,7 +54,7 @@ def reveals_nothing(response: Any) -> bool:
 
 @pytest.mark.parametrize("model_admin", MODEL_ADMINS, **by_name)
 def test_lists_and_searches(model_admin: ModelAdmin, owner: Client, both_organizations: BothOrganizations):
-    url = admin_url(model_admin.model, "changelist")
+    url = list_url(model_admin.model)
 
     response = owner.get(url)
 

@@ -16,7 +16,7 @@ from icalendar import Calendar
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization
-from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, logged_in_client
+from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
 from tests.hostile.input_counter import count_inputs
@@ -243,7 +243,7 @@ def test_a_leads_email_adds_nothing_to_the_mailto_link(
 def iter_admin_pages(client: Client, organization: Organization) -> Iterator[tuple[str, str]]:
     """Yield URL and HTML of every list, row and history that the organization's owner can open."""
     for page in TENANT_MODEL_ADMINS:
-        urls = [admin_url(page.model, "changelist")]
+        urls = [list_url(page.model)]
         for row in page.model._base_manager.filter(organization=organization):
             urls += [admin_url(page.model, "change", row.pk), admin_url(page.model, "history", row.pk)]
         for url in urls:
