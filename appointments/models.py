@@ -11,6 +11,7 @@ from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.functional import cached_property
 
 from leads.models import Lead, NamedQuerySet, Source
 from optins.models import Traffic
@@ -19,7 +20,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from statuses.models import FINAL_ROLES, Status, StatusChange
+from statuses.models import FINAL_ROLES, Board, Status, StatusChange
 
 
 class CallCategory(models.TextChoices):
@@ -157,6 +158,12 @@ class Appointment(VersionedModel, Traffic):
             models.Index(fields=["organization", "outcome", "-created_at", "-id"], name="appointment_outcome"),
             models.Index(fields=["organization", "call_category", "-created_at", "-id"], name="appointment_category"),
         ]
+
+    @cached_property
+    def outcome_choices(self) -> list[Status]:
+        """Return the statuses that its outcome can be changed to, and its outcome."""
+        statuses = Status.objects.of(self.organization).choices(Board.APPOINTMENT, current=self.outcome_id)
+        return list(statuses)
 
     @property
     def participant_ids(self) -> set[UUID]:

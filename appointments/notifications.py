@@ -25,24 +25,35 @@ def active_members(organization: Organization | Param) -> QuerySet[Membership]:
 def notify_participants(change: Kind, appointment: Appointment) -> None:
     """Store the notifications about a change of the appointment, and who is invited now (docs/interface.md, N2, N5).
 
-    The appointment is locked, and holds its new values. `CALL_BOOKED` is for one that is booked again, `CALL_UPDATED`
-    for other people, another link or another event type; both do nothing for an appointment that is canceled or over
-    or that a scheduler manages.
+    The appointment is locked, and holds its new values.
+    """
+    if needs_notification(change, appointment):
+        # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
+        appointment.invitation_sequence += 1
+        rows = build_participant_notifications(change, appointment)
+        appointment.save_columns()
+        insert_all(*rows)
+
+
+def needs_notification(change: Kind, appointment: Appointment) -> bool:
+    """Return whether anybody is notified about a change of the appointment, which holds its new values.
+
+    `CALL_BOOKED` is for one that is booked again, `CALL_UPDATED` for other people, another link or another event type;
+    nobody is notified of either if the appointment is canceled or over, or if a scheduler manages it.
     """
     is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
     needs_no_entry = is_canceled or appointment.is_over or appointment.source != AppointmentSource.MANUAL
-    if needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED):
-        return
-    # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
-    appointment.invitation_sequence += 1
+    return not (needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED))
+
+
+def build_participant_notifications(change: Kind, appointment: Appointment) -> list[Notification]:
+    """Return the unsaved notifications about a change of a stored appointment, and set who is invited."""
     members = {*appointment.participant_ids, *(appointment.invited or [])}
     latest_note = appointment.notes.first()
     note = latest_note.note if latest_note else ""
-    rows = build_appointment_notifications(
+    return build_appointment_notifications(
         change, appointment, active_members(appointment.organization).filter(pk__in=members), note
     )
-    appointment.save_columns()
-    insert_all(*rows)
 
 
 def build_appointment_notifications(

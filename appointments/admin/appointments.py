@@ -1,40 +1,44 @@
 """Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
-from django.contrib import admin, messages
+from datetime import datetime
+
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
-from django.utils.html import format_html
 
 from appointments import reports
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
-from appointments.admin.forms import AppointmentForm, BookingForm, CancellationForm, NoteForm, OutcomeForm
+from appointments.admin.forms import AppointmentForm, BookingForm
+from appointments.admin.record import AppointmentButtons
 from appointments.admin.schedule import render_other_appointments
 from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, Note, OutcomeChange
-from appointments.services import book, cancel_appointment, change_outcome, create_note, edit_appointment
+from appointments.services import book, cancel_appointment, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
-from organizations.admin.actions import change_selected, object_action, row_url
+from organizations.admin.actions import change_selected
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
+from organizations.admin.forms import YEARS
 from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import HistoryInline, status_column
-from statuses.models import StatusRole
 
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
 
 
-def is_cancelable(appointment: Appointment) -> bool:
-    """Return whether the appointment is not canceled yet."""
-    return appointment.outcome is None or appointment.outcome.role != StatusRole.CANCELED
+def read_time(text: str) -> datetime | None:
+    """Return the time that a parameter means, or None if it isn't one of ours."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.year in YEARS else None
 
 
 class NoteInline(ReadOnlyInline):
@@ -59,7 +63,7 @@ class CallAnalysisInline(ReadOnlyInline):
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(CustomFieldsAdmin):
+class AppointmentAdmin(AppointmentButtons, CustomFieldsAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     area = Area.WORK
@@ -123,7 +127,6 @@ class AppointmentAdmin(CustomFieldsAdmin):
     autocomplete_fields = ("lead",)
     inlines = (NoteInline, OutcomeChangeInline, CallAnalysisInline)
     actions = ("cancel_selected",)
-    actions_detail = ("set_outcome", "add_note", "cancel")
     readonly_fields = (
         "lead",
         "no_show",
@@ -182,6 +185,13 @@ class AppointmentAdmin(CustomFieldsAdmin):
         """Return the read-only fields; the list of other appointments is one of a new appointment, too."""
         return [*super().get_readonly_fields(request, obj), "other_appointments"]
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, object]:
+        """Return the values in the address of the booking form, such as those of a free time in the calendar."""
+        values: dict[str, object] = {**super().get_changeform_initial_data(request)}
+        if "schedule_time" in values:
+            values["schedule_time"] = read_time(str(values["schedule_time"]))
+        return values
+
     @admin.display(description="Other appointments")
     def other_appointments(self, appointment: Appointment) -> str:
         """Render the other appointments of the host and the lead on that day."""
@@ -212,58 +222,6 @@ class AppointmentAdmin(CustomFieldsAdmin):
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
             values["status_id"] = form.cleaned_data["outcome"].pk
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
-
-    @object_action(
-        "Set the outcome",
-        icon="check",
-        question="How did it go? A canceled outcome also notifies the host, setter and triager.",
-        form=OutcomeForm,
-        once=lambda appointment: appointment.outcome_id,
-    )
-    def set_outcome(self, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> HttpResponse | None:
-        """Set the outcome with the service; return to the home page if its buttons were used."""
-        outcome = form.cleaned_data["outcome"]
-        change_outcome(
-            organization=appointment.organization,
-            actor=staff_actor(current_user(request)),
-            appointment=appointment,
-            status_id=outcome.pk,
-        )
-        if "home" not in request.POST:
-            return None
-        link = format_html('<a href="{}" class="underline">{}</a>', row_url(appointment), appointment)
-        messages.success(request, format_html("{}: {}", link, outcome))
-        return redirect(f"{reverse('admin:index')}?{request.POST['home']}")
-
-    @object_action(
-        "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm
-    )
-    def add_note(self, request: HttpRequest, appointment: Appointment, form: NoteForm) -> None:
-        """Store a note with the members that it mentions."""
-        create_note(
-            organization=appointment.organization,
-            actor=staff_actor(current_user(request)),
-            appointment=appointment,
-            text=form.cleaned_data["note"],
-            mentions=list(form.cleaned_data["mentions"]),
-        )
-
-    @object_action(
-        "Cancel the appointment",
-        icon="event_busy",
-        question=f"Cancel this appointment? {CANCELLATION_EFFECTS}",
-        form=CancellationForm,
-        danger=True,
-        when=is_cancelable,
-    )
-    def cancel(self, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> None:
-        """Cancel the appointment with the service."""
-        cancel_appointment(
-            organization=appointment.organization,
-            actor=staff_actor(current_user(request)),
-            appointment=appointment,
-            notes=form.cleaned_data["notes"],
-        )
 
     @admin.action(description="Cancel the selected appointments", permissions=["change"])
     def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:

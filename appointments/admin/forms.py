@@ -11,10 +11,9 @@ from appointments.services import BookingData
 from leads.admin.custom_fields import CustomValuesForm
 from leads.models import Lead
 from leads.phones import parse_phone
-from organizations.admin.actions import ConfirmationForm
 from organizations.admin.forms import WebAddressField
 from organizations.models import Membership
-from statuses.models import Board, Status
+from statuses.models import Board
 
 PARTICIPANT_FIELDS = ["host", "setter", "triager"]
 APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
@@ -137,46 +136,3 @@ class AppointmentForm(ScheduleForm, CustomValuesForm):
         if self.has_changed_custom_values():
             values["custom_values"] = self.custom_values()
         return values
-
-
-class CancellationForm(ConfirmationForm):
-    """The confirmation form for canceling an appointment."""
-
-    notes = forms.CharField(
-        required=False,
-        max_length=10_000,
-        label="Note",
-        widget=widgets.UnfoldAdminTextareaWidget,
-        help_text="The reason. Stored as a note.",
-    )
-
-
-class OutcomeForm(ConfirmationForm):
-    """The form for setting an appointment's outcome."""
-
-    outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        statuses = Status.objects.of(self.subject.organization)
-        outcome: Any = self.fields["outcome"]
-        outcome.queryset = statuses.choices(Board.APPOINTMENT, current=self.subject.outcome_id)
-        outcome.initial = self.subject.outcome_id
-
-
-class NoteForm(ConfirmationForm):
-    """The form for adding a note to an appointment."""
-
-    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget)
-    mentions = forms.ModelMultipleChoiceField(
-        Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        mentions: Any = self.fields["mentions"]
-        mentions.queryset = (
-            Membership.objects.of(self.subject.organization)
-            .filter(is_active=True, user__is_active=True)
-            .select_related("user")
-        )

@@ -11,9 +11,11 @@ from appointments.services.changes import (
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
+from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
 from appointments.services.touch_points import refresh_touch_points
 
 __all__ = [
+    "Audience",
     "Booking",
     "BookingData",
     "book",
@@ -24,6 +26,9 @@ __all__ = [
     "delete_event_type",
     "edit_appointment",
     "import_appointment",
+    "preview_cancellation",
+    "preview_move",
+    "preview_outcome",
     "refresh_touch_points",
     "reschedule",
     "save_analysis",

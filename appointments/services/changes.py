@@ -12,7 +12,7 @@ from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from leads.models import Lead
-from leads.services import follow_appointments, get_lead_for_update, save_lead
+from leads.services import change_status, follow_appointments, get_lead_for_update, save_lead
 from notifications.models import Kind
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
@@ -80,40 +80,63 @@ def edit_appointment(
     appointment: Appointment,
     schedule_time: datetime | None = None,
     status_id: UUID | None = None,
+    note: str = "",
     **fields: Any,
 ) -> Appointment:
     """Change an appointment's time, outcome, members, URLs, event type, category or custom values, and return it.
 
-    Another time reschedules the appointment: if it was canceled, was missed or has no outcome, it becomes booked again
-    (docs/interface.md, A28). An outcome with the role CANCELED cancels it, with all effects of a cancellation, and a
-    booked one after CANCELED or NO_SHOW has those of a booking (A29). Records one event, and notifies the participants
-    once. Raises ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
+    `note` is stored beside the change, as `create_note` does it. Another time reschedules the appointment: if it was
+    canceled, was missed or has no outcome, it becomes booked again (docs/interface.md, A28). An outcome with the role
+    CANCELED cancels it, with all effects of a cancellation, and a booked one after CANCELED or NO_SHOW has those of a
+    booking (A29). Records one event, and notifies the participants once. Raises ValidationFailed if the status is
+    unknown or not of the board. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     outcome = previous = stored.outcome
     if status_id:
         outcome = get_board_status(organization, Board.APPOINTMENT, status_id, current=stored.outcome_id)
+    new_note = add_note(stored, note, actor)
     for name, value in fields.items():
         setattr(stored, name, value)
     if schedule_time and schedule_time != stored.schedule_time:
         move(stored, schedule_time)
     if outcome and outcome != previous:
         replace_outcome(stored, outcome)
-    if notification := save_appointment(stored, previous, actor):
+    if notification := save_appointment(stored, previous, actor, note=new_note):
         notify_participants(notification, stored)
     return stored
 
 
-def reschedule(*, organization: Organization, actor: Actor, appointment: Appointment, to: datetime) -> Appointment:
-    """Move an appointment to another time as `edit_appointment` does. The same time changes nothing."""
-    return edit_appointment(organization=organization, actor=actor, appointment=appointment, schedule_time=to)
-
-
-def change_outcome(
-    *, organization: Organization, actor: Actor, appointment: Appointment, status_id: UUID
+def reschedule(
+    *, organization: Organization, actor: Actor, appointment: Appointment, to: datetime, reason: str = ""
 ) -> Appointment:
-    """Set an appointment's outcome as `edit_appointment` does. The same status changes nothing."""
-    return edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status_id)
+    """Move an appointment to another time as `edit_appointment` does, with the reason as a note.
+
+    The same time changes nothing.
+    """
+    return edit_appointment(
+        organization=organization, actor=actor, appointment=appointment, schedule_time=to, note=reason
+    )
+
+
+@atomic_with_retry
+def change_outcome(
+    *,
+    organization: Organization,
+    actor: Actor,
+    appointment: Appointment,
+    status_id: UUID,
+    lead_status_id: UUID | None = None,
+) -> Appointment:
+    """Set an appointment's outcome as `edit_appointment` does, and the status of its lead if one is given.
+
+    What has the status already stays. Raises ValidationFailed if a status is unknown or not of its board. Locks the
+    appointment, then its lead.
+    """
+    stored = edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status_id)
+    if lead_status_id:
+        change_status(organization=organization, actor=actor, lead_id=stored.lead_id, status_id=lead_status_id)
+    return stored
 
 
 @atomic_with_retry

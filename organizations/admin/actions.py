@@ -34,8 +34,8 @@ MAX_SELECTED = 200
 class ConfirmationForm(forms.Form):
     """Base of the forms on confirmation pages; without fields of its own it only asks for a click."""
 
-    def __init__(self, *args: Any, subject: AnyRow = None, **kwargs: Any) -> None:
-        self.subject = subject
+    def __init__(self, *args: Any, subject: AnyRow = None, request: HttpRequest | None = None, **kwargs: Any) -> None:
+        self.subject, self.request = subject, request
         super().__init__(*args, **kwargs)
 
 
@@ -43,18 +43,23 @@ class ConfirmationForm(forms.Form):
 class ObjectAction:
     """A button on a row's page: what it says, which rows have it, and which permission it needs.
 
-    With `once`, a form works only while `once(row)` is what it was when the form was shown.
+    `question` is the text of the confirmation page, or a function of the row that returns it. With `once`, a form works
+    only while `once(row)` is what it was when the form was shown; if the row has become what the form asks for, which
+    `is_same(row, form)` says, it was sent twice, and otherwise somebody else has changed the row. `next_url` returns
+    the address of the page that follows; by default the row's.
     """
 
     handler: Handler
     label: str
     icon: str
-    question: str
+    question: str | Callable[[Any], str]
     form: type[ConfirmationForm] = ConfirmationForm
     danger: bool = False
     when: Callable[[Any], bool] | None = None
     permission: str = "change"
     once: Callable[[Any], object] | None = None
+    is_same: Callable[[Any, Any], bool] = lambda row, form: True
+    next_url: Callable[[HttpRequest, Any], str] = lambda request, row: row_url(row)
 
     def is_possible(self, row: Model) -> bool:
         """Return whether the row has the button."""
@@ -64,37 +69,43 @@ class ObjectAction:
         """Return whether the user has the permission on the row."""
         return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
 
-    def is_done(self, request: HttpRequest, row: Any) -> bool:
-        """Return whether the form that was sent has been used already. Locks the row of a button with `once`."""
+    def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
+        """Return why nothing can be done, or an empty text. Locks the row of a button with `once` if the form was sent.
+
+        The row that is locked is read again, because it can have changed in the meantime.
+        """
+        impossible = "" if self.is_possible(row) else "this is not possible at the moment."
         if self.once is None or "state" not in request.POST:
-            return False
+            return impossible
         locked = type(row).objects.of(row.organization).select_for_update().get(pk=row.pk)
-        return str(self.once(locked)) != request.POST["state"]
+        if str(self.once(locked)) == request.POST["state"]:
+            return impossible
+        if self.is_same(locked, form):
+            return "this was done already. Nothing was done again."
+        return "somebody has changed this since you opened the page. Nothing was done: look at it again before you do."
 
     def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponse:
         """Ask for confirmation, or run the action if the form was sent and is valid. Raises PermissionDenied."""
         if not self.is_allowed(page, request, row):
             raise PermissionDenied
-        # The page with the button may be old: the row can have changed since.
-        if not self.is_possible(row):
-            messages.warning(request, f"{self.label}: this is not possible at the moment.")
-            return redirect(row_url(row))
-        form = self.form(request.POST if request.method == "POST" else None, subject=row)
-        if request.method == "POST" and form.is_valid():
-            try:
-                with transaction.atomic():
-                    if self.is_done(request, row):
-                        messages.warning(request, f"{self.label}: this was done already. Nothing was done again.")
-                        return redirect(row_url(row))
+        form = self.form(request.POST if request.method == "POST" else None, subject=row, request=request)
+        is_valid = form.is_valid()
+        try:
+            with transaction.atomic():
+                # The page with the button may be old: the row can have changed since.
+                if refusal := self.refusal(request, row, form):
+                    messages.warning(request, f"{self.label}: {refusal}")
+                    return redirect(self.next_url(request, row))
+                if is_valid:
                     response = self.handler(page, request, row, form)
                     page.log_change(request, row, f"{self.label}.")
-            except DomainError as error:
-                add_form_errors(form, error)
-            else:
-                if response is None:
-                    messages.success(request, f"{self.label}: done.")
-                return response or redirect(row_url(row))
-        context = {"form": form, "question": self.question, "danger": self.danger}
+                    if response is None:
+                        messages.success(request, f"{self.label}: done.")
+                    return response or redirect(self.next_url(request, row))
+        except DomainError as error:
+            add_form_errors(form, error)
+        question = self.question if isinstance(self.question, str) else self.question(row)
+        context = {"form": form, "question": question, "danger": self.danger}
         context |= page_context(page, request, row, self.label)
         if self.once:
             context["state"] = request.POST.get("state", str(self.once(row)))

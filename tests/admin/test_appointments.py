@@ -227,7 +227,7 @@ def test_a_note_mentions_members(manager: Client, appointment: Appointment, host
 
     assert response.status_code == 302, form_errors(response)
     note = Note.objects.of(appointment.organization).get(note="Look here")
-    assert (list(note.mention_users.all()), note.actor_name) == ([host], "Hana Host")
+    assert (list(note.mention_users.all()), note.actor_name) == ([host], "Mia")
 
 
 def test_a_member_of_another_organization_cannot_be_mentioned(

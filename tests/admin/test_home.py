@@ -213,9 +213,20 @@ def test_an_outcome_is_set_with_one_click_and_not_twice(week: Week, mia: Client)
     assert ended.outcome == week.status("WON")
     assert ended.outcome_changes.count() == 1
     assert f'href="{admin_url(Appointment, "change", ended.pk)}"' in shown_messages(response)[-1]  # to undo it
-    assert again.url == admin_url(Appointment, "change", ended.pk)
+    assert again.url == response.url
     assert "this was done already" in shown_messages(again)[-1]
     assert work(mia.get(HOME))["Without outcome"] == ("0", [])
+
+
+def test_an_outcome_that_somebody_else_has_set_meanwhile_is_not_overwritten(week: Week, mia: Client):
+    url, fields = outcome_form(mia.get(HOME, {"who": "team", "days": "7"}).content.decode())
+    mia.post(url, fields | {"outcome": str(week.status("LOST").pk)})
+
+    response = mia.post(url, fields)
+
+    assert response.url == "/admin/?who=team&days=7"
+    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert Appointment.objects.of(week.organization).get(lead__first_name="Ended").outcome == week.status("LOST")
 
 
 def test_an_outcome_of_another_organization_is_refused(week: Week, other_organization: Organization, mia: Client):

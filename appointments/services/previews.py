@@ -1,0 +1,76 @@
+"""Who would be told about a change of an appointment: by the functions that notify them when it is made."""
+
+from collections import defaultdict
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+
+from appointments.models import Appointment
+from appointments.notifications import build_participant_notifications, needs_notification
+from appointments.services.changes import cancel, effects_of, move, replace_outcome
+from notifications.models import ChannelKind, Kind
+from organizations.models import Membership
+from statuses.models import Status
+from webhooks.models import Endpoint
+from webhooks.topics import Topic
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who would be told about a change: members by the kind of their e-mail, the Slack channel, and webhooks."""
+
+    members: dict[Kind, list[Membership]]
+    slack: bool
+    webhooks: bool
+    has_invitation: bool  # whether the e-mails update an entry in calendars
+
+
+def preview_move(appointment: Appointment, to: datetime) -> Audience:
+    """Return who would be told if the appointment was rescheduled."""
+    changed = copy(appointment)
+    move(changed, to)
+    return audience_of(changed, appointment.outcome)
+
+
+def preview_outcome(appointment: Appointment, outcome: Status) -> Audience:
+    """Return who would be told if the appointment got this outcome."""
+    changed = copy(appointment)
+    if outcome != appointment.outcome:
+        replace_outcome(changed, outcome)
+    return audience_of(changed, appointment.outcome)
+
+
+def preview_cancellation(appointment: Appointment) -> Audience:
+    """Return who would be told if the appointment was canceled."""
+    changed = copy(appointment)
+    cancel(changed)
+    return audience_of(changed, appointment.outcome)
+
+
+def audience_of(changed: Appointment, previous: Status | None) -> Audience:
+    """Return who would be told about the unsaved changes of an appointment. `previous` is the outcome before them."""
+    topic, kind, _ = effects_of(changed, previous)
+    members: defaultdict[Kind, list[Membership]] = defaultdict(list)
+    rows = []
+    if kind and needs_notification(kind, changed):
+        with transaction.atomic():
+            rows = build_participant_notifications(kind, changed)
+            transaction.set_rollback(True)  # these are not queued, so the dispatcher is not woken up for them
+    for row in rows:
+        if row.recipient:
+            members[Kind(row.kind)].append(row.recipient)
+    return Audience(
+        members=dict(members),
+        slack=any(row.medium == ChannelKind.SLACK for row in rows),
+        webhooks=has_subscriber(changed, topic),
+        has_invitation=any(row.context["uid"] for row in rows),
+    )
+
+
+def has_subscriber(appointment: Appointment, topic: Topic) -> bool:
+    """Return whether a webhook endpoint gets the events of this topic."""
+    endpoints = Endpoint.objects.of(appointment.organization).filter(is_active=True)
+    return endpoints.filter(Q(event_types=[]) | Q(event_types__contains=[topic.name])).exists()

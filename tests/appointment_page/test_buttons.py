@@ -1,0 +1,303 @@
+"""The buttons of an appointment's page: what they say before, what they do, and what a stale click does."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from appointments.models import Appointment
+from notifications.models import Notification
+from notifications.services import set_muted_kinds
+from organizations.models import Membership, Organization
+from statuses.models import Status
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
+from tests.client import ApiClient
+from tests.factories import (
+    deactivate,
+    events_of,
+    make_analysis,
+    make_member,
+    make_provider_appointment,
+    make_status,
+    snapshot_of,
+)
+from webhooks.services import add_endpoint
+
+pytestmark = pytest.mark.django_db
+
+
+def press(client: Client, name: str, appointment: Appointment, **fields: Any) -> Any:
+    """Open the confirmation page of a button and send its form with these fields."""
+    url = admin_url(Appointment, name, appointment.pk)
+    return client.post(url, form_data(client, url, **fields))
+
+
+def question(client: Client, name: str, appointment: Appointment) -> str:
+    """Return what the confirmation page of a button says."""
+    return str(client.get(admin_url(Appointment, name, appointment.pk)).context["question"])
+
+
+def buttons(client: Client, appointment: Appointment) -> list[str]:
+    """Return the addresses of the buttons on the page by their last part."""
+    page = client.get(admin_url(Appointment, "change", appointment.pk)).content.decode()
+    names = ["accept_suggestion", "reschedule", "set_won", "set_lost", "set_no_show", "set_follow_up", "cancel"]
+    return [name for name in names if admin_url(Appointment, name, appointment.pk) in page]
+
+
+def reloaded(row: Any) -> Any:
+    """Return the row as it is stored."""
+    return type(row).unscoped.select_related(None).get(pk=row.pk)
+
+
+def status(organization: Organization, role: str) -> Status:
+    """Return the organization's status with this role."""
+    found: Status = Status.objects.of(organization).get(role=role)
+    return found
+
+
+def test_an_outcome_moves_the_lead_too_unless_it_is_left_as_it_is(mia: Client, appointment: Appointment):
+    organization = appointment.organization
+    url = admin_url(Appointment, "set_won", appointment.pk)
+    form = form_data(mia, url)
+
+    press(mia, "set_lost", appointment, lead_status="")
+    after_lost = reloaded(appointment.lead).status.role
+    response = press(mia, "set_won", appointment)
+
+    assert form["lead_status"] == str(status(organization, "WON").pk)  # chosen already
+    assert (response.status_code, after_lost) == (302, "APPOINTMENT_BOOKED")
+    assert reloaded(appointment).outcome.role == "WON"
+    assert reloaded(appointment.lead).status.role == "WON"
+    assert events_of(organization).count("lead.status_changed") == 1
+    assert "Ada Lovelace" in shown_messages(response)[-1]
+
+
+def test_outcome_and_lead_are_changed_together_or_not_at_all(mia: Client, appointment: Appointment):
+    url = admin_url(Appointment, "set_won", appointment.pk)
+    form = form_data(mia, url)
+    Status.unscoped.filter(pk=form["lead_status"]).update(type="APPOINTMENT", is_lead_default=False)
+    before = snapshot_of(appointment.organization)
+
+    response = mia.post(url, form)
+
+    assert form_errors(response) == ["Select a valid choice. That choice is not one of the available choices."]
+    assert snapshot_of(appointment.organization) == before
+
+
+def test_the_lead_is_offered_only_to_those_who_may_change_it(
+    appointment: Appointment, api: ApiClient, organization: Organization
+):
+    tom = make_member(organization, "tom@acme.example", first_name="Tom")
+    client = logged_in_client(tom)
+    other = Appointment.unscoped.get(pk=api.book(external_reference="ref-2", host_email="").json()["data"]["id"])
+    Appointment.unscoped.filter(pk=other.pk).update(setter=None)  # nobody's, of a lead that is Sam's
+    won = status(organization, "WON")
+
+    url = admin_url(Appointment, "set_won", other.pk)
+    form = form_data(client, url)
+    client.post(url, form | {"lead_status": str(won.pk)})
+
+    assert "lead_status" not in form
+    assert reloaded(other).outcome == won
+    assert reloaded(appointment.lead).status.role == "APPOINTMENT_BOOKED"
+
+
+def test_rescheduling_stores_the_reason_as_a_note(mia: Client, appointment: Appointment):
+    response = press(
+        mia,
+        "reschedule",
+        appointment,
+        schedule_time_0="2027-01-06",
+        schedule_time_1="11:30",
+        reason="Ada is travelling",
+    )
+
+    assert response.status_code == 302, form_errors(response)
+    assert reloaded(appointment).schedule_time.isoformat() == "2027-01-06T11:30:00+00:00"
+    assert [note.note for note in appointment.notes.all()] == ["Ada is travelling"]
+    moved = Notification.objects.of(appointment.organization).filter(kind="CALL_RESCHEDULED")
+    assert {row.context["note"] for row in moved} == {"Ada is travelling"}
+
+
+def test_rescheduling_refuses_the_same_time_and_asks_about_an_overlap(
+    mia: Client, appointment: Appointment, api: ApiClient, host: Membership
+):
+    other = {"external_reference": "ref-2", "lead_email": "bob@example.com", "schedule_time": "2027-01-06T11:00:00Z"}
+    api.book(**other, host_email=host.user.email)
+    new_time = {"schedule_time_0": "2027-01-06", "schedule_time_1": "11:30"}
+
+    same = press(mia, "reschedule", appointment)
+    overlapping = press(mia, "reschedule", appointment, **new_time)
+    forced = press(mia, "reschedule", appointment, **new_time, book_anyway="on")
+
+    assert "present time" in form_errors(same)[0]
+    assert "overlaps" in form_errors(overlapping)[0]
+    assert forced.status_code == 302
+    assert reloaded(appointment).schedule_time.hour == 11
+
+
+@pytest.mark.parametrize(
+    ("suggestion", "role"),
+    [("won", "WON"), ("NO_SHOW", "NO_SHOW"), ("no-show", "NO_SHOW"), ("Deposit paid", "PARTIAL_PAYMENT"), ("?", None)],
+)
+def test_the_suggested_outcome_is_offered_if_it_is_a_status_or_a_role(
+    mia: Client, appointment: Appointment, suggestion: str, role: str | None
+):
+    make_status(appointment.organization, "Deposit paid", role="PARTIAL_PAYMENT")
+    make_analysis(appointment.organization, str(appointment.pk), ai_suggested_outcome=suggestion)
+
+    is_offered = "accept_suggestion" in buttons(mia, appointment)
+    response = press(mia, "accept_suggestion", appointment) if is_offered else None
+
+    assert is_offered == (role is not None)
+    if response:
+        assert response.status_code == 302
+        assert reloaded(appointment).outcome.role == role
+        assert "accept_suggestion" not in buttons(mia, appointment)
+
+
+def test_a_suggestion_that_was_replaced_is_not_accepted(mia: Client, appointment: Appointment):
+    analysis = make_analysis(appointment.organization, str(appointment.pk), ai_suggested_outcome="Won")
+    url = admin_url(Appointment, "accept_suggestion", appointment.pk)
+    form = form_data(mia, url)
+    type(analysis).unscoped.filter(pk=analysis.pk).update(ai_suggested_outcome="Lost")
+
+    response = mia.post(url, form)
+
+    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert reloaded(appointment).outcome.role == "APPOINTMENT_BOOKED"
+
+
+@pytest.mark.parametrize("name", ["set_won", "set_outcome", "reschedule", "cancel"])
+def test_a_click_after_somebody_elses_change_is_refused(mia: Client, appointment: Appointment, name: str):
+    organization = appointment.organization
+    url = admin_url(Appointment, name, appointment.pk)
+    new = {"schedule_time_0": "2027-01-07"} if name == "reschedule" else {}
+    form = form_data(mia, url, **new)
+    if name == "set_outcome":
+        form["outcome"] = str(status(organization, "WON").pk)
+    press(mia, "set_lost", appointment)
+    before = snapshot_of(organization)
+
+    response = mia.post(url, form)
+
+    assert response.url == admin_url(Appointment, "change", appointment.pk)
+    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("name", ["set_won", "reschedule", "cancel"])
+def test_a_second_click_is_said_to_be_one(mia: Client, appointment: Appointment, name: str):
+    url = admin_url(Appointment, name, appointment.pk)
+    form = form_data(mia, url, **({"schedule_time_0": "2027-01-07"} if name == "reschedule" else {}))
+    mia.post(url, form)
+    before = snapshot_of(appointment.organization)
+
+    response = mia.post(url, form)
+
+    assert "this was done already" in shown_messages(response)[-1]
+    assert snapshot_of(appointment.organization) == before
+
+
+def test_only_those_who_may_change_the_appointment_have_buttons(
+    viewer: Client, appointment: Appointment, sam: Membership, organization: Organization
+):
+    stranger = logged_in_client(make_member(organization, "tom@acme.example"))
+    before = snapshot_of(organization)
+    form = {"outcome": str(status(organization, "WON").pk)}
+
+    answers = [client.post(admin_url(Appointment, "set_won", appointment.pk), form) for client in (viewer, stranger)]
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert snapshot_of(organization) == before
+    assert buttons(viewer, appointment) == buttons(stranger, appointment) == []
+    assert buttons(logged_in_client(sam), appointment) == [
+        "reschedule",
+        "set_won",
+        "set_lost",
+        "set_no_show",
+        "set_follow_up",
+        "cancel",
+    ]
+
+
+# Who will be told
+
+
+def told(organization: Organization, known: set[Any]) -> list[str]:
+    """Return who has got an e-mail that wasn't there before, by their first names."""
+    new = Notification.objects.of(organization).exclude(pk__in=known).filter(medium="EMAIL")
+    return sorted(row.recipient.user.first_name for row in new)
+
+
+@pytest.mark.parametrize("name", ["reschedule", "cancel", "set_won", "set_no_show"])
+@pytest.mark.parametrize("case", ["plain", "muted", "left", "slack", "nobody", "provider", "over"])
+def test_a_button_says_who_will_be_told(
+    mia: Client, appointment: Appointment, host: Membership, sam: Membership, name: str, case: str
+):
+    organization = appointment.organization
+    arrange(case, appointment, host, sam)
+    known = {row.pk for row in Notification.objects.of(organization)}
+    said = question(mia, name, appointment)
+
+    press(mia, name, appointment, **({"schedule_time_0": "2027-01-08"} if name == "reschedule" else {}))
+
+    names = told(organization, known)
+    assert [first for first in ("Hana", "Olga", "Sam") if first in said] == names
+    assert ("Nobody is notified." in said) == (not names)
+    assert ("invitation" in said or "cancellation" in said) == (bool(names) and case != "provider")
+    slack = Notification.objects.of(organization).exclude(pk__in=known).filter(medium="SLACK").exists()
+    assert ("Slack gets a message" in said) == slack
+    assert ("Ada Lovelace isn't notified." in said) == bool(names)
+
+
+def arrange(case: str, appointment: Appointment, host: Membership, sam: Membership) -> None:
+    """Change the appointment and its people as the case says."""
+    organization = appointment.organization
+    rows = Appointment.objects.of(organization).filter(pk=appointment.pk)
+    match case:
+        case "muted":
+            set_muted_kinds(member=sam, kinds=["CALL_RESCHEDULED", "CALL_CANCELED"])
+        case "left":
+            deactivate(sam)
+        case "slack":
+            organization.slack_url = "https://hooks.slack.example/1"
+            organization.save()
+        case "nobody":
+            owner = Membership.objects.of(organization).get(role="OWNER")
+            owner.user.first_name = "Olga"
+            owner.user.save()
+            rows.update(host=None, setter=None, invited=[])
+        case "provider":
+            rows.update(source="SCHEDULER_A")
+        case "over":
+            rows.update(schedule_time="2026-01-05T10:00:00Z")
+
+
+def test_a_button_says_whether_webhooks_are_sent(mia: Client, appointment: Appointment, settings: Any):
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    address = "http://127.0.0.1:9/events"
+    before = question(mia, "cancel", appointment)
+
+    add_endpoint(organization=appointment.organization, url=address, event_types=["appointment.rescheduled"])
+
+    assert "webhooks" not in before
+    assert "webhooks" not in question(mia, "cancel", appointment)
+    assert "webhooks are sent" in question(mia, "reschedule", appointment)
+
+
+def test_asking_who_will_be_told_changes_nothing(mia: Client, appointment: Appointment):
+    before = snapshot_of(appointment.organization)
+
+    for name in ("reschedule", "cancel", "set_won", "set_outcome"):
+        question(mia, name, appointment)
+
+    assert snapshot_of(appointment.organization) == before
+
+
+def test_a_booking_of_a_provider_sends_messages_without_an_invitation(mia: Client, organization: Organization):
+    member = make_member(organization, "tom@acme.example", first_name="Tom")
+    appointment = make_provider_appointment(organization, host=member)
+
+    assert question(mia, "cancel", appointment).startswith("Cancel this appointment? Tom gets a message by e-mail.")
