@@ -100,6 +100,15 @@ class LeadSerializer(LeadSummarySerializer):
     updated_at = sql.DateTimeField()
 
 
+class ErasedLeadSerializer(sql.SQLSerializer):
+    """A lead without personal data."""
+
+    component_name = "ErasedLead"
+    model = Lead
+
+    id = sql.UUIDField()
+
+
 class CustomFieldSerializer(sql.SQLSerializer):
     """The definition of a custom field, as events have it."""
 

@@ -1,6 +1,6 @@
 """Webhook event topics of leads."""
 
-from leads.serializers import CustomFieldSerializer, LeadSerializer
+from leads.serializers import CustomFieldSerializer, ErasedLeadSerializer, LeadSerializer
 from statuses.serializers import StatusSerializer
 from webhooks.topics import Topic
 
@@ -20,6 +20,11 @@ UPDATED = Topic(
     serializer=LeadSerializer,
     summary="Other fields of a lead changed, by a booking, an opt-in or staff, with an appointment, or as time passed.",
     is_change=True,
+)
+ERASED = Topic(
+    "lead.erased",
+    serializer=ErasedLeadSerializer,
+    summary="All personal data of a lead was erased; erase your copies. Earlier events about it have become this, too.",
 )
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",

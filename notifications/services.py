@@ -1,9 +1,11 @@
 """Queueing notifications, the members' choice of e-mails, and deletion of old notifications."""
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
@@ -78,6 +80,18 @@ def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
     MailPreference.objects.of(member.organization).update_or_create(
         member=member, defaults={"muted": kinds}, create_defaults={"muted": kinds, "organization": member.organization}
     )
+
+
+def erase_notifications(*, organization: Organization, subject_ids: list[UUID]) -> int:
+    """Delete all notifications about these subjects, and return how many.
+
+    What a worker is sending at the moment still arrives; its result finds no row.
+    """
+    texts = [str(id) for id in subject_ids]
+    # Those of version 0.2 name the appointment in their context only.
+    is_older = Q(subject_id=None, context__appointment_id__in=texts)
+    about = Notification.objects.of(organization).filter(Q(subject_id__in=subject_ids) | is_older)
+    return int(about.delete()[0])
 
 
 def prune_notifications(*, organization: Organization) -> int:

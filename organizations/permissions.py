@@ -28,6 +28,7 @@ class Area(Enum):
     WORK = auto()  # leads, appointments, notes, call analyses
     RECORDS = auto()  # opt-ins, sources
     MESSAGES = auto()  # events, notifications: copies of personal data
+    PRIVACY = auto()  # exporting all of a lead (view), erasing it (write)
     SETUP = auto()  # statuses, event types, custom fields
     CONNECTIONS = auto()  # API keys, webhook endpoints, deliveries
     TEAM = auto()  # members
@@ -55,6 +56,7 @@ PERMISSIONS = {
     Area.WORK: Permission(view=ALL_ROLES, write=BACK_OFFICE, write_own=SELLERS),
     Area.RECORDS: Permission(view=ALL_ROLES, write=NO_ROLES),
     Area.MESSAGES: Permission(view=BACK_OFFICE, write=NO_ROLES),
+    Area.PRIVACY: Permission(view=BACK_OFFICE, write=OWNERS_AND_MANAGERS),
     Area.SETUP: Permission(view=BACK_OFFICE, write=BACK_OFFICE),
     Area.CONNECTIONS: Permission(view=BACK_OFFICE, write=BACK_OFFICE),
     Area.TEAM: Permission(view=OWNERS_AND_MANAGERS, write=OWNERS_AND_MANAGERS),

@@ -36,7 +36,9 @@ RESULT_CTES = """, new_attempts AS (
     SELECT
         input.attempt_id, input.organization_id, input.id,
         statement_timestamp() - input.duration_ms * interval '1 millisecond', input.duration_ms,
-        input.status_code, input.error, input.request_head, input.response, updated.id IS NULL
+        input.status_code, input.error, input.request_head,
+        -- A response can repeat personal data, and the lead may have been erased since the request was sent.
+        CASE WHEN updated.id IS NULL THEN '' ELSE input.response END, updated.id IS NULL
     FROM input
     {join} updated ON updated.id = input.id
 ), changed_endpoints AS (

@@ -26,7 +26,7 @@ from pipeline_backend.db.compiled import bind
 from pipeline_backend.db.timestamps import isoformat_z, now
 from pipeline_backend.egress import BlockedAddress, validate_url
 from pipeline_backend.outbox import State, notify_on_commit
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, Topic, topics
 
@@ -75,6 +75,20 @@ INSERT_CHANGE = """
     SELECT uuidv7(), organization_id, created_at, subject_id, actor_kind, actor_id, actor_name, subject.fields
     FROM event JOIN subject ON subject.id = event.subject_id
 )
+"""
+REPLACE_EVENTS = """
+UPDATE webhooks_event
+SET type = %s,
+    subject_id = %s,
+    request_id = '',
+    body = json_build_object(
+        'type', %s::text,
+        'timestamp', body::json -> 'timestamp',
+        'organization_id', organization_id,
+        'data', %s::json,
+        'actor', body::json -> 'actor'
+    )::text
+WHERE organization_id = %s AND id = ANY(%s)
 """
 
 
@@ -138,6 +152,27 @@ def insert_change(model: type[VersionedModel]) -> str:
     options: Any = model._meta
     foreign_key = options.get_field("changes").remote_field
     return INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
+
+
+def replace_events(
+    *, organization: Organization, subject_ids: list[uuid.UUID], topic: Topic, subject: TenantModel
+) -> int:
+    """Turn the events about these subjects into ones of the topic, about `subject`, and return how many.
+
+    They keep their id, time, place in the list and actor. Their pending deliveries are canceled, and responses, which
+    can repeat what was sent, are emptied. Locks them. Raises DoesNotExist if the subject is gone.
+    """
+    events = Event.objects.of(organization).filter(subject_id__in=subject_ids).exclude(type=topic.name)
+    ids = list(events.order_by("pk").select_for_update().values_list("pk", flat=True))
+    deliveries = Delivery.objects.of(organization).filter(event__in=ids)
+    # First of all: a worker that is storing a result is waited for, and its attempt is found below.
+    canceled = {"state": State.CANCELED, "next_attempt_at": None, "lease_token": None, "finished_at": Now()}
+    deliveries.filter(state=State.PENDING).update(**canceled)
+    Attempt.objects.of(organization).filter(delivery__in=deliveries).update(response="")
+    data = topic.serializer.get_text(organization, subject.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(REPLACE_EVENTS, [topic.name, subject.pk, topic.name, data, organization.pk, ids])
+    return len(ids)
 
 
 @receiver(event_occurred)

@@ -1,5 +1,5 @@
 """Admin pages of leads, sources and custom fields."""
 
-from leads.admin import leads
+from leads.admin import leads, privacy
 
-__all__ = ["leads"]
+__all__ = ["leads", "privacy"]

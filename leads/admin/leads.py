@@ -15,7 +15,7 @@ from organizations.actors import staff_actor
 from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
-from organizations.permissions import Area, current_user
+from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from statuses.admin import HistoryInline, status_column
 from statuses.models import Board
 
@@ -141,6 +141,14 @@ class LeadAdmin(CustomFieldsAdmin):
         *add_fieldsets,
         ("Origin", {"fields": [("first_source", "last_source"), ("created_at", "updated_at")]}),
     )
+
+    def has_full_export_permission(self, request: HttpRequest, obj: Lead) -> bool:
+        """Return whether the user may have everything that is stored about the lead."""
+        return has_role(request, PERMISSIONS[Area.PRIVACY].view, obj.organization_id)
+
+    def has_erase_permission(self, request: HttpRequest, obj: Lead) -> bool:
+        """Return whether the user may erase the lead."""
+        return has_role(request, PERMISSIONS[Area.PRIVACY].write, obj.organization_id)
 
     @staticmethod
     def choice_label(lead: Lead) -> str:

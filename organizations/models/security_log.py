@@ -39,6 +39,7 @@ class SecurityEventKind(models.TextChoices):
     MEMBER_ACTIVATED = "member_activated", "Member activated"
     MEMBER_LEFT = "member_left", "Member left"
     ORGANIZATION_CHANGED = "organization_changed", "Organization changed"
+    LEAD_ERASED = "lead_erased", "Lead erased"
     KEY_ISSUED = "key_issued", "API key issued"
     KEY_ROTATED = "key_rotated", "API key rotated"
     KEY_REVOKED = "key_revoked", "API key revoked"

@@ -15,6 +15,7 @@ import time_machine
 from appointments.models import Appointment
 from appointments.services import change_outcome, create_note, edit_appointment, reschedule, save_event_type
 from leads.models import CustomField
+from leads.privacy.erasing import erase_lead
 from leads.services import delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
@@ -102,6 +103,9 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     create_note(organization=organization, actor=SYSTEM, appointment=appointment, text="Try again", mentions=[host])
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
     api.cancel()
+    erase_lead(
+        organization=organization, actor=SYSTEM, lead_id=api.submit(email="eve@example.com").json()["data"]["lead_id"]
+    )
     field = CustomField(entity=CustomField.Entity.LEAD, key="budget", label="Budget")
     save_custom_field(organization=organization, actor=SYSTEM, field=field)
     field.label = "Yearly budget"

@@ -1,0 +1,14 @@
+"""What erasing a lead does with appointments: they are counted, so they stay, without what identifies the person."""
+
+from appointments.models import Appointment, AppointmentChange, CallAnalysis, Note, OutcomeChange
+from leads.privacy.rules import delete_rows, empty_rows
+from optins.models import UTM_FIELDS
+
+empty_rows(
+    Appointment,
+    {**dict.fromkeys([*UTM_FIELDS, "meeting_url", "recording_url", "external_reference"]), "custom_values": {}},
+    harmless={"call_category", "no_show", "source", "invitation_sequence", "invited", "calendar_domain"},
+)
+# Statuses, and who set them: how long leads had a status is counted.
+empty_rows(OutcomeChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
+delete_rows(AppointmentChange, CallAnalysis, Note)

@@ -1,0 +1,78 @@
+"""The buttons of a lead's page that export and erase everything stored about the lead."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from leads.admin.leads import LeadAdmin
+from leads.models import Lead
+from leads.privacy.erasing import erase_lead
+from leads.privacy.export import export_lead
+from leads.privacy.rules import find_rows, load_rules
+from organizations.actors import staff_actor
+from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.models import SecurityEventKind
+from organizations.permissions import current_user
+from organizations.security_log import record_security_event
+
+
+class ErasureForm(ConfirmationForm):
+    """Says what will be erased, and asks for the lead's e-mail."""
+
+    email = forms.CharField(label="To confirm, type the lead's e-mail", widget=UnfoldAdminTextInputWidget)
+
+    def __init__(self, *args: Any, subject: Lead, **kwargs: Any) -> None:
+        super().__init__(*args, subject=subject, **kwargs)
+        self.fields["email"].help_text = f"{subject.email}. {describe_rows(subject)}"
+
+    def clean_email(self) -> str:
+        """Return the e-mail, which must be the lead's."""
+        email = str(self.cleaned_data["email"])
+        if email.strip().lower() != self.subject.email.lower():
+            raise forms.ValidationError("This is not the lead's e-mail.")
+        return email
+
+
+def describe_rows(lead: Lead) -> str:
+    """Return a sentence that counts the rows that are deleted, and those that stay without personal data."""
+    counts: dict[bool, list[str]] = {True: [], False: []}
+    for model, ids in find_rows(lead).items():
+        options = model._meta
+        name = options.verbose_name if len(ids) == 1 else options.verbose_name_plural
+        counts[load_rules()[model].is_deleted].append(f"{len(ids)} {name}")
+    return f"Deleted: {', '.join(counts[True]) or 'nothing'}. Emptied: {', '.join(counts[False])}."
+
+
+@LeadAdmin.register_action
+@object_action(
+    "Export as JSON",
+    icon="download",
+    question="Everything that is stored about this lead, in one file: its fields, history, notes, appointments, "
+    "opt-ins, events and notifications. Treat the file as confidential.",
+    permission="full_export",
+)
+def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> HttpResponse:
+    """Return the file, and record in the security log who took it."""
+    record_security_event(SecurityEventKind.EXPORTED, organization=lead.organization, details=f"Lead {lead.pk}")
+    headers = {"Content-Disposition": f'attachment; filename="lead-{lead.pk}.json"'}
+    return HttpResponse(export_lead(lead), content_type="application/json", headers=headers)
+
+
+@LeadAdmin.register_action
+@object_action(
+    "Erase",
+    icon="person_remove",
+    question="This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the "
+    "history of changes are removed, with the notifications about the lead and the content of its events. What is "
+    "counted stays without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a "
+    "webhook. E-mails and calendar entries that were sent stay where they are.",
+    form=ErasureForm,
+    danger=True,
+    permission="erase",
+)
+def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> None:
+    """Erase the lead with the service."""
+    erase_lead(organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk)
+    lead.refresh_from_db()  # the history's entry for this button has the name of the row

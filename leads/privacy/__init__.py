@@ -1,0 +1,20 @@
+"""Privacy: everything that is stored about a lead, as JSON, and erasing it.
+
+Constraints:
+
+1. Nothing is forgotten: a table that refers to a lead, directly or through others, has a rule, or export and erasing
+   fail. A test looks for tables without one.
+2. Numbers of past periods stay: rows that are counted stay without personal data, all others go.
+3. Erasing is one transaction, and its record names the lead by its id alone.
+4. What is being sent while a lead is erased leaves no trace of it afterwards.
+
+How the design follows:
+
+- `rules` follows the foreign keys from a lead, and knows for each table whether its rows are emptied, deleted or kept.
+  Each app names the rules of its own tables in its `privacy` module. A copy of personal data that no foreign key leads
+  to is erased by a function that `on_erasing` registers.
+- `erasing` applies the rules, replaces the events about the lead by `lead.erased`, cancels their deliveries, and
+  deletes the notifications and the admin's history about it. `export` writes all of it as JSON.
+
+The lead itself stays as `erased-<id>@erased.invalid`, with its status, setter, sources and times.
+"""

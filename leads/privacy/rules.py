@@ -1,0 +1,139 @@
+"""What belongs to a lead: the rows that foreign keys lead to, and what erasing does with each table."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from django.db.models import CharField, ForeignObjectRel, Model, Value
+from django.db.models.functions import Cast, Concat
+from django.utils.module_loading import autodiscover_modules
+
+from leads.models import Lead, LeadChange, LeadNote, LeadStatusChange
+
+AnyModel: TypeAlias = type[Any]
+Rows: TypeAlias = dict[AnyModel, list[UUID]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What erasing does with the rows of a table: it deletes them, or sets these columns, which may be none.
+
+    `harmless` are the other columns with values of their own: numbers, choices and the like.
+    """
+
+    is_deleted: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+    harmless: frozenset[str] = frozenset()
+
+
+_rules: dict[AnyModel, Rule] = {}
+_functions: list[Callable[[Lead], None]] = []
+
+
+def delete_rows(*models: AnyModel) -> None:
+    """Let erasing delete the rows of these tables that belong to the lead."""
+    _rules.update(dict.fromkeys(models, Rule(is_deleted=True)))
+
+
+def empty_rows(model: AnyModel, values: dict[str, Any], harmless: Collection[str]) -> None:
+    """Let erasing set these columns in the rows of the table, and keep the harmless ones."""
+    _rules[model] = Rule(values=values, harmless=frozenset(harmless))
+
+
+def on_erasing(function: Callable[[Lead], None]) -> Callable[[Lead], None]:
+    """Let erasing call the function with the lead, while it still has its values, in the transaction, locked.
+
+    For copies of personal data to which no foreign key leads. Usable as a decorator.
+    """
+    _functions.append(function)
+    return function
+
+
+@cache
+def load_rules() -> dict[AnyModel, Rule]:
+    """Return the rule of each table, from the `privacy` modules of all apps."""
+    autodiscover_modules("privacy")
+    return _rules
+
+
+def functions() -> list[Callable[[Lead], None]]:
+    """Return the functions that erasing calls."""
+    load_rules()
+    return _functions
+
+
+def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
+    """Return the foreign keys that refer to the model, also those whose related name is hidden.
+
+    Tables that only join two others aren't among them: their rows go with either.
+    """
+    relations = model._meta.get_fields(include_hidden=True)
+    return [
+        relation
+        for relation in relations
+        if isinstance(relation, ForeignObjectRel)
+        and (relation.one_to_many or relation.one_to_one)
+        and not relation.related_model._meta.auto_created
+    ]
+
+
+def find_rows(lead: Lead, *, lock: bool = False) -> Rows:
+    """Return the ids of all rows that belong to the lead, by model, the lead's first.
+
+    With `lock`, lock the rows that stay before looking for what refers to them, so that nobody adds to them meanwhile.
+    Raises KeyError for a table without a rule.
+    """
+    rules = load_rules()
+    found: Rows = {Lead: [lead.pk]}
+    waiting: list[tuple[AnyModel, list[UUID]]] = [(Lead, [lead.pk])]
+    while waiting:
+        model, ids = waiting.pop(0)
+        for relation in relations_to(model):
+            child: AnyModel = relation.related_model
+            is_kept = not rules[child].is_deleted
+            rows = child._base_manager.filter(**{f"{relation.field.name}__in": ids}).order_by("pk")
+            if lock and is_kept:
+                rows = rows.select_for_update()
+            known = set(found.get(child, []))
+            new = [pk for pk in rows.values_list("pk", flat=True) if pk not in known]
+            if new:
+                found[child] = [*found.get(child, []), *new]
+                waiting.append((child, new))
+    return found
+
+
+def own_columns(model: type[Model]) -> set[str]:
+    """Return the names of the columns that hold values of their own: no keys, times or generated values."""
+    return {
+        field.name
+        for field in model._meta.concrete_fields
+        if not (field.primary_key or field.is_relation or field.generated)
+        and field.get_internal_type() != "DateTimeField"
+    }
+
+
+# The lead's own tables.
+empty_rows(
+    Lead,
+    {
+        # One per lead, and one that can't be written to (RFC 2606).
+        "email": Concat(Value("erased-"), Cast("pk", CharField()), Value("@erased.invalid")),
+        "first_name": "",
+        "last_name": "",
+        "is_first_name_from_email": None,
+        "phone_e164": None,
+        "phone_country": None,
+        "next_touch_point_at": None,
+        "next_touch_point_type": None,
+        "next_step_at": None,
+        "next_step_type": None,
+        "next_step_note": None,
+        "custom_values": {},
+    },
+    harmless=(),
+)
+# Statuses, and who set them: how long leads had a status is counted.
+empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
+delete_rows(LeadChange, LeadNote)

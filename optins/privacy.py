@@ -1,0 +1,11 @@
+"""What erasing a lead does with opt-ins: they are counted, so they stay, without what identifies the person."""
+
+from leads.privacy.rules import delete_rows, empty_rows
+from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer
+
+empty_rows(
+    OptIn,
+    dict.fromkeys([*TRAFFIC_FIELDS, "external_reference"]),
+    harmless={"source", "provider_form_id", "provider_form_name"},
+)
+delete_rows(QuestionAnswer)

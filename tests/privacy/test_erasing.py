@@ -1,0 +1,318 @@
+"""Erasing a lead: no table keeps its personal data, and what is counted stays."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test import Client
+from psycopg import sql
+
+from appointments.models import Appointment, CallAnalysis
+from leads.models import CustomField, Lead, LeadNote
+from leads.privacy.erasing import erase_lead
+from leads.privacy.rules import load_rules, own_columns, relations_to
+from notifications.models import Notification
+from notifications.queues import EMAILS
+from optins.models import OptIn
+from organizations.actors import SYSTEM, actor_columns
+from organizations.models import MemberRole, Membership, Organization, SecurityEvent
+from pipeline_backend.api.exceptions import ValidationFailed
+from pipeline_backend.db.encryption import EncryptedField
+from pipeline_backend.outbox import State, run_group
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, logged_in_client
+from tests.client import ApiClient
+from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
+from tests.jobs import send_notifications
+from tests.receiver import Receiver
+from webhooks.models import Attempt, Delivery, Event
+from webhooks.queue import DELIVERIES
+from webhooks.services import add_endpoint
+
+# Each text of the person contains this word, or is the phone's number.
+WORD, PHONE = "qxzword", "2025550143"
+EMAIL = f"ada.{WORD}@leads.example"
+TABLES = """
+    SELECT table_name FROM information_schema.tables
+    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'
+"""
+BINARY_COLUMNS = """
+    SELECT table_name, column_name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND data_type = 'bytea'
+"""
+
+
+@pytest.fixture
+def receiver(settings: Any) -> Iterator[Receiver]:
+    """The server at the URL of the organization's endpoint."""
+    settings.WEBHOOKS_ALLOW_PRIVATE = True
+    with Receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    return logged_in_client(owner_of(organization))
+
+
+@pytest.fixture
+def lead(api: ApiClient, organization: Organization, host: Membership, owner: Client, receiver: Receiver) -> Lead:
+    """A lead of whom every table has personal data that can be sent in from outside."""
+    endpoint, _ = add_endpoint(organization=organization, url=receiver.url)
+    fields = [make_custom_field(organization, entity, "about") for entity in ("LEAD", "APPOINTMENT")]
+    traffic = dict.fromkeys(
+        ("utm_medium", "utm_campaign", "utm_content", "utm_term", "referrer"), f"https://{WORD}.example/"
+    )
+    api.submit(
+        email=EMAIL.upper(),
+        first_name=f"Ada {WORD}",
+        last_name=WORD.capitalize(),
+        phone_e164=f"+1{PHONE}",
+        phone_country="US",
+        external_reference=f"{WORD}-form",
+        traffic={**traffic, "landing_page": f"https://{WORD}.example/"},
+        questions_answers=[{"question": f"Is {WORD} right?", "answer": f"Yes, {WORD}"}],
+    )
+    booked = api.book(
+        external_reference=f"{WORD}-1",
+        lead_email=EMAIL,
+        host_email=host.user.email,
+        meeting_url=f"https://meet.example/{WORD}",
+        notes=f"Call {WORD} at {PHONE}",
+    )
+    appointment = Appointment.objects.of(organization).get(pk=booked.json()["data"]["id"])
+    lead = appointment.lead
+    url = admin_url(Lead, "change", lead.pk)
+    owner.post(url, form_data(owner, url, first_name=f"Augusta {WORD}", **{f"custom_{fields[0].pk.hex}": WORD}))
+    url = admin_url(Appointment, "change", appointment.pk)
+    links = {"recording_url": f"https://rec.example/{WORD}", f"custom_{fields[1].pk.hex}": WORD}
+    owner.post(url, form_data(owner, url, **links))
+    owner.post(
+        admin_url(Appointment, "add_note", appointment.pk), {"note": f"{WORD} called", "mentions": [str(host.pk)]}
+    )
+    texts = dict.fromkeys(("call_analysis_call_id", "ai_generated_title", "ai_suggested_outcome", "ai_rationale"), WORD)
+    url = admin_url(CallAnalysis, "add")
+    owner.post(url, form_data(owner, url, appointment=appointment.pk, ai_confidence_score="0.5", **texts))
+    LeadNote.objects.create(organization=organization, lead=lead, note=f"{WORD} again", **actor_columns(SYSTEM))
+    run_group(DELIVERIES, endpoint.pk)
+    Attempt.objects.of(organization).update(response=f"Hello {WORD}")  # as a receiver may answer
+    send_notifications(organization.pk)
+    api.book(external_reference=f"{WORD}-2", lead_email=EMAIL, schedule_time="2027-02-01T10:00:00Z")
+    api.cancel(external_reference=f"{WORD}-2", notes=f"{WORD} is ill")
+    return Lead.objects.of(organization).get(pk=lead.pk)
+
+
+def tables_with(*words: str) -> dict[str, int]:
+    """Return the tables of which a column of a row contains one of the words, and the number of such rows."""
+    found: dict[str, int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(TABLES)
+        for (table,) in cursor.fetchall():
+            query = "SELECT count(*) FROM {table} AS row WHERE to_jsonb(row)::text ILIKE ANY (%s)"
+            cursor.execute(sql.SQL(query).format(table=sql.Identifier(table)), [[f"%{word}%" for word in words]])
+            if count := cursor.fetchone()[0]:
+                found[table] = count
+        cursor.execute(BINARY_COLUMNS)
+        for table, column in cursor.fetchall():
+            query = "SELECT count(*) FROM {table} WHERE encode({column}, 'escape') ILIKE ANY (%s)"
+            names = {"table": sql.Identifier(table), "column": sql.Identifier(column)}
+            cursor.execute(sql.SQL(query).format(**names), [[f"%{word}%" for word in words]])
+            assert cursor.fetchone()[0] == 0, column
+    for model in apps.get_models():
+        for field in model._meta.concrete_fields:
+            if isinstance(field, EncryptedField):
+                values = model._base_manager.values_list(field.name, flat=True)
+                if any(word in (value or "").lower() for value in values for word in words):
+                    found[f"{model._meta.db_table}.{field.name}"] = 1
+    return found
+
+
+def erase(lead: Lead) -> None:
+    erase_lead(organization=lead.organization, actor=SYSTEM, lead_id=lead.pk)
+
+
+def test_after_erasing_no_column_of_any_table_has_the_persons_data(
+    lead: Lead, owner: Client, organization: Organization
+) -> None:
+    before = tables_with(WORD, PHONE)
+
+    response = owner.post(admin_url(Lead, "erase", lead.pk), {"email": EMAIL})
+
+    assert response.status_code == 302
+    assert tables_with(WORD, PHONE) == {}
+    # All of these had some: the test has filled them.
+    rules = {model._meta.db_table for model, rule in load_rules().items() if rule.is_deleted or rule.values}
+    others = {"webhooks_event", "webhooks_attempt", "notifications_notification", "django_admin_log"}
+    assert rules | others <= set(before), (rules | others) - set(before)
+
+
+def test_every_table_that_refers_to_a_lead_has_a_rule() -> None:
+    rules, seen, waiting = load_rules(), set(), [Lead]
+    while waiting:
+        model: Any = waiting.pop()
+        seen.add(model)
+        waiting += [relation.related_model for relation in relations_to(model) if relation.related_model not in seen]
+
+    assert seen == set(rules)
+
+
+def test_each_column_of_rows_that_stay_is_emptied_or_harmless() -> None:
+    forgotten = {
+        model.__name__: own_columns(model) - set(rule.values) - rule.harmless
+        for model, rule in load_rules().items()
+        if not rule.is_deleted
+    }
+
+    assert {name: columns for name, columns in forgotten.items() if columns} == {}
+
+
+def test_numbers_stay_as_they_were(lead: Lead, owner: Client, organization: Organization) -> None:
+    def numbers() -> tuple[list[str], list[int]]:
+        page = owner.get("/admin/").content.decode()
+        counts = [model.objects.of(organization).count() for model in (Lead, Appointment, OptIn)]
+        return re.findall(r'data-rows="(\d+)"', page), counts
+
+    before = numbers()
+    erase(lead)
+
+    assert numbers() == before
+
+
+def test_the_lead_stays_without_its_data_and_its_email_is_free(lead: Lead, api: ApiClient) -> None:
+    erase(lead)
+
+    shown = api.get_lead(str(lead.pk))
+    assert shown["email"] == f"erased-{lead.pk}@erased.invalid"
+    assert (shown["first_name"], shown["last_name"], shown["phone_e164"]) == ("", "", None)
+    assert shown["updated_at"] > lead.updated_at.isoformat()
+    assert api.submit(email=EMAIL).json()["data"]["is_new_lead"]
+
+
+def test_its_events_become_lead_erased_and_nothing_of_them_is_sent_any_more(
+    lead: Lead, organization: Organization, receiver: Receiver
+) -> None:
+    count = Event.objects.of(organization).filter(type__startswith="appointment.").count()
+    sent = len(receiver.requests)
+    erase(lead)
+
+    [endpoint_id] = Delivery.objects.of(organization).values_list("endpoint", flat=True).distinct().order_by()
+    run_group(DELIVERIES, endpoint_id)
+
+    [request] = receiver.requests[sent:]
+    body = json.loads(request.body)
+    assert (body["type"], body["data"]) == ("lead.erased", {"id": str(lead.pk)})
+    erased = Event.objects.of(organization).filter(type="lead.erased", subject_id=lead.pk)
+    assert erased.count() > count > 0
+    assert {json.loads(event.body)["data"]["id"] for event in erased} == {str(lead.pk)}
+    assert set(Attempt.objects.of(organization).values_list("response", flat=True)) == {""}
+    assert not Notification.objects.of(organization).filter(subject_id__isnull=False).exists()
+
+
+def test_what_is_being_sent_leaves_no_trace(lead: Lead, organization: Organization) -> None:
+    [endpoint_id] = Delivery.objects.of(organization).values_list("endpoint", flat=True).distinct().order_by()
+    batches = [(DELIVERIES, DELIVERIES.claim(endpoint_id)), (EMAILS, EMAILS.claim(organization.pk))]
+    erase(lead)
+
+    for queue, batch in batches:
+        assert batch
+        assert batch.jobs
+        for job in batch.jobs:
+            result = {"id": job.pk, "token": batch.token, "state": "DONE", "error": "", "delay": None}
+            shown = {"attempt_id": job.pk, "organization_id": organization.pk, "duration_ms": 1, "status_code": 200}
+            shown |= {"request_head": "POST /", "response": f"Hello {WORD}", "endpoint_id": endpoint_id}
+            assert queue.save_results([result | shown], wait=True) == set()
+
+    states = Delivery.objects.of(organization).filter(event__type="lead.erased").values_list("state", flat=True)
+    assert set(states) == {State.DONE, State.CANCELED, State.PENDING}
+    assert tables_with(WORD, PHONE) == {}
+
+
+def test_the_security_log_has_a_record_without_personal_data(
+    lead: Lead, owner: Client, organization: Organization
+) -> None:
+    owner.post(admin_url(Lead, "erase", lead.pk), {"email": EMAIL})
+
+    entry = SecurityEvent.objects.get(kind="lead_erased")
+    assert (entry.organization, entry.actor) == (organization, owner_of(organization).user)
+    assert str(lead.pk) in entry.details
+    assert "2 appointments" in entry.details
+    history = LogEntry.objects.filter(object_id=str(lead.pk)).values_list("object_repr", flat=True)
+    assert list(history) == [f"erased-{lead.pk}@erased.invalid"]
+
+
+def test_only_the_leads_email_confirms(lead: Lead, owner: Client, organization: Organization) -> None:
+    before = snapshot_of(organization)
+    url = admin_url(Lead, "erase", lead.pk)
+
+    page = owner.get(url).content.decode()
+    responses = [owner.post(url, {"email": email}) for email in ("", "zoltan@leads.example")]
+
+    assert "2 appointments" in page
+    assert EMAIL.upper() in page
+    assert [form_errors(response) for response in responses] == [
+        ["This field is required."],
+        ["This is not the lead's e-mail."],
+    ]
+    assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("role", MemberRole.values)
+def test_owners_and_managers_erase_and_sales_ops_exports_too(
+    api: ApiClient, organization: Organization, role: str
+) -> None:
+    api.submit(email=EMAIL)
+    lead = Lead.objects.of(organization).get()
+    client = logged_in_client(make_member(organization, "someone@acme.example", role=role))
+
+    exported = client.post(admin_url(Lead, "export_json", lead.pk)).status_code
+    erased = client.post(admin_url(Lead, "erase", lead.pk), {"email": EMAIL}).status_code
+
+    may_export, may_erase = role in ("OWNER", "MANAGER", "SALES_OPS"), role in ("OWNER", "MANAGER")
+    assert (exported, erased) == (200 if may_export else 403, 302 if may_erase else 403)
+    assert Lead.objects.of(organization).filter(email=EMAIL).exists() is not may_erase
+
+
+def test_another_organizations_lead_is_unknown(
+    lead: Lead, other_organization: Organization, organization: Organization
+) -> None:
+    before = snapshot_of(organization)
+
+    with pytest.raises(ValidationFailed):
+        erase_lead(organization=other_organization, actor=SYSTEM, lead_id=lead.pk)
+
+    assert snapshot_of(organization) == before
+
+
+def test_other_leads_keep_everything(lead: Lead, organization: Organization) -> None:
+    make_api(organization).book(external_reference="other", lead_email="zoltan@leads.example", notes="Zoltan's note")
+    other = Lead.objects.of(organization).get(email="zoltan@leads.example")
+    owned = [row for row in snapshot_of(organization) if "zoltan" in row[1].lower()]
+
+    erase(lead)
+
+    assert owned
+    assert [row for row in snapshot_of(organization) if "zoltan" in row[1].lower()] == owned
+    assert other.email == "zoltan@leads.example"
+
+
+def test_the_export_has_everything(lead: Lead, owner: Client, organization: Organization) -> None:
+    response = owner.post(admin_url(Lead, "export_json", lead.pk))
+
+    data = json.loads(response.content)
+    assert response.headers["Content-Disposition"] == f'attachment; filename="lead-{lead.pk}.json"'
+    assert data["leads"][0]["email"] == EMAIL.upper()
+    assert data["leads"][0]["status"]
+    tables = {str(model._meta.verbose_name_plural).replace(" ", "_") for model in load_rules()}
+    assert tables - set(data) == set()
+    assert {"events", "deliveries", "notifications"} <= set(data)
+    # Every row of the organization that has the person's data is in the file.
+    texts = {row[1] for row in snapshot_of(organization) if WORD in row[1].lower() and row[0] not in ("Attempt",)}
+    ids = {json.loads(text)["id"] for text in texts}
+    assert ids - set(re.findall(r"[0-9a-f-]{36}", response.content.decode())) == set()
+    assert CustomField.objects.of(organization).get(entity="LEAD").label in data["custom_fields"].values()
+    assert SecurityEvent.objects.filter(kind="exported").exists()
