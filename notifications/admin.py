@@ -32,6 +32,7 @@ class ChannelFilter(ChoicesDropdownFilter):
 class NotificationAdmin(TenantAdmin):
     """The list and the page of notifications: what members were sent, and whether it was delivered."""
 
+    empty_text = "Members get one when an appointment of theirs is booked, moved or canceled."
     area = Area.MESSAGES
     can_add = can_change = False
     list_display = (

@@ -36,6 +36,7 @@ def answers() -> Subquery:
 class OptInAdmin(ExportAdmin):
     """Opt-ins, with their answers."""
 
+    empty_text = "Your forms send them through the API; they need a key from API keys."
     area = Area.RECORDS
     can_add = can_change = False
     list_display = ("lead", "source", "provider_form_name", "utm_source", "utm_campaign", "created_at")

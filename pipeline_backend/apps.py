@@ -13,9 +13,12 @@ class PipelineBackendConfig(AppConfig):
     name = "pipeline_backend"
 
     def ready(self) -> None:
-        """Import modules that register something (Celery app, two admin pages, OpenAPI extensions); start tracing."""
+        """Set labels, start tracing, import modules that register something (Celery, two pages, OpenAPI extensions)."""
         # Imported here because all need the app registry to be ready.
         from pipeline_backend import celery, observability  # noqa: F401, PLC0415
+        from pipeline_backend.admin import labels  # noqa: PLC0415
+
+        labels.apply_labels()  # before the admin pages make forms of the models
         from pipeline_backend.admin import invitations, organizations  # noqa: F401, PLC0415
         from pipeline_backend.api import openapi  # noqa: F401, PLC0415
 

@@ -67,6 +67,7 @@ class StatusForm(OptimisticLockForm):
 class StatusAdmin(TenantAdmin):
     """The list and the page of statuses."""
 
+    empty_text = "Add the steps that your leads and appointments go through."
     area = Area.SETUP
     can_delete = True
     save_service = staticmethod(save_status)  # refuses to remove a default that automatic changes need

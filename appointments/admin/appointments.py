@@ -66,6 +66,7 @@ class CallAnalysisInline(ReadOnlyInline):
 class AppointmentAdmin(AppointmentButtons, CustomFieldsAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
+    empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(reports.is_open_to)
     entity = CustomField.Entity.APPOINTMENT

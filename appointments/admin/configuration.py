@@ -34,6 +34,7 @@ class EventTypeForm(TenantForm):
 class EventTypeAdmin(TenantAdmin):
     """Event types: the kinds of appointments that can be booked."""
 
+    empty_text = "Add the kinds of calls that people book. A booking with another name adds its event type."
     area = Area.SETUP
     can_delete = True
     save_service = staticmethod(save_event_type)
@@ -50,6 +51,7 @@ class EventTypeAdmin(TenantAdmin):
 class NoteAdmin(TenantAdmin):
     """Notes of all appointments, read-only: they are added on the appointment's page."""
 
+    empty_text = "Open an appointment and choose Add a note."
     area = Area.WORK
     can_add = can_change = False
     list_display = ("note_start", "appointment", "actor_name", "created_at")
@@ -87,6 +89,7 @@ def analyzes_open_call(members: QuerySet[Membership]) -> Q:
 class CallAnalysisAdmin(TenantAdmin):
     """Call analyses, which staff enter by hand."""
 
+    empty_text = "Your call recorder adds them through the API; it needs a key from API keys."
     area = Area.WORK
     form = CallAnalysisForm
     own_rows = staticmethod(analyzes_open_call)

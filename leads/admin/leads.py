@@ -89,6 +89,7 @@ class StatusChangeInline(HistoryInline):
 class LeadAdmin(CustomFieldsAdmin):
     """Leads. The apps that come later register their inlines."""
 
+    empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
     area = Area.WORK
     entity = CustomField.Entity.LEAD
     form = LeadForm
@@ -174,6 +175,7 @@ class LeadAdmin(CustomFieldsAdmin):
 class SourceAdmin(TenantAdmin):
     """Sources, read-only: they are created on first use."""
 
+    empty_text = "They appear when leads come in: from opt-ins with a UTM source, and from bookings."
     area = Area.RECORDS
     can_add = can_change = False
     list_display = ("name", "created_at")
@@ -221,6 +223,7 @@ class CustomFieldForm(TenantForm):
 class CustomFieldAdmin(TenantAdmin):
     """Custom fields of leads and appointments."""
 
+    empty_text = "Add the questions that only your team asks, such as the size of a company."
     area = Area.SETUP
     can_delete = True
     save_service = staticmethod(save_custom_field)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from django import forms
 from django.contrib import admin, messages
@@ -50,11 +50,29 @@ class ConcurrentSave(Conflict):
     message = "Someone else just saved a record with the same value. Check the list before you try again."
 
 
+class EmptyList(NamedTuple):
+    """What a list without rows says, and whether it has none at all: none that a filter, search or view hides."""
+
+    title: str
+    text: str
+    is_new: bool
+
+
 class OfferedLookupsChangeList(ChangeList):
     """A list that executes only the lookups that its filters offer.
 
     Django's own list executes any lookup on the table's columns, such as a regular expression that takes minutes.
     """
+
+    def empty(self) -> EmptyList:
+        """Return what the list says when it shows no rows."""
+        name = self.opts.verbose_name_plural
+        if not self.root_queryset.exists():
+            return EmptyList(f"No {name} yet", self.model_admin.empty_text, is_new=True)
+        view = getattr(self, "view", None)
+        if view and view.empty and not self.query and not self.has_active_filters:
+            return EmptyList(f"No {name} here", view.empty, is_new=False)
+        return EmptyList(f"No {name} found", "None match the filters and the search.", is_new=False)
 
     def get_filters(self, request: HttpRequest) -> tuple[Any, ...]:
         """Return Django's parse of the filters. Raises BadRequest if a parameter belongs to none of them."""
@@ -87,6 +105,7 @@ class ServiceAdmin(ModelAdmin):
     warn_unsaved_form = True
     # Lookups that no filter offers, but a link of ours uses.
     lookups_of_links: ClassVar[tuple[str, ...]] = ()
+    empty_text = ""  # what to do for the first row
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return OfferedLookupsChangeList

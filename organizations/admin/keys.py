@@ -66,6 +66,7 @@ def newest_key_id(key: ApiKey) -> UUID:
 class ApiKeyAdmin(TenantAdmin):
     """API keys of the user's organizations."""
 
+    empty_text = "Add one for each system that sends opt-ins or bookings."
     area = Area.CONNECTIONS
     is_read_only = True
     form = KeyForm

@@ -45,6 +45,7 @@ class MemberForm(RoleForm):
 class MembershipAdmin(TenantAdmin):
     """Members of the user's organizations. Users without a leading role see only their own row."""
 
+    empty_text = "Invite your team under Invitations."
     area = Area.TEAM
     form = MemberForm
     list_display = ("name", "email", "role", "is_active", "wants_mail", "created_at")

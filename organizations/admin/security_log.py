@@ -16,6 +16,7 @@ from organizations.security_log import visible_security_events
 class SecurityEventAdmin(ServiceAdmin):
     """The list and the page of the log, which nobody can change."""
 
+    empty_text = "It shows sign-ins, and changes to passwords, members and keys."
     can_add = can_change = False
     list_display = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
     list_select_related = ("user", "actor", "organization")

@@ -45,6 +45,7 @@ class ConsentForm(ConfirmationForm):
 class InvitationAdmin(TenantAdmin):
     """Invitations of the organizations that the user leads."""
 
+    empty_text = "Add one for each person of your team; they choose their own password."
     area = Area.TEAM
     can_change = False
     form = InvitationForm

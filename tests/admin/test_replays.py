@@ -72,7 +72,7 @@ def test_the_page_shows_the_progress_of_a_replay_until_its_end(
         state=State.DEAD, next_attempt_at=None
     )
 
-    assert requested.startswith("Missed events from 1 Jan 2020, 00:00 to ")
+    assert requested.startswith("Missed events from Wed 1 Jan 2020, 00:00 to ")
     assert " Requested by owner@acme.example on " in requested
     assert requested.endswith(f" {total} deliveries: 0 delivered, {total} pending, 0 failed. 0 of {total}")
     assert in_progress.endswith(
@@ -99,7 +99,7 @@ def test_a_replay_of_a_time_without_missed_events_says_so(owner: Client, endpoin
         admin_url(Endpoint, "replay_missed", endpoint.pk), {**ALL_TIME, "until_0": "2020-01-02", "until_1": "00:00"}
     )
 
-    assert " to 2 Jan 2020, 00:00 Requested by " in replays_text(owner, endpoint)
+    assert " to Thu 2 Jan 2020, 00:00 Requested by " in replays_text(owner, endpoint)
     assert replays_text(owner, endpoint).endswith(" There was nothing to send.")
 
 

@@ -51,7 +51,7 @@ class Members:
         context = self.new_context()
         page = context.new_page()
         page.goto("/admin/login/")
-        page.get_by_label("Email").fill(self.site.members[role])
+        page.get_by_label("E-mail").fill(self.site.members[role])
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url("**/admin/")

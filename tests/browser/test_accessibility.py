@@ -34,16 +34,16 @@ def test_empty_lists_are_accessible(label: str | None, members: Members, screens
 
 def problems_of(page: Page, picture: Path) -> list[str]:
     """Return what is wrong with the open page, wide and narrow, light and dark; keep its pictures."""
-    page.screenshot(path=f"{picture}-wide.jpg", quality=70)
+    page.screenshot(path=f"{picture}-wide.jpg", type="jpeg", quality=70)
     found = violations(page)
-    page.emulate_media(color_scheme="dark")
-    page.screenshot(path=f"{picture}-wide-dark.jpg", quality=70)
+    page.evaluate("document.documentElement.classList.add('dark')")
+    page.screenshot(path=f"{picture}-wide-dark.jpg", type="jpeg", quality=70)
     found += [f"dark: {problem}" for problem in violations(page, rules=["color-contrast"])]
     page.set_viewport_size({**NARROW})
     found += ["scrolls sideways"] if scrolls_sideways(page) else []
-    page.screenshot(path=f"{picture}-narrow-dark.jpg", quality=70)
-    page.emulate_media(color_scheme="light")
-    page.screenshot(path=f"{picture}-narrow.jpg", quality=70)
+    page.screenshot(path=f"{picture}-narrow-dark.jpg", type="jpeg", quality=70)
+    page.evaluate("document.documentElement.classList.remove('dark')")
+    page.screenshot(path=f"{picture}-narrow.jpg", type="jpeg", quality=70)
     page.set_viewport_size({**WIDE})
     return found
 

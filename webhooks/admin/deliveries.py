@@ -35,6 +35,7 @@ def is_replayable(delivery: Delivery) -> bool:
 class DeliveryAdmin(TenantAdmin):
     """The list and the page of deliveries. Nothing on them can be edited, but deliveries can be replayed."""
 
+    empty_text = "Add a webhook endpoint; each event that it wants is a delivery."
     area = Area.CONNECTIONS
     can_add = False
     is_read_only = True

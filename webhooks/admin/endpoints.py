@@ -89,6 +89,7 @@ class ReplayMissedForm(ConfirmationForm):
 class EndpointAdmin(TenantAdmin):
     """The list and the page of endpoints."""
 
+    empty_text = "Add the URL of a system that wants to know about bookings and leads."
     area = Area.CONNECTIONS
     form = EndpointForm
     list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")

@@ -47,6 +47,7 @@ class DeliveryInline(ReadOnlyInline):
 class EventAdmin(TenantAdmin):
     """The list and the page of events. Events are never changed."""
 
+    empty_text = "Every change to leads and appointments adds one."
     area = Area.MESSAGES
     can_add = can_change = False
     list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")

@@ -1,5 +1,5 @@
 """Date and time formats of the admin: the same for everybody, with a 24-hour clock."""
 
-DATE_FORMAT = "j M Y"
+DATE_FORMAT = "D j M Y"
 TIME_FORMAT = "H:i"
 DATETIME_FORMAT = "D j M Y, H:i"

@@ -25,3 +25,35 @@ function nameBoxes() {
 
 // jQuery calls it after what waits for the page already, which creates the boxes.
 window.addEventListener("load", () => window.django?.jQuery?.(nameBoxes));
+
+// Unfold's icons are words in a font, which a screen reader would read, and some of its controls aren't buttons.
+const CONTROL = "a, button, [x-on\\:click]";
+const NAMES = { add: "Add", close: "Close", dock_to_right: "Show or hide the menu", more_horiz: "More" };
+
+function nameIcons() {
+  for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
+    const control = icon.closest(CONTROL);
+    const word = icon.textContent.trim();
+    if (control !== icon) icon.ariaHidden = "true";
+    if (!control || control.ariaLabel || control.title) continue;
+    const text = [...control.childNodes].some((node) => node !== icon && node.textContent.trim());
+    if (!text) control.ariaLabel = NAMES[word] ?? word.replaceAll("_", " ");
+  }
+  for (const control of document.querySelectorAll("[x-on\\:click]:not(a[href], button, input, label)")) {
+    if (!control.textContent.trim() || control.querySelector("a, button, input, select, textarea")) continue;
+    control.role = "button";
+    control.tabIndex = 0;
+    control.addEventListener("keydown", (event) => {
+      if (event.target !== control || !["Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      control.click();
+    });
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  nameIcons();
+  for (const cell of document.querySelectorAll("#result_list [data-label]")) {
+    cell.dataset.label = cell.dataset.label.charAt(0).toUpperCase() + cell.dataset.label.slice(1);
+  }
+});
