@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from appointments import reports
+from appointments.admin.calendar import CALENDAR
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm
 from appointments.admin.record import AppointmentButtons
@@ -99,6 +100,7 @@ class AppointmentAdmin(AppointmentButtons, CustomFieldsAdmin):
         ("created_at", DayRangeFilter),
     )
     views = APPOINTMENT_VIEWS
+    layouts = (CALENDAR,)
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by lead name, lead e-mail or external reference"
     export_columns = (

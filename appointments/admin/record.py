@@ -158,14 +158,14 @@ class AppointmentButtons:
         "cancel",
     )
 
-    set_won = outcome_button(StatusRole.WON, "Won", "trophy")
-    set_lost = outcome_button(StatusRole.LOST, "Lost", "thumb_down")
-    set_no_show = outcome_button(StatusRole.NO_SHOW, "No-show", "person_off")
-    set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "phone_callback")
+    set_won = outcome_button(StatusRole.WON, "Won", "check")
+    set_lost = outcome_button(StatusRole.LOST, "Lost", "close")
+    set_no_show = outcome_button(StatusRole.NO_SHOW, "No-show", "block")
+    set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "call")
 
     set_outcome = object_action(
         "Set the outcome",
-        icon="check",
+        icon="label",
         question=outcome_question,
         form=OutcomeForm,
         once=lambda appointment: appointment.outcome_id,
@@ -175,7 +175,7 @@ class AppointmentButtons:
 
     @object_action(
         "Accept the suggested outcome",
-        icon="auto_awesome",
+        icon="insights",
         question=suggestion_question,
         form=SuggestedOutcomeForm,
         when=lambda appointment: suggested_outcome(appointment)[1] is not None,
@@ -190,7 +190,7 @@ class AppointmentButtons:
 
     @object_action(
         "Reschedule",
-        icon="event_repeat",
+        icon="schedule",
         question=move_question,
         form=RescheduleForm,
         once=state,

@@ -1,0 +1,243 @@
+"""Where appointments and free time stand in the calendar: pure functions of times, hosts and appointments.
+
+The grid's rows are the hours that clocks show, so days of 23 and 25 hours have right rows, too: an hour that a clock
+repeats has two rows, and one that it skips has none that day. Positions are counted in steps of five minutes.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from uuid import UUID
+
+from appointments.models import Appointment
+from appointments.reports import Period
+from statuses.models import StatusRole
+
+STEP = timedelta(minutes=5)
+STEPS_PER_HOUR = 12
+SHORTEST_BLOCK = 6  # steps, so that a short call can be read
+SHORTEST_GAP = timedelta(minutes=15)
+WORKING_HOURS = (8, 18)  # shown in any case
+HALF_HOUR = timedelta(minutes=30)  # clocks are moved by half an hour at least
+MAX_LANES = 8  # beside each other; more stand on top of each other
+
+
+@dataclass(frozen=True)
+class Span:
+    """A time from a start to an end, both in UTC."""
+
+    start: datetime
+    end: datetime
+
+    def overlaps(self, other: "Span") -> bool:
+        """Return whether the two have a time in common."""
+        return self.start < other.end and other.start < self.end
+
+    def within(self, other: "Span") -> "Span":
+        """Return the part that is in the other one."""
+        return Span(max(self.start, other.start), min(self.end, other.end))
+
+
+@dataclass
+class Block:
+    """An appointment in a column, or the part of it that is on the column's day."""
+
+    appointment: Appointment
+    span: Span
+    is_match: bool  # whether it is one of the list's rows, or only shows that its host is busy
+    begins_before: bool
+    ends_after: bool
+    top: int = 0
+    height: int = 0
+    lane: int = 0
+    lanes: int = 1
+
+    @property
+    def position(self) -> str:
+        """Its position as names of CSS classes."""
+        return f"{position_classes(self.top, self.height)} l{self.lane} w{self.lanes}"
+
+    @property
+    def is_canceled(self) -> bool:
+        """Whether it takes no time."""
+        return is_canceled(self.appointment)
+
+
+@dataclass
+class Slot:
+    """A free time that can be booked; the first one of a gap names the whole gap."""
+
+    span: Span
+    gap: Span
+    url: str
+    top: int = 0
+    height: int = 0
+
+    @property
+    def position(self) -> str:
+        """Its position as names of CSS classes."""
+        return position_classes(self.top, self.height)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the gap begins here."""
+        return self.span.start == self.gap.start
+
+
+@dataclass
+class Column:
+    """The day of a host, with what stands in it in the order of time; without a host, the unassigned appointments."""
+
+    day: date
+    host: object
+    blocks: list[Block]
+    slots: list[Slot] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)  # the positions of hours that don't exist on this day
+
+    @property
+    def items(self) -> list[Block | Slot]:
+        """The blocks and the free times, in order."""
+        items: list[Block | Slot] = [*self.blocks, *self.slots]
+        return sorted(items, key=lambda item: (item.span.start, item.span.end))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The rows of some days: the hours that their clocks show, each with 1 for an hour that is shown again."""
+
+    zone: tzinfo
+    hours: list[tuple[int, int]]
+
+    def position(self, at: datetime) -> int:
+        """Return how many steps after the first row this time is; before the first row, 0."""
+        local = at.astimezone(self.zone)
+        row = (local.hour, local.fold)
+        index = bisect_left(self.hours, row)
+        if index == len(self.hours) or self.hours[index] != row:
+            return index * STEPS_PER_HOUR
+        return index * STEPS_PER_HOUR + local.minute // 5
+
+    @property
+    def labels(self) -> list[str]:
+        """The rows' texts."""
+        return [f"{hour:02}:00" + " again" * fold for hour, fold in self.hours]
+
+    def line(self, at: datetime) -> str:
+        """Return the CSS classes of a line at this time, or an empty string if it isn't shown."""
+        is_shown = self.hours[0][0] <= at.astimezone(self.zone).hour <= self.hours[-1][0]
+        return position_classes(self.position(at), 0) if is_shown else ""
+
+    def window(self, day: date) -> Span:
+        """Return the shown time of a day."""
+        first, last = self.hours[0][0], self.hours[-1][0] + 1
+        return Span(self.at(day, first), self.at(day, last))
+
+    def at(self, day: date, hour: int) -> datetime:
+        """Return when an hour of a day begins; hour 24 is the next day's first."""
+        local = datetime.combine(day + timedelta(days=hour // 24), time(hour % 24), self.zone)
+        return local.astimezone(UTC)
+
+
+def build_grid(days: Sequence[date], zone: tzinfo, columns: Iterable[Column]) -> Grid:
+    """Return the rows for these days: the working hours, and all others in which there is an appointment."""
+    shown = set(range(*WORKING_HOURS))
+    for column in columns:
+        for block in column.blocks:
+            first, last = block.span.start.astimezone(zone), (block.span.end - STEP).astimezone(zone)
+            shown |= {first.hour, last.hour}
+    hours = {hour for day in days for hour in hours_of(day, zone)}
+    return Grid(zone, sorted(hour for hour in hours if min(shown) <= hour[0] <= max(shown)))
+
+
+def hours_of(day: date, zone: tzinfo) -> set[tuple[int, int]]:
+    """Return the hours that a clock shows on this day, each with 1 if it is shown for the second time."""
+    whole = day_span(day, zone)
+    steps = (whole.end - whole.start) // HALF_HOUR
+    times = ((whole.start + number * HALF_HOUR).astimezone(zone) for number in range(steps))
+    return {(local.hour, local.fold) for local in times}
+
+
+def day_span(day: date, zone: tzinfo) -> Span:
+    """Return the day from midnight to midnight."""
+    period = Period(day, day, zone)
+    return Span(period.start.astimezone(UTC), period.end.astimezone(UTC))
+
+
+def blocks_of(appointments: Iterable[Appointment], matching: set[UUID], day: Span) -> list[Block]:
+    """Return the blocks of the appointments that take place on a day, even if only in part."""
+    blocks = []
+    for appointment in appointments:
+        whole = Span(appointment.schedule_time.astimezone(UTC), appointment.ends_at)
+        if whole.overlaps(day):
+            is_match = appointment.pk in matching
+            blocks.append(Block(appointment, whole.within(day), is_match, whole.start < day.start, whole.end > day.end))
+    return blocks
+
+
+def place(column: Column, grid: Grid) -> None:
+    """Set the position of all that stands in the column; blocks that overlap stand beside each other."""
+    for item in column.items:
+        item.top = grid.position(item.span.start)
+        # The end may be the next day's midnight, or an hour that this day doesn't have.
+        end = grid.position(item.span.end - STEP) + 1
+        item.height = max(end - item.top, 1)
+    group: list[Block] = []
+    lane_ends: list[int] = []
+    for block in sorted(column.blocks, key=lambda block: (block.top, -block.height)):
+        block.height = max(block.height, SHORTEST_BLOCK)
+        if all(block.top >= end for end in lane_ends):
+            group, lane_ends = [], []
+        free = next((lane for lane, end in enumerate(lane_ends) if end <= block.top), len(lane_ends))
+        lane_ends[free : free + 1] = [block.top + block.height]
+        block.lane = min(free, MAX_LANES - 1)
+        group.append(block)
+        for member in group:
+            member.lanes = min(len(lane_ends), MAX_LANES)
+    hours = hours_of(column.day, grid.zone)
+    column.skipped = [
+        position_classes(row * STEPS_PER_HOUR, STEPS_PER_HOUR)
+        for row, hour in enumerate(grid.hours)
+        if hour not in hours
+    ]
+
+
+def gaps(blocks: Iterable[Block], window: Span, now: datetime) -> Iterator[Span]:
+    """Yield the free times of a window that are still to come and long enough for a call."""
+    start = max(window.start, round_up(now))
+    busy = sorted((block.span for block in blocks if not block.is_canceled), key=lambda span: span.start)
+    for span in [*busy, Span(window.end, window.end)]:
+        if min(span.start, window.end) - start >= SHORTEST_GAP:
+            yield Span(start, min(span.start, window.end))
+        start = max(start, span.end)
+
+
+def hourly(gap: Span, zone: tzinfo) -> Iterator[Span]:
+    """Yield the parts of a gap, each until the next full hour; the last one may be shorter."""
+    start = gap.start
+    while gap.end - start >= SHORTEST_GAP:
+        to_next_hour = timedelta(minutes=60 - start.astimezone(zone).minute)
+        end = min(start + to_next_hour, gap.end)
+        if end - start >= SHORTEST_GAP:
+            yield Span(start, end)
+        start = end
+
+
+def round_up(at: datetime) -> datetime:
+    """Return the next quarter of an hour."""
+    floor = at.astimezone(UTC).replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
+    return floor if floor == at else floor + SHORTEST_GAP
+
+
+def position_classes(top: int, height: int) -> str:
+    """Return the names of the CSS classes that place something so many steps from the top, and so high.
+
+    Classes, because the pages have no inline styles; appointments/calendar.css has all of them.
+    """
+    (h, m), (d, e) = divmod(top, STEPS_PER_HOUR), divmod(height, STEPS_PER_HOUR)
+    return f"h{h} m{m} d{d} e{e}"
+
+
+def is_canceled(appointment: Appointment) -> bool:
+    """Return whether the appointment takes no time any more."""
+    return appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
