@@ -1,13 +1,12 @@
 """Query parameters of the appointments list (docs/interface.md, A25)."""
 
 from appointments.models import Appointment, CallCategory
-from leads.models import Lead
+from leads.filters import LeadIdFilter
 from organizations.filters import CountedListFilter, MemberEmailFilter
 from pipeline_backend.api.filters import (
     ChoiceFilter,
     DateTimeFilter,
     OrderingFilter,
-    RelatedIdFilter,
 )
 from statuses.models import StatusRole
 
@@ -15,7 +14,7 @@ from statuses.models import StatusRole
 class AppointmentFilter(CountedListFilter):
     """The filters of the appointments list."""
 
-    lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
+    lead_id = LeadIdFilter()
     call_category = ChoiceFilter("call_category", CallCategory)
     outcome_role = ChoiceFilter("outcome__role", StatusRole)
     setter = MemberEmailFilter("setter", help_text="The setter's e-mail.")

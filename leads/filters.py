@@ -1,6 +1,9 @@
 """Query parameters of the leads list (docs/interface.md, L17)."""
 
+from uuid import UUID
+
 from leads.models import Lead, LeadQuerySet
+from leads.services import find_merged
 from organizations.filters import CountedListFilter, MemberEmailFilter
 from pipeline_backend.api.filters import (
     ChoiceFilter,
@@ -9,7 +12,19 @@ from pipeline_backend.api.filters import (
     QueryFilter,
     RelatedIdFilter,
 )
+from pipeline_backend.api.sql_serializers import Tenant
 from statuses.models import Status, StatusRole
+
+
+class LeadIdFilter(RelatedIdFilter):
+    """Rows that refer to a lead by its id, or by the id of a lead that was merged into it."""
+
+    def __init__(self) -> None:
+        super().__init__("lead", Lead, help_text="A lead of the organization.")
+
+    def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
+        """Return the id of the lead, or of the one into which it was merged, or None."""
+        return super().known_id(organization, id) or find_merged(organization=organization, lead_id=id)
 
 
 class LeadFilter(CountedListFilter):

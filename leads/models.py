@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
@@ -57,19 +58,20 @@ class LeadQuerySet(TenantQuerySet):
     """Queries for leads."""
 
     def with_email(self, organization: UUID | Param, email: str | Param) -> Self:
-        """Filter for the organization's lead with this e-mail, compared case-insensitively."""
+        """Filter for the organization's lead with this e-mail, compared case-insensitively.
+
+        Without one, it is the lead into which a lead with this e-mail was merged.
+        """
         # Under row-level security PostgreSQL does not use the index on lower(email): it runs lower(), which is not
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
-        lead_id = Func(
-            as_expression(organization),
-            as_expression(email),
-            function="leads_with_email",
-            output_field=models.UUIDField(),
+        arguments = (as_expression(organization), as_expression(email))
+        lead_id, merged_into = (
+            Func(*arguments, function=function, output_field=models.UUIDField())
+            for function in ("leads_with_email", "leads_merged_email")
         )
         # With `for_update`, the comparison drops a lead whose e-mail changed during the wait for its lock.
-        return self.alias(lowercase_email=Lower("email")).filter(
-            pk=lead_id, lowercase_email=Lower(as_expression(email))
-        )
+        has_email = Q(lowercase_email=Lower(as_expression(email))) | Q(pk=merged_into)
+        return self.alias(lowercase_email=Lower("email")).filter(has_email, pk=lead_id)
 
     def for_update(self) -> Self:
         """Lock the rows against other writers until the transaction ends.
@@ -175,6 +177,38 @@ class LeadNote(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return self.note[:80]
+
+
+class LeadMerge(TenantModel, ActorFields):
+    """A lead that was merged into another one (docs/interface.md, L21). Its id and its e-mail lead to that one.
+
+    For 30 days `snapshot` has what undoes the merge, see `leads.merging`.
+    """
+
+    lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="merges", db_index=False)
+    previous_id = models.UUIDField("previous ID", editable=False)
+    # Null if another merged lead has the same: the lead that both are part of had taken it over.
+    email = models.EmailField(null=True, editable=False)
+    snapshot = models.JSONField(null=True, editable=False, encoder=DjangoJSONEncoder)
+
+    class Meta(TenantModel.Meta):
+        verbose_name = "merged lead"
+        ordering = ["created_at", "id"]
+        constraints = [
+            UniqueConstraint("organization", "previous_id", name="one_merge_per_lead"),
+            # The database refuses a lead with such an e-mail, see the migration that adds this table.
+            UniqueConstraint("organization", Lower("email"), name="one_merged_lead_per_email"),
+        ]
+        indexes = [
+            models.Index(fields=["lead", "created_at"], name="merge_of_lead"),
+            # For the task that deletes old snapshots.
+            models.Index(
+                fields=["organization", "created_at"], condition=Q(snapshot__isnull=False), name="merge_with_snapshot"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.email or str(self.previous_id)
 
 
 class CustomField(TenantModel):

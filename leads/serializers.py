@@ -1,15 +1,17 @@
 """Serializers of leads: first what the API returns and webhooks send, then what requests contain.
 
-To add a field to the output, add one line to `LeadSerializer` (the lead endpoints and events) or to
+To add a field to the output, add one line to `LeadListSerializer` (the lead endpoints and events) or to
 `LeadSummarySerializer` (also the lead in an appointment). Responses, event bodies and the OpenAPI document follow it.
 """
 
 from collections.abc import Callable
+from typing import ClassVar
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Expression, Func, JSONField, OuterRef, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from leads.models import CustomField, Lead, Source, TouchPointType
+from leads.models import CustomField, Lead, LeadMerge, Source, TouchPointType
 from organizations.serializers import UserSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import InputSerializer, UUIDField
@@ -82,10 +84,10 @@ def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
     )
 
 
-class LeadSerializer(LeadSummarySerializer):
-    """A lead."""
+class LeadListSerializer(LeadSummarySerializer):
+    """A lead in lists."""
 
-    component_name = "LeadDetail"
+    component_name = "LeadItem"
     untracked = (*LeadSummarySerializer.untracked, "first_source")
 
     status = sql.NestedObject(StatusSerializer)
@@ -107,6 +109,25 @@ class ErasedLeadSerializer(sql.SQLSerializer):
     model = Lead
 
     id = sql.UUIDField()
+
+
+class PreviousIds(sql.Field):
+    """The ids of the leads that were merged into the lead."""
+
+    openapi: ClassVar[sql.Schema] = {"type": "array", "items": {"type": "string", "format": "uuid"}}
+
+    def expression(self, name: str, prefix: str) -> Expression:
+        """Return the subquery that builds the array, in the order of the merges."""
+        merges = LeadMerge.unscoped.filter(lead=OuterRef(f"{prefix}pk")).order_by("created_at", "id")
+        return ArraySubquery(merges.values("previous_id"))
+
+
+class LeadSerializer(LeadListSerializer):
+    """A lead."""
+
+    component_name = "LeadDetail"
+
+    previous_ids = PreviousIds(help_text="The leads that were merged into this one. Their ids lead to it.")
 
 
 class CustomFieldSerializer(sql.SQLSerializer):

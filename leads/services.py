@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
+from leads.models import CustomField, Lead, LeadMerge, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
 from leads.topics import (
@@ -29,6 +29,7 @@ from organizations.models import Membership, Organization
 from organizations.services import check_limit
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_NAME_LENGTH
+from pipeline_backend.api.sql_serializers import Tenant
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
@@ -41,6 +42,9 @@ from webhooks.services import record_event, store_changes
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
 )
+
+# A lead can be merged, and so can the one that it was merged into, while a request waits for their locks.
+MAX_MERGES_MEANWHILE = 3
 
 
 class LeadResult(NamedTuple):
@@ -64,7 +68,7 @@ def upsert_lead(
     setter: Membership | None = None,
     touch_point: datetime | None = None,
 ) -> LeadResult:
-    """Return the lead with this id or else with this e-mail, locked. Create it if no lead has the e-mail.
+    """Return the lead with this id or else with this e-mail, locked. Create it if no lead has or had the e-mail.
 
     Names and phone fill empty fields; `last_source` and setter replace the lead's (docs/interface.md, L4, L5, L9 and
     L11). Only a new lead gets `create_defaults`, with its status and sources, and the time of its first appointment as
@@ -93,7 +97,7 @@ def upsert_lead(
         merge(new)
         lead, is_new = insert_or_get(
             new,
-            lambda: Lead.objects.of(organization).for_update().with_email(organization.pk, email).first(),
+            lambda: lock_lead_with_email(organization, email),
             build_status_change(new, actor),
         )
         lead.organization = organization
@@ -118,11 +122,42 @@ def get_or_create_source(*, organization: Organization, name: str) -> Source:
 
 def get_lead_for_update(*, organization: Organization, lead_id: UUID) -> Lead:
     """Return the lead and lock its row. Raises ValidationFailed for `lead_id` if the organization has no such lead."""
-    lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
+    lead = lock_lead(organization, lead_id)
     if lead is None:
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
-    lead.organization = organization
     return lead
+
+
+def lock_lead(organization: Organization, lead_id: UUID) -> Lead | None:
+    """Return the lead with this id, or the one into which it was merged, and lock its row; or None."""
+    for _ in range(MAX_MERGES_MEANWHILE):
+        lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
+        if lead is not None:
+            lead.organization = organization
+            return lead
+        merged_into = find_merged(organization=organization, lead_id=lead_id)
+        if merged_into is None:
+            break
+        lead_id = merged_into
+    return None
+
+
+def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
+    """Return the lead with this e-mail, or into which a lead with it was merged, and lock its row; or None."""
+    rows = Lead.objects.of(organization).for_update().with_email(organization.pk, email)
+    # None if the lead was merged while this waited for its lock. Then the next statement finds what it is part of.
+    lead: Lead | None = rows.first() or rows.first()
+    if lead and lead.email.lower() != email.lower():
+        # The merge may have been undone during the wait, which the statement that waits doesn't see.
+        lead = rows.first()
+    return lead
+
+
+def find_merged(*, organization: Tenant, lead_id: UUID) -> UUID | None:
+    """Return the id of the lead into which the lead with this id was merged, or None."""
+    merges = LeadMerge.objects.of(organization).filter(previous_id=lead_id)
+    merged_into: UUID | None = merges.values_list("lead_id", flat=True).first()
+    return merged_into
 
 
 def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
@@ -175,9 +210,8 @@ def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, st
 
     Raises ValidationFailed if the status is unknown or not of the lead board. Locks the lead.
     """
-    lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
+    lead = lock_lead(organization, lead_id)
     if lead is not None:
-        lead.organization = organization
         lead.status = get_board_status(organization, Board.LEAD, status_id, current=lead.status_id)
         save_lead(lead, actor=actor)
     return lead

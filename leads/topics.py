@@ -26,6 +26,12 @@ ERASED = Topic(
     serializer=ErasedLeadSerializer,
     summary="All personal data of a lead was erased; erase your copies. Earlier events about it have become this, too.",
 )
+MERGED = Topic(
+    "lead.merged",
+    serializer=LeadSerializer,
+    summary="Another lead was merged into this one, and is gone. Its id is the last of `previous_ids`.",
+    is_change=True,
+)
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",
     serializer=CustomFieldSerializer,

@@ -5,11 +5,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leads.filters import LeadFilter
-from leads.serializers import LeadSerializer, LeadStatusSerializer, StatusUpdateInputSerializer
-from leads.services import change_status
+from leads.serializers import LeadListSerializer, LeadSerializer, LeadStatusSerializer, StatusUpdateInputSerializer
+from leads.services import change_status, find_merged
 from pipeline_backend.api.exceptions import ResourceNotFound
 from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
-from pipeline_backend.api.responses import action_response
+from pipeline_backend.api.responses import action_response, data_response
 from pipeline_backend.api.viewsets import ExternalViewSet
 from statuses.serializers import StatusSerializer
 
@@ -20,16 +20,22 @@ class LeadViewSet(ExternalViewSet):
     @extend_schema(
         summary="List leads",
         parameters=list_parameters(LeadFilter),
-        responses={200: ListResponse(LeadSerializer)},
+        responses={200: ListResponse(LeadListSerializer)},
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""
-        return self.list_response(LeadSerializer, LeadFilter, message="Leads retrieved")
+        return self.list_response(LeadListSerializer, LeadFilter, message="Leads retrieved")
 
     @extend_schema(summary="Get a lead", responses={200: DetailResponse(LeadSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
-        """Return one lead by its id."""
-        return self.detail_response(LeadSerializer, id, message="Lead retrieved")
+        """Return one lead by its id, or by the id of a lead that was merged into it."""
+        lead_id = self.parse_id(id)
+        lead = LeadSerializer.get(self.organization, lead_id)
+        if lead is None and (merged_into := find_merged(organization=self.organization, lead_id=lead_id)):
+            lead = LeadSerializer.get(self.organization, merged_into)
+        if lead is None:
+            raise ResourceNotFound
+        return data_response("Lead retrieved", lead)
 
     @extend_schema(
         summary="Update a lead's status",

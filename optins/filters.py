@@ -1,13 +1,12 @@
 """Query parameters of the opt-ins list (docs/interface.md, O12)."""
 
-from leads.models import Lead
+from leads.filters import LeadIdFilter
 from optins.models import OptIn, OptInSource
 from organizations.filters import CountedListFilter
 from pipeline_backend.api.filters import (
     ChoiceFilter,
     DateTimeFilter,
     OrderingFilter,
-    RelatedIdFilter,
 )
 
 
@@ -15,7 +14,7 @@ class OptInFilter(CountedListFilter):
     """The filters of the opt-ins list."""
 
     source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
-    lead_id = RelatedIdFilter("lead", Lead, help_text="A lead of the organization.")
+    lead_id = LeadIdFilter()
     created_from = DateTimeFilter("created_at", "gte")
     created_to = DateTimeFilter("created_at", "lte")
     ordering = OrderingFilter("created_at")

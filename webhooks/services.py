@@ -1,6 +1,7 @@
 """Recording events, listing them, and managing endpoints."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Model, Q
 from django.db.models.functions import Now
 from django.dispatch import receiver
 
@@ -22,7 +23,7 @@ from pipeline_backend.api import request_id
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_URL_LENGTH
 from pipeline_backend.api.sql_serializers import SQLSerializer
-from pipeline_backend.db.compiled import bind
+from pipeline_backend.db.compiled import Params, bind
 from pipeline_backend.db.timestamps import isoformat_z, now
 from pipeline_backend.egress import BlockedAddress, validate_url
 from pipeline_backend.outbox import State, notify_on_commit
@@ -44,7 +45,7 @@ WITH subject AS (
 ), event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT %s, %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || %s
+    SELECT {event_id}, %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || %s
     FROM subject
     RETURNING id, organization_id, created_at, subject_id, actor_kind, actor_id, actor_name
 ) {change}
@@ -113,15 +114,39 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
     a row of its change history. The body is the subject as the database has it now, so call this after all other
     writes. The dispatcher is notified after the commit.
     """
-    event = build_event(topic, subject.organization, actor)
+    data = topic.serializer.query_by_id().statement
+    params = bind(data.params, {"organization": subject.organization.pk, "id": subject.pk})
+    comparison = [before, list(topic.serializer.untracked)] if before else []
+    insert_events(type(subject), build_event(topic, subject.organization, actor), actor, data.sql, params, comparison)
+
+
+def record_events(
+    topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str
+) -> None:
+    """Record the same change of many subjects at once, as `record_event` does; `previous` is the JSON of old values."""
+    data = topic.serializer.query_by_ids().statement
+    params = bind(data.params, {"organization": organization.pk, "ids": list(ids)})
+    event, model = build_event(topic, organization, actor), topic.serializer.model
+    insert_events(model, event, actor, data.sql, params, [previous, []], event_id="uuidv7()")
+
+
+def insert_events(
+    model: type[Model],
+    event: Event,
+    actor: Actor,
+    data_sql: str,
+    data_params: Params,
+    comparison_params: Params,
+    event_id: str = "%s",
+) -> None:
+    """Insert the event for each subject of the query, with its deliveries; `event_id` is SQL for the events' ids."""
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
     body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
-    data = topic.serializer.query_by_id().statement
     params = [
-        *bind(data.params, {"organization": event.organization_id, "id": subject.pk}),
-        *([before, list(topic.serializer.untracked)] if before else []),
-        event.pk,
+        *data_params,
+        *comparison_params,
+        *([event.pk] if event_id == "%s" else []),
         event.organization_id,
         event.created_at,
         event.type,
@@ -134,15 +159,16 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
         event.type,
     ]
     sql = INSERT_EVENT.format(
-        data_query=data.sql,
-        comparison=COMPARISON if before else "",
-        compared=", comparison.previous, comparison.fields" if before else "",
-        previous="subject.previous" if before else "''",
-        change=insert_change(type(subject)) if before and isinstance(subject, VersionedModel) else "",
+        event_id=event_id,
+        data_query=data_sql,
+        comparison=COMPARISON if comparison_params else "",
+        compared=", comparison.previous, comparison.fields" if comparison_params else "",
+        previous="subject.previous" if comparison_params else "''",
+        change=insert_change(model) if comparison_params and issubclass(model, VersionedModel) else "",
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
-        endpoint_ids = [row[0] for row in cursor.fetchall()]
+        endpoint_ids = {row[0] for row in cursor.fetchall()}
     for endpoint_id in endpoint_ids:
         notify_on_commit(Delivery, endpoint_id)
 

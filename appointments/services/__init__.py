@@ -12,6 +12,7 @@ from appointments.services.changes import (
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
 from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
+from appointments.services.merging import follow_lead
 from appointments.services.touch_points import refresh_touch_points
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "create_note",
     "delete_event_type",
     "edit_appointment",
+    "follow_lead",
     "import_appointment",
     "preview_cancellation",
     "preview_move",

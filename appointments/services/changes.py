@@ -266,11 +266,17 @@ def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
     With None the status stays. It also stays when an appointment was canceled but another one is upcoming
     (docs/interface.md, S9). Stores all changes of the lead and records their event.
     """
-    appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
-    upcoming = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
+    upcoming = next_appointment_of(lead)
     stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
     follow_appointments(lead, next_appointment=upcoming, status=None if stays_booked else status)
     save_lead(lead, actor=actor)
+
+
+def next_appointment_of(lead: Lead) -> datetime | None:
+    """Return the time of the lead's earliest upcoming appointment, or None."""
+    appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
+    earliest: datetime | None = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
+    return earliest
 
 
 def add_note(

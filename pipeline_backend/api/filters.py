@@ -112,6 +112,10 @@ class RelatedIdFilter(QueryFilter):
     def parse(self, text: str) -> UUID:
         return parse_uuid(text)
 
+    def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
+        """Return the id of the row that this id stands for, or None if the organization has none."""
+        return id if self.related_model.objects.of(organization).filter(pk=id).exists() else None
+
 
 class ChoiceFilter(QueryFilter):
     """Rows with any of the given values of an enumeration, separated by commas; with `single`, only one is accepted.
@@ -180,9 +184,9 @@ class ListFilter(FilterSet):
         Raises ValidationFailed for ids that the organization doesn't have.
         """
         total, ids = read_page(self.page_query(offset, limit))
-        if not total:
-            # Checked only for an empty list, because it takes a query for each id. An id with rows in the list exists.
-            self.require_known_ids()
+        # Checked only for an empty list, because it takes a query for each id. An id with rows in the list exists.
+        if not total and self.replace_ids():
+            return read_page(self.page_query(offset, limit))
         return total, ids
 
     def page_query(self, offset: int, limit: int) -> SqlPart:
@@ -215,16 +219,22 @@ class ListFilter(FilterSet):
         sql, params = compile_all_rows(self._meta.model, column)
         return SqlPart(sql, bind(params, {"organization": self.organization.pk}))
 
-    def require_known_ids(self) -> None:
-        """Raise ValidationFailed if a parameter is an id that the organization doesn't have."""
-        unknown = {
-            name: ["is not known in the organization"]
+    def replace_ids(self) -> bool:
+        """Replace ids that stand for another row; return whether there are any.
+
+        Raises ValidationFailed if a parameter is an id that the organization doesn't have.
+        """
+        values = self.form.cleaned_data if self.filters else {}
+        known = {
+            name: filter.known_id(self.organization, values[name])
             for name, filter in self.filters.items()
             if isinstance(filter, RelatedIdFilter)
-            and not filter.related_model.objects.of(self.organization).filter(pk=self.form.cleaned_data[name]).exists()
         }
-        if unknown:
-            raise ValidationFailed(unknown)
+        if unknown := [name for name, id in known.items() if id is None]:
+            raise ValidationFailed({name: ["is not known in the organization"] for name in unknown})
+        is_other = any(id != values[name] for name, id in known.items())
+        values.update(known)
+        return is_other
 
     @classmethod
     def accepted_parameters(cls) -> dict[str, bool]:

@@ -9,7 +9,7 @@ from django.db import models
 
 from appointments.models import Appointment
 from appointments.serializers import AppointmentDetailSerializer
-from leads.models import Lead, Source
+from leads.models import Lead, LeadMerge, Source
 from leads.serializers import LeadSerializer
 from optins.models import UTM_FIELDS
 from organizations.models import Membership, Organization
@@ -96,6 +96,10 @@ def test_every_field_that_can_change_is_tracked(
     if isinstance(row, Appointment):
         before = shown(serializer, row)
         make_analysis(organization, str(row.pk))
+        changed |= differences(before, shown(serializer, row))
+    else:
+        before = shown(serializer, row)
+        LeadMerge.objects.create(organization=organization, lead=row, previous_id=row.status_id)
         changed |= differences(before, shown(serializer, row))
 
     assert changed == serializer.fields.keys() - set(serializer.untracked)

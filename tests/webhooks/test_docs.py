@@ -14,7 +14,8 @@ import time_machine
 
 from appointments.models import Appointment
 from appointments.services import change_outcome, create_note, edit_appointment, reschedule, save_event_type
-from leads.models import CustomField
+from leads.merging import merge_leads
+from leads.models import CustomField, Lead
 from leads.privacy.erasing import erase_lead
 from leads.services import delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
@@ -106,6 +107,8 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     erase_lead(
         organization=organization, actor=SYSTEM, lead_id=api.submit(email="eve@example.com").json()["data"]["lead_id"]
     )
+    emails = ("ada@example.com", "ada@work.example")
+    api.submit(email=emails[1])
     field = CustomField(entity=CustomField.Entity.LEAD, key="budget", label="Budget")
     save_custom_field(organization=organization, actor=SYSTEM, field=field)
     field.label = "Yearly budget"
@@ -120,6 +123,8 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     event_type = appointment.event_type
     event_type.name = "Discovery call"
     save_event_type(organization=organization, actor=SYSTEM, event_type=event_type)
+    lead_id, other_id = (Lead.objects.of(organization).get(email=email).pk for email in emails)
+    merge_leads(organization=organization, actor=SYSTEM, keep=lead_id, merge=other_id)
     endpoint, _ = add_endpoint(organization=organization, url="https://hooks.example.com/pipeline")
     send_test(endpoint=endpoint, actor=SYSTEM)
 

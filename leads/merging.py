@@ -1,0 +1,256 @@
+"""Merging two leads into one, and undoing it.
+
+The merged lead's row is deleted, and all rows that refer to it move to the other lead, of whichever app they are. Its
+id and its e-mail lead to that one from then on (`LeadMerge`). Both leads are locked against rows that begin to refer to
+them, so none is lost that somebody else writes at the same time.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.apps import apps
+from django.db.models import F, ForeignObjectRel, Value
+from django.db.models.functions import Greatest
+from django.dispatch import Signal
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+
+from leads.models import Lead, LeadMerge
+from leads.serializers import LeadSerializer, LeadSummarySerializer
+from leads.services import build_status_change
+from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
+from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
+from organizations.isolation import TenantModel
+from organizations.models import Organization
+from organizations.versions import VersionedModel
+from pipeline_backend.api.exceptions import Conflict, ValidationFailed
+from pipeline_backend.db.retry import atomic_with_retry
+from pipeline_backend.db.timestamps import now
+from pipeline_backend.db.writes import insert_all
+from webhooks.models import Event
+from webhooks.services import record_event
+
+UNDO_DAYS = 30
+# What can be taken from the merged lead, and the columns of each; custom values have the field's id as their name.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "email": ("email",),
+    "first_name": ("first_name", "is_first_name_from_email"),
+    "last_name": ("last_name",),
+    "phone": ("phone_e164", "phone_country"),
+    "status": ("status_id",),
+    "setter": ("setter_id",),
+    "last_source": ("last_source_id",),
+    "touch_point": ("next_touch_point_at", "next_touch_point_type"),
+    "next_step": ("next_step_at", "next_step_type", "next_step_note"),
+}
+CHANGED_MEANWHILE = "One of the leads has changed since you opened the page. Nothing was merged: look at them again."
+GONE = "One of the leads is no longer there: somebody else has merged it."
+
+# Sent in the transaction when rows have moved to another lead, and to each lead that has lost some: `lead`, locked and
+# stored; `ids`, those of the moved rows by model; `previous`, the JSON of the lead that they belonged to; and `actor`.
+# Receivers may change the lead's touch point, and store it without a new version, and record events of the moved rows.
+rows_moved = Signal()
+
+
+def relations() -> Iterator[tuple[type[TenantModel], str]]:
+    """Yield the models that refer to leads, each with the name of its foreign key."""
+    for relation in Lead._meta.get_fields(include_hidden=True):
+        if isinstance(relation, ForeignObjectRel) and relation.related_model not in NOT_MOVED:
+            yield relation.related_model, relation.field.name  # type: ignore[misc]  # all of them are tenant models
+
+
+# Models whose rows say something about the merged lead alone, and are deleted with it.
+NOT_MOVED: set[type[TenantModel]] = set()
+
+
+@atomic_with_retry
+def merge_leads(
+    *,
+    organization: Organization,
+    actor: Actor,
+    keep: UUID,
+    merge: UUID,
+    values: Collection[str] = (),
+    versions: Mapping[UUID, datetime] | None = None,
+) -> Lead:
+    """Merge the lead `merge` into the lead `keep` and return it. It takes `values` (see `CHOICES`) from the merged one.
+
+    The first source is that of the older lead. Records `lead.merged`, and `appointment.updated` for each appointment
+    that moves. Raises Conflict if one of the leads is gone, or differs from `versions`, their `updated_at` as the user
+    has seen them; ValidationFailed for one lead twice. Locks the moving rows, then both leads.
+    """
+    if keep == merge:
+        raise ValidationFailed({"merge": ["is the same lead"]})
+    lock_versioned_rows(organization, {model: None for model, _ in relations()}, merge)
+    lead, other = lock_leads(organization, keep, merge)
+    if versions and any(versions.get(row.pk, row.updated_at) != row.updated_at for row in (lead, other)):
+        raise Conflict(CHANGED_MEANWHILE)
+    before = LeadSerializer.get_text(organization, lead.pk)
+    previous = LeadSummarySerializer.get_text(organization, other.pk)
+    old, other_columns = dict(lead.stored_values), dict(other.stored_values)
+
+    ids = {model: move_rows(model, field, other, lead) for model, field in relations()}
+    other.delete()
+    take_values(lead, other, values)
+    lead.save_version()
+    if lead.status_id != old["status_id"]:
+        insert_all(build_status_change(lead, actor, old["status_id"]))
+    merged_email = old["email"] if "email" in values else other_columns["email"]
+    row = LeadMerge(organization=organization, lead=lead, previous_id=merge, **actor_columns(actor))
+    emails = LeadMerge.objects.of(organization).filter(lead=lead, email__isnull=False).values_list("email", flat=True)
+    row.email = None if merged_email.lower() in map(str.lower, emails) else merged_email
+    row.save()
+    rows_moved.send(Lead, lead=lead, ids=ids, previous=previous, actor=actor)
+    record_event(MERGED, lead, actor=actor, before=before)
+    row.created_at = now()  # after the events of the merge, so that later ones can be told from them
+    row.snapshot = {
+        "merged": other_columns,
+        "kept": {name: value for name, value in old.items() if value != getattr(lead, name)},
+        "moved": {model._meta.label_lower: moved for model, moved in ids.items() if moved},
+    }
+    row.save(update_fields=["created_at", "snapshot"])
+    return lead
+
+
+def lock_versioned_rows(
+    organization: Organization, ids: Mapping[type[TenantModel], list[UUID] | None], lead_id: UUID
+) -> None:
+    """Lock the lead's rows of these models, or those with these ids, if their services lock them before the lead."""
+    for model, row_ids in ids.items():
+        if issubclass(model, VersionedModel):
+            rows = model.objects.of(organization).filter(lead=lead_id)
+            rows = rows if row_ids is None else rows.filter(pk__in=row_ids)
+            list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+
+
+def lock_leads(organization: Organization, *ids: UUID) -> list[Lead]:
+    """Return the leads in this order, locked against all writers and new references. Raises Conflict if one is gone."""
+    # FOR UPDATE, which the check of a new foreign key waits for; in the order of the ids, against deadlocks.
+    rows = Lead.objects.of(organization).select_for_update().filter(pk__in=ids).order_by("pk")
+    found = {lead.pk: lead for lead in rows}
+    if found.keys() != set(ids):
+        raise Conflict(GONE)
+    for lead in found.values():
+        lead.organization = organization
+    return [found[id] for id in ids]
+
+
+def move_rows(
+    model: type[TenantModel], field: str, source: Lead, target: Lead, ids: Collection[UUID] | None = None
+) -> list[UUID]:
+    """Make the source's rows, or those with these ids, refer to the target, with a new version; return their ids."""
+    rows = model.objects.of(target.organization).filter(**{field: source.pk})
+    rows = rows if ids is None else rows.filter(pk__in=ids)
+    moved = list(rows.order_by("pk").values_list("pk", flat=True))
+    version = {}
+    if issubclass(model, VersionedModel):
+        version["updated_at"] = Greatest(Value(now()), F("updated_at") + timedelta(milliseconds=1))
+    model.objects.of(target.organization).filter(pk__in=moved).update(**{field: target.pk}, **version)
+    return moved
+
+
+def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
+    """Set the values that the lead takes from the merged one, and the first source."""
+    for name in values:
+        for column in CHOICES.get(name, ()):
+            setattr(lead, column, getattr(other, column))
+    chosen = {name: other.custom_values.get(name) for name in values if name not in CHOICES}
+    lead.custom_values = {name: value for name, value in {**lead.custom_values, **chosen}.items() if value is not None}
+    lead.first_source_id = min(lead, other, key=lambda row: (row.created_at, row.pk)).first_source_id
+
+
+@atomic_with_retry
+def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> Lead:
+    """Bring back a merged lead, with its id, its values and its rows; return it.
+
+    The other lead gets back the values that it had before. Records `lead.created` for the one, the event of a change
+    for the other, and `appointment.updated` for each appointment that moves. Raises Conflict with the reason if it
+    can't be undone. Locks the moving rows, then the lead.
+    """
+    row = LeadMerge.objects.of(organization).filter(pk=merge_id).first()
+    if row is None:
+        raise Conflict("This was undone already.")
+    lock_versioned_rows(organization, moved_ids(row), row.lead_id)
+    (lead,) = lock_leads(organization, row.lead_id)
+    row = LeadMerge.objects.of(organization).select_for_update().filter(pk=merge_id, lead=lead).first()
+    if row is None:
+        raise Conflict(GONE)
+    if reason := reason_against_undoing(row):
+        raise Conflict(reason)
+    before = LeadSerializer.get_text(organization, lead.pk)
+    previous = LeadSummarySerializer.get_text(organization, lead.pk)
+
+    from_status_id, ids = lead.status_id, moved_ids(row)
+    row.delete()
+    set_columns(lead, row.snapshot["kept"])
+    lead.save_version()
+    restored = Lead(organization=organization)
+    set_columns(restored, row.snapshot["merged"])
+    restored.updated_at = max(now(), restored.updated_at + timedelta(milliseconds=1))
+    if not insert_all(restored, on_conflict_do_nothing=True):
+        raise Conflict(f"Another lead has the e-mail {restored.email} now.")
+    (restored,) = lock_leads(organization, row.previous_id)
+    for model, field in relations():
+        move_rows(model, field, lead, restored, ids.get(model, []))
+    is_moved = lead.status_id != from_status_id
+    if is_moved:
+        insert_all(build_status_change(lead, actor, from_status_id))
+    rows_moved.send(Lead, lead=lead, ids={}, previous=previous, actor=actor)
+    rows_moved.send(Lead, lead=restored, ids=ids, previous=previous, actor=actor)
+    record_event(CREATED, restored, actor=actor)
+    record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
+    return restored
+
+
+def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:
+    """Set the columns of a snapshot, except the version."""
+    for field in Lead._meta.concrete_fields:
+        if field.attname in stored and (field.name != "updated_at" or lead._state.adding):
+            setattr(lead, field.attname, field.to_python(stored[field.attname]))
+
+
+def moved_ids(row: LeadMerge) -> dict[type[TenantModel], list[UUID]]:
+    """Return the ids of the rows that a merge has moved, by model."""
+    moved = row.snapshot["moved"] if row.snapshot else {}
+    return {apps.get_model(label): [UUID(id) for id in ids] for label, ids in moved.items()}  # type: ignore[misc]
+
+
+def reason_against_undoing(row: LeadMerge) -> str | None:
+    """Return why a merge can't be undone, as a sentence, or None if it can."""
+    if row.snapshot is None or row.created_at < now() - timedelta(days=UNDO_DAYS):
+        return f"Merged leads can be separated for {UNDO_DAYS} days, and these were merged longer ago."
+    organization, ids = row.organization, moved_ids(row)
+    if LeadMerge.objects.of(organization).filter(lead=row.lead_id, created_at__gt=row.created_at).exists():
+        return "Another lead has been merged into this one since. Undo that first."
+    subjects = [row.lead_id, *(id for moved in ids.values() for id in moved)]
+    events = Event.objects.of(organization).filter(subject_id__in=subjects, created_at__gt=row.created_at)
+    # Touch points that pass are no reason: they are computed anew.
+    if event := events.exclude(actor_kind=ActorKind.SYSTEM, type=UPDATED.name).order_by("created_at", "id").first():
+        return f"It has changed since: {event.type}, by {event.actor_name}, {when(event.created_at)}."
+    for model, field in relations():
+        rows = model.objects.of(organization).filter(**{field: row.lead_id})
+        name = model._meta.verbose_name
+        if rows.filter(pk__in=ids.get(model, [])).count() < len(ids.get(model, [])):
+            return f"A moved {name} has been deleted or moved again since."
+        added = rows.filter(created_at__gt=row.created_at)
+        if issubclass(model, ActorFields):
+            added = added.exclude(actor_kind=ActorKind.SYSTEM)
+        if new := added.order_by("created_at", "id").first():
+            by = f" by {new.actor_name}" if isinstance(new, ActorFields) else ""
+            return f"This was added since: {name}{by}, {when(new.created_at)}. It may belong to either lead."
+    return None
+
+
+def when(at: datetime) -> str:
+    """Return a time as it is shown: weekday, day and time, in the present time zone."""
+    return f"{date_format(localtime(at), 'D j M')}, {date_format(localtime(at), 'TIME_FORMAT')}"
+
+
+def prune_snapshots(*, organization: Organization) -> int:
+    """Delete what undoes merges that are too old for it; return of how many."""
+    old = LeadMerge.objects.of(organization).filter(
+        snapshot__isnull=False, created_at__lt=now() - timedelta(days=UNDO_DAYS)
+    )
+    return int(old.update(snapshot=None))

@@ -1,0 +1,1 @@
+"""Merging leads: the service, the API with merged ids and e-mails, undoing, and the pages."""
