@@ -92,8 +92,8 @@ def merge_leads(
     old, other_columns = dict(lead.stored_values), dict(other.stored_values)
 
     ids = {model: move_rows(model, field, other, lead) for model, field in relations()}
-    other.delete()
     take_values(lead, other, values)
+    other.delete()
     lead.save_version()
     if lead.status_id != old["status_id"]:
         insert_all(build_status_change(lead, actor, old["status_id"]))
@@ -228,7 +228,8 @@ def reason_against_undoing(row: LeadMerge) -> str | None:
     events = Event.objects.of(organization).filter(subject_id__in=subjects, created_at__gt=row.created_at)
     # Touch points that pass are no reason: they are computed anew.
     if event := events.exclude(actor_kind=ActorKind.SYSTEM, type=UPDATED.name).order_by("created_at", "id").first():
-        return f"It has changed since: {event.type}, by {event.actor_name}, {when(event.created_at)}."
+        what = event.type.replace(".", " ").replace("_", " ")
+        return f"It has changed since: {what}, by {event.actor_name}, {when(event.created_at)}."
     for model, field in relations():
         rows = model.objects.of(organization).filter(**{field: row.lead_id})
         name = model._meta.verbose_name

@@ -109,11 +109,11 @@ def test_a_merge_is_one_event_of_the_lead_and_one_of_each_moved_appointment(
     assert Event.objects.of(organization).count() == events + 4
 
 
-def test_a_lead_with_thousands_of_appointments_takes_as_many_statements_as_one_with_one(
+def test_a_lead_with_many_appointments_takes_as_many_statements_as_one_with_one(
     api: ApiClient, organization: Organization
 ) -> None:
     counts = []
-    for number, appointments in enumerate([1, 2000]):
+    for number, appointments in enumerate([1, 500]):
         keep, other = make_lead(api, f"ada{number}@example.com"), make_lead(api, f"ada{number}@work.example")
         first = Appointment.objects.of(organization).get(pk=book(api, f"ada{number}@work.example", f"ref-{number}"))
         Appointment.unscoped.bulk_create(
@@ -133,7 +133,7 @@ def test_a_lead_with_thousands_of_appointments_takes_as_many_statements_as_one_w
         assert Appointment.objects.of(organization).filter(lead=keep).count() == appointments
 
     assert counts[0] == counts[1]
-    assert len(bodies(organization, "appointment.updated")) == 2001
+    assert len(bodies(organization, "appointment.updated")) == 501
 
 
 def test_the_old_id_leads_to_the_kept_lead(api: ApiClient, organization: Organization) -> None:
