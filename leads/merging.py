@@ -11,9 +11,10 @@ from typing import Any
 from uuid import UUID
 
 from django.apps import apps
-from django.db.models import F, ForeignObjectRel, Value
+from django.db.models import F, ForeignObjectRel, Q, Value
 from django.db.models.functions import Greatest
 from django.dispatch import Signal
+from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
@@ -87,7 +88,7 @@ def merge_leads(
     lead, other = lock_leads(organization, keep, merge)
     if versions and any(versions.get(row.pk, row.updated_at) != row.updated_at for row in (lead, other)):
         raise Conflict(CHANGED_MEANWHILE)
-    before = LeadSerializer.get_text(organization, lead.pk)
+    before, began_at = LeadSerializer.get_text(organization, lead.pk), now()
     previous = LeadSummarySerializer.get_text(organization, other.pk)
     old, other_columns = dict(lead.stored_values), dict(other.stored_values)
 
@@ -104,13 +105,14 @@ def merge_leads(
     row.save()
     rows_moved.send(Lead, lead=lead, ids=ids, previous=previous, actor=actor)
     record_event(MERGED, lead, actor=actor, before=before)
-    row.created_at = now()  # after the events of the merge, so that later ones can be told from them
     row.snapshot = {
+        "began_at": began_at,
+        "ended_at": now(),  # after the events of the merge, so that later ones can be told from them
         "merged": other_columns,
         "kept": {name: value for name, value in old.items() if value != getattr(lead, name)},
         "moved": {model._meta.label_lower: moved for model, moved in ids.items() if moved},
     }
-    row.save(update_fields=["created_at", "snapshot"])
+    row.save(update_fields=["snapshot"])
     return lead
 
 
@@ -201,6 +203,11 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     rows_moved.send(Lead, lead=restored, ids=ids, previous=previous, actor=actor)
     record_event(CREATED, restored, actor=actor)
     record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
+    # Merges into the restored lead can be undone next, if they could before it was merged itself.
+    for earlier in restored.merges.filter(snapshot__isnull=False):
+        if not reason_against_undoing(earlier, until=parse_datetime(row.snapshot["began_at"])):
+            earlier.snapshot = {**(earlier.snapshot or {}), "ended_at": now()}
+            earlier.save(update_fields=["snapshot"])
     return restored
 
 
@@ -214,28 +221,29 @@ def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:
 def moved_ids(row: LeadMerge) -> dict[type[TenantModel], list[UUID]]:
     """Return the ids of the rows that a merge has moved, by model."""
     moved = row.snapshot["moved"] if row.snapshot else {}
-    return {apps.get_model(label): [UUID(id) for id in ids] for label, ids in moved.items()}  # type: ignore[misc]
+    return {apps.get_model(label): [UUID(id) for id in ids] for label, ids in moved.items()}
 
 
-def reason_against_undoing(row: LeadMerge) -> str | None:
-    """Return why a merge can't be undone, as a sentence, or None if it can."""
+def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> str | None:
+    """Return why a merge can't be undone, or could not at an earlier time, as a sentence; None if it can."""
     if row.snapshot is None or row.created_at < now() - timedelta(days=UNDO_DAYS):
         return f"Merged leads can be separated for {UNDO_DAYS} days, and these were merged longer ago."
     organization, ids = row.organization, moved_ids(row)
     if LeadMerge.objects.of(organization).filter(lead=row.lead_id, created_at__gt=row.created_at).exists():
         return "Another lead has been merged into this one since. Undo that first."
+    since = Q(created_at__gt=parse_datetime(row.snapshot["ended_at"])) & (Q(created_at__lt=until) if until else Q())
     subjects = [row.lead_id, *(id for moved in ids.values() for id in moved)]
-    events = Event.objects.of(organization).filter(subject_id__in=subjects, created_at__gt=row.created_at)
+    events = Event.objects.of(organization).filter(since, subject_id__in=subjects)
     # Touch points that pass are no reason: they are computed anew.
     if event := events.exclude(actor_kind=ActorKind.SYSTEM, type=UPDATED.name).order_by("created_at", "id").first():
         what = event.type.replace(".", " ").replace("_", " ")
         return f"It has changed since: {what}, by {event.actor_name}, {when(event.created_at)}."
     for model, field in relations():
         rows = model.objects.of(organization).filter(**{field: row.lead_id})
-        name = model._meta.verbose_name
-        if rows.filter(pk__in=ids.get(model, [])).count() < len(ids.get(model, [])):
+        name, moved = model._meta.verbose_name, ids.get(model, [])
+        if rows.filter(pk__in=moved).count() < len(moved):
             return f"A moved {name} has been deleted or moved again since."
-        added = rows.filter(created_at__gt=row.created_at)
+        added = rows.filter(since).exclude(pk__in=moved)
         if issubclass(model, ActorFields):
             added = added.exclude(actor_kind=ActorKind.SYSTEM)
         if new := added.order_by("created_at", "id").first():

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Expression, Func, JSONField, OuterRef, QuerySet, TextField
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 
 from leads.models import CustomField, Lead, LeadMerge, Source, TouchPointType
@@ -116,7 +117,7 @@ class PreviousIds(sql.Field):
 
     openapi: ClassVar[sql.Schema] = {"type": "array", "items": {"type": "string", "format": "uuid"}}
 
-    def expression(self, name: str, prefix: str) -> Expression:
+    def expression(self, name: str, prefix: str) -> Combinable:
         """Return the subquery that builds the array, in the order of the merges."""
         merges = LeadMerge.unscoped.filter(lead=OuterRef(f"{prefix}pk")).order_by("created_at", "id")
         return ArraySubquery(merges.values("previous_id"))
