@@ -27,6 +27,7 @@ UPDATED = Topic(
     serializer=AppointmentDetailSerializer,
     summary="Other fields of an appointment changed: members, URLs, event type, category, custom values or analysis.",
     is_change=True,
+    also_previous=("lead",),  # which two leads that are merged, or separated again, change
 )
 NOTE_CREATED = Topic(
     "note.created",

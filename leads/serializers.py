@@ -89,7 +89,6 @@ class LeadListSerializer(LeadSummarySerializer):
     """A lead in lists."""
 
     component_name = "LeadItem"
-    untracked = (*LeadSummarySerializer.untracked, "first_source")
 
     status = sql.NestedObject(StatusSerializer)
     setter = sql.NestedObject(UserSerializer, null=True)

@@ -15,6 +15,7 @@ _registry: dict[str, "Topic"] = {}
 class Topic:
     """A kind of event: its name, the serializer of its `data`, a sentence for receivers, and whether it has `previous`.
 
+    `also_previous` are fields that `previous` can have although they are untracked.
     Creating a topic registers it. Integrators know its name as the event's `type`. Documentation is made of it.
     """
 
@@ -22,6 +23,7 @@ class Topic:
     serializer: type[sql.SQLSerializer]
     summary: str
     is_change: bool = False
+    also_previous: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _registry[self.name] = self
@@ -32,7 +34,8 @@ class Topic:
     @property
     def previous(self) -> list[str]:
         """Return the fields that `previous` can have."""
-        return [name for name in self.serializer.fields if name not in self.serializer.untracked and self.is_change]
+        untracked = set(self.serializer.untracked) - {*self.also_previous}
+        return [name for name in self.serializer.fields if name not in untracked and self.is_change]
 
 
 @cache

@@ -11,8 +11,8 @@ from appointments.services.changes import (
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
-from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
 from appointments.services.merging import follow_lead
+from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
 from appointments.services.touch_points import refresh_touch_points
 
 __all__ = [

@@ -10,7 +10,7 @@ from django.db.models import CharField, ForeignObjectRel, Model, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
-from leads.models import Lead, LeadChange, LeadNote, LeadStatusChange
+from leads.models import Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange
 
 AnyModel: TypeAlias = type[Any]
 Rows: TypeAlias = dict[AnyModel, list[UUID]]
@@ -80,14 +80,15 @@ def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
 
 
 def find_rows(lead: Lead, *, lock: bool = False) -> Rows:
-    """Return the ids of all rows that belong to the lead, by model, the lead's first.
+    """Return the ids of all rows that belong to the lead, by model, the lead's first, with those of merged leads.
 
     With `lock`, lock the rows that stay before looking for what refers to them, so that nobody adds to them meanwhile.
     Raises KeyError for a table without a rule.
     """
     rules = load_rules()
-    found: Rows = {Lead: [lead.pk]}
-    waiting: list[tuple[AnyModel, list[UUID]]] = [(Lead, [lead.pk])]
+    # Events and histories still name the leads that were merged into this one.
+    found: Rows = {Lead: [lead.pk, *lead.merges.values_list("previous_id", flat=True)]}
+    waiting: list[tuple[AnyModel, list[UUID]]] = list(found.items())
     while waiting:
         model, ids = waiting.pop(0)
         for relation in relations_to(model):
@@ -136,4 +137,4 @@ empty_rows(
 )
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
-delete_rows(LeadChange, LeadNote)
+delete_rows(LeadChange, LeadMerge, LeadNote)

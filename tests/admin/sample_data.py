@@ -1,6 +1,11 @@
 """Sample data: an organization with at least one row of every model."""
 
+from uuid import UUID
+
 from appointments.models import Appointment
+from appointments.services import edit_appointment
+from leads.merging import merge_leads
+from leads.models import Lead, LeadNote
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization
@@ -45,6 +50,16 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
         host_email=f"{word}@members.example",
     ).json()["data"]["id"]
     make_note(organization, id, f"{word} second note")
+    lead = Lead.objects.of(organization).get()
+    LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
+    edit_appointment(
+        organization=organization,
+        actor=SYSTEM,
+        appointment=Appointment.objects.of(organization).get(pk=id),
+        meeting_url=f"https://meet.example/{word}",
+    )
+    other = api.submit(email=f"other@{word}.example").json()["data"]["lead_id"]
+    merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(other))
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):
         Attempt.objects.create(organization=organization, delivery=delivery, duration_ms=5, status_code=200)

@@ -21,7 +21,7 @@ from tests.factories import make_analysis, make_custom_field, make_event_type
 
 # Columns that no service changes in a stored row.
 CONSTANTS = {
-    Lead: {"id", "organization", "created_at", "updated_at", "first_source"},
+    Lead: {"id", "organization", "created_at", "updated_at"},
     Appointment: {
         *("id", "organization", "created_at", "updated_at", "lead", "source", "external_reference"),
         *("first_source", "last_source", *UTM_FIELDS),

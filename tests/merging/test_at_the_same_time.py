@@ -1,4 +1,4 @@
-"""Merges at the same time as bookings, opt-ins, status changes and other merges (docs/interface.md, L21 and L24)."""
+"""Merges at the same time as bookings, opt-ins, status changes and other merges (docs/interface.md, L22 and L25)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Merging two leads: what moves, which values stay, the events, and the API (docs/interface.md, L20 to L22)."""
+"""Merging two leads: what moves, which values stay, the events, and the API (docs/interface.md, L21 to L23)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Undoing a merge (docs/interface.md, L23)."""
+"""Undoing a merge (docs/interface.md, L24)."""
 
 from datetime import timedelta
 from typing import Any

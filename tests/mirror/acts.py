@@ -20,7 +20,8 @@ from appointments.services import (
     refresh_touch_points,
     reschedule,
 )
-from leads.models import CustomField, Lead
+from leads.merging import CHOICES, merge_leads, undo_merge
+from leads.models import CustomField, Lead, LeadMerge
 from leads.services import edit_lead
 from organizations.actors import SYSTEM
 from organizations.isolation import TenantModel
@@ -381,6 +382,19 @@ class Acts:
         values = self.some(50, {"last_name": self.word, "setter": self.member, "status": self.status})
         edit_lead(**self.common(), lead=self.row(Lead), **values)
 
+    def merge_leads(self) -> None:
+        """Merge two leads, and sometimes undo it at once."""
+        ids = list(Lead.objects.of(self.organization).order_by("pk").values_list("pk", flat=True))
+        if len(ids) < 3:
+            return
+        keep, other = self.random.sample(ids, 2)
+        values = [name for name in CHOICES if self.chance(30)]
+        merge_leads(**self.common(), keep=keep, merge=other, values=values)
+        if self.chance(40):
+            self.clock.shift(timedelta(seconds=1))
+            merge = LeadMerge.objects.of(self.organization).get(previous_id=other)
+            undo_merge(**self.common(), merge_id=merge.pk)
+
 
 # How often each change is chosen. The admin's pages take most of the time.
 WEIGHTS = {
@@ -415,4 +429,5 @@ WEIGHTS = {
     "create_note_by_service": 3,
     "edit_lead_by_service": 4,
     "refresh_touch_points": 3,
+    "merge_leads": 2,
 }

@@ -67,6 +67,14 @@ class Copy:
         _, data = self.named[value["id"]]
         return {name: data.get(name, old) for name, old in value.items()}
 
+    def current_leads(self) -> dict[str, str]:
+        """Return the id of the present lead by each id, its own and those of the leads that were merged into it."""
+        leads = self.rows["leads"]
+        gone = {id for row in leads.values() for id in row["previous_ids"]}
+        return {
+            id: row["id"] for row in leads.values() if row["id"] not in gone for id in (row["id"], *row["previous_ids"])
+        }
+
     def lead(self, id: str) -> Row:
         """Return a lead as its detail shows it."""
         row = self.rows["leads"][id]
@@ -80,7 +88,7 @@ class Copy:
     def appointment(self, id: str) -> Row:
         """Return an appointment with the fields of the list and of the detail."""
         row = self.rows["appointments"][id]
-        lead = self.rows["leads"][row["lead"]["id"]]
+        lead = self.rows["leads"][self.current_leads()[row["lead"]["id"]]]
         event_type = row["appointment_event_type"]
         _, named = self.named.get(event_type["id"], (None, {}))
         outcome = self.present(row["outcome"])
@@ -114,7 +122,9 @@ class Copy:
 
     def opt_ins_of(self, lead_id: str) -> list[Row]:
         """Return a lead's opt-ins, newest first."""
-        opt_ins = [row for row in self.rows["opt-ins"].values() if row["lead_id"] == lead_id]
+        current = self.current_leads()
+        rows = [{**row, "lead_id": current[row["lead_id"]]} for row in self.rows["opt-ins"].values()]
+        opt_ins = [row for row in rows if row["lead_id"] == current[lead_id]]
         return sorted(opt_ins, key=lambda row: (row["created_at"], row["id"]), reverse=True)
 
     def latest_opt_ins(self, appointment: Row) -> list[Row]:
@@ -132,8 +142,12 @@ class Copy:
 
     def contents(self) -> dict[str, dict[str, Row]]:
         """Return all objects by id, with the fields of list and detail."""
-        render = {"leads": self.lead, "appointments": self.appointment, "opt-ins": self.rows["opt-ins"].__getitem__}
-        return {name: {id: render[name](id) for id in rows} for name, rows in self.rows.items()}
+        current = self.current_leads()
+        return {
+            "leads": {id: self.lead(id) for id in current.values()},
+            "appointments": {id: self.appointment(id) for id in self.rows["appointments"]},
+            "opt-ins": {id: {**row, "lead_id": current[row["lead_id"]]} for id, row in self.rows["opt-ins"].items()},
+        }
 
 
 class WebhookCopy(Copy):
@@ -181,11 +195,20 @@ class ListCopy(FeedCopy):
                 version = {f"{column}_at": row[f"{column}_at"]}
                 if stored is None or stored[f"{column}_at"] != row[f"{column}_at"]:
                     # The detail can be newer, and what only the list shows is then as old as the row.
-                    self.store(name, row | self.api.get_data(f"/api/external/{name}/{row['id']}") | version)
+                    row |= self.api.get_data(f"/api/external/{name}/{row['id']}") | version
+                    self.store(name, row)
+                    if stored and stored.get("previous_ids") != row.get("previous_ids"):
+                        self.read_opt_ins_again(stored["previous_ids"])
             if rows:
                 newest_at_start = datetime.fromisoformat(rows[0][f"{column}_at"])
                 self.since[name] = (newest_at_start - OVERLAP).isoformat()
         super().catch_up()
+
+    def read_opt_ins_again(self, lead_ids: Iterable[str]) -> None:
+        """Read the opt-ins of leads that may have been separated again: they have no version that tells it."""
+        for lead_id in lead_ids:
+            for row in self.api.get_data("/api/external/opt-ins", {"lead_id": lead_id, "limit": 100}):
+                self.rows["opt-ins"][row["id"]] |= row
 
     def changed(self, name: str, column: str) -> Iterable[Row]:
         """Yield the rows of a list from `since` on, newest first.

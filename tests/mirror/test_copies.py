@@ -22,7 +22,7 @@ from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.factories import events_of, make_api, make_member, make_organization, owner_of
 from tests.mirror.acts import Acts
-from tests.mirror.copies import LISTS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
+from tests.mirror.copies import LISTS, UTM_FIELDS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
 from tests.webhooks.schemas import schema_errors
 from webhooks.models import Delivery, Event
 from webhooks.services import add_endpoint
@@ -54,7 +54,7 @@ def test_every_copy_equals_the_data(seed: int, settings: Any) -> None:
             if number % ACTS_BETWEEN_POLLS == 0:
                 chosen.choice(polled[acts.organization.name]).catch_up()
         recorded = {type for acts in everyone for type in events_of(acts.organization)}
-        assert sorted(topics().keys() - recorded) == ["webhook.test"]
+        assert sorted(topics().keys() - recorded - {"lead.erased"}) == ["webhook.test"]
         for acts in everyone:
             copies = [*polled[acts.organization.name], WebhookCopy()]
             assert_equal(acts, copies, chosen)
@@ -135,7 +135,10 @@ def differences(copy: Copy, expected: dict[str, dict[str, Row]]) -> list[str]:
             lines.append(f"{type(copy).__name__}: {len(found[name])} {name}, not {len(rows)}")
         for id, row in rows.items():
             copied = found[name].get(id, {})
-            wrong = [field for field, value in row.items() if copied.get(field) != value]
+            # Which of the merged leads' opt-ins a booking had is known to the list only.
+            is_merged = name == "appointments" and expected["leads"][row["lead"]["id"]]["previous_ids"]
+            compared = row.keys() - (UTM_FIELDS if is_merged else [])
+            wrong = [field for field in compared if copied.get(field) != row[field]]
             lines += [
                 f"{type(copy).__name__}: {name} {id}, {field}: {copied.get(field)} != {row[field]}" for field in wrong
             ]
@@ -163,7 +166,8 @@ def unexplained_changes(bodies: list[Row]) -> list[str]:
 
 def is_same(shown: Any, old: Any) -> bool:
     """Compare two values of a field. What a row refers to may have other names: they have no version of the row."""
-    if isinstance(shown, list):  # custom fields, of which some may be new or deleted
+    if isinstance(shown, list) and all(isinstance(item, dict) for item in [*shown, *old]):
+        # Custom fields, of which some may be new or deleted.
         values = {item["id"]: item["value"] for item in old}
         return all(item["value"] == values.get(item["id"], item["value"]) for item in shown)
     if isinstance(shown, dict) and isinstance(old, dict) and "call_analysis_call_id" not in shown:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.apps import apps
@@ -13,6 +14,7 @@ from django.test import Client
 from psycopg import sql
 
 from appointments.models import Appointment, CallAnalysis
+from leads.merging import merge_leads
 from leads.models import CustomField, Lead, LeadNote
 from leads.privacy.erasing import erase_lead
 from leads.privacy.rules import load_rules, own_columns, relations_to
@@ -99,6 +101,8 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     url = admin_url(CallAnalysis, "add")
     owner.post(url, form_data(owner, url, appointment=appointment.pk, ai_confidence_score="0.5", **texts))
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{WORD} again", **actor_columns(SYSTEM))
+    merged = api.submit(email=f"{WORD}@work.example", first_name=WORD).json()["data"]["lead_id"]
+    merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(merged))
     run_group(DELIVERIES, endpoint.pk)
     Attempt.objects.of(organization).update(response=f"Hello {WORD}")  # as a receiver may answer
     send_notifications(organization.pk)
