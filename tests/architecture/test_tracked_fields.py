@@ -59,7 +59,7 @@ def other_value(field: models.Field, row: VersionedModel) -> Any:
     organization, value = row.organization, getattr(row, field.name)
     if field.is_relation:
         if field.related_model is Source:
-            return Source.objects.create(organization=organization, name="other")
+            return Source.objects.create(organization=organization, name=f"other {field.name}")
         if field.name == "event_type":
             values = {"provider": "SCHEDULER_A", "owner_name": "Hana"}
             return make_event_type(organization, "Other", **values)
