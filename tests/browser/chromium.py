@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any, cast
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.browser.prepare import PASSWORD
 from tests.browser.site import Site
@@ -87,6 +87,7 @@ class Members:
 def running_chromium(site: Site, program: str) -> Iterator[Members]:
     """Start the browser; it ends with the block."""
     arguments = [*ARGUMENTS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    expect.set_options(timeout=MILLISECONDS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield Members(browser, site)

@@ -1,14 +1,43 @@
-// The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first response,
-// which may show a secret.
 "use strict";
+
+// The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first response,
+// which may show a secret. After some minutes a form asks before it is sent whether the session still exists: the
+// sign-in page would lose what has been entered.
+const MINUTES = 5;
+let signedInAt = Date.now();
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
-  if ("sent" in form.dataset) event.preventDefault();
-  form.dataset.sent = "";
-  setTimeout(() => delete form.dataset.sent, 5000);
+  if ("sent" in form.dataset) {
+    event.preventDefault();
+  } else if (Date.now() - signedInAt > MINUTES * 60000) {
+    event.preventDefault();
+    sendIfSignedIn(form, event.submitter);
+  } else {
+    form.dataset.sent = "";
+    setTimeout(() => delete form.dataset.sent, 5000);
+  }
 });
+
+async function sendIfSignedIn(form, submitter) {
+  const response = await fetch(location.href, { redirect: "manual", cache: "no-store" }).catch(() => null);
+  document.getElementById("signed-out")?.remove();
+  if (response?.type === "opaqueredirect") {
+    const text =
+      '<p id="signed-out" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">You were ' +
+      'signed out. Nothing is lost: <a class="underline" href="/admin/" target="_blank">sign in in another tab</a>, ' +
+      "then press the button here again.</p>";
+    form.insertAdjacentHTML("beforebegin", text);
+    document.getElementById("signed-out").scrollIntoView({ block: "center" });
+    return;
+  }
+  signedInAt = Date.now();
+  // Signing in has changed the token.
+  const token = (await response?.text())?.match(/name="csrfmiddlewaretoken" value="(\w+)"/)?.[1];
+  if (token && form.elements.csrfmiddlewaretoken) form.elements.csrfmiddlewaretoken.value = token;
+  form.requestSubmit(submitter);
+}
 
 // Select2 names its box by the chosen value alone; a screen reader has to say which field it is.
 function nameBoxes() {
