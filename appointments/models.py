@@ -157,6 +157,8 @@ class Appointment(VersionedModel, Traffic):
             models.Index(fields=["organization", "triager", "-created_at", "-id"], name="appointment_triager"),
             models.Index(fields=["organization", "outcome", "-created_at", "-id"], name="appointment_outcome"),
             models.Index(fields=["organization", "call_category", "-created_at", "-id"], name="appointment_category"),
+            # For a column of the board, in either order.
+            models.Index(fields=["organization", "outcome", "-schedule_time", "-id"], name="appointment_board"),
         ]
 
     @cached_property

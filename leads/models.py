@@ -122,6 +122,8 @@ class Lead(VersionedModel):
                 fields=["organization", "-updated_at", "-id"], include=["created_at"], name="lead_updated_covering"
             ),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="lead_status"),
+            # For a column of the board, which begins with the latest activity.
+            models.Index(fields=["organization", "status", "-updated_at", "-id"], name="lead_board"),
             models.Index(fields=["organization", "setter", "-created_at", "-id"], name="lead_setter"),
             # For the task that looks for touch points that have passed.
             models.Index(

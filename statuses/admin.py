@@ -79,6 +79,7 @@ class StatusAdmin(TenantAdmin):
     search_fields = ("name", "description")
     fieldsets = (
         (None, {"fields": ["name", "description", ("role", "type"), ("text_color", "bg_color"), "is_active"]}),
+        ("Board", {"fields": [("position", "days_limit")]}),
         ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
     )
 

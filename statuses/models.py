@@ -57,6 +57,7 @@ BY_NAME = Func(
     accents=r"'[\u0300-\u036F]'",
     template="casefold(regexp_replace(normalize(%(expressions)s, NFKD), %(accents)s, '', 'g') COLLATE pg_unicode_fast)",
 )
+MIN_CONTRAST = 4.5  # of text on its background, to 1 (WCAG AA)
 validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such as #1d4ed8")
 
 
@@ -95,6 +96,18 @@ class Status(TenantModel):
         db_default=True,
         help_text="A status that is not active is retired: it can't be chosen, and what has it keeps it.",
     )
+    position = models.PositiveSmallIntegerField(
+        "place on the board",
+        default=0,
+        db_default=0,
+        help_text="Columns with smaller numbers come first; those with the same number in the order of a sale.",
+    )
+    days_limit = models.PositiveSmallIntegerField(
+        "days until it is late",
+        null=True,
+        blank=True,
+        help_text="Boards mark cards that have had the status for more days. Empty: never.",
+    )
     updated_at = MillisecondDateTimeField(default=now, editable=False)
 
     objects: ClassVar[Any] = tenant_manager(StatusQuerySet)
@@ -131,6 +144,26 @@ class Status(TenantModel):
     def is_on_board(self, board: str) -> bool:
         """Return whether the status can be used on the board."""
         return self.type in (board, BoardScope.BOTH)
+
+
+def readable_colors(status: Status) -> tuple[str, str]:
+    """Return text and background color of a status; black or white as text if the chosen one is hard to read on it."""
+    text, background = luminance(status.text_color), luminance(status.bg_color)
+    if contrast(text, background) >= MIN_CONTRAST:
+        return status.text_color, status.bg_color
+    return "#000000" if contrast(0, background) >= contrast(1, background) else "#ffffff", status.bg_color
+
+
+def luminance(color: str) -> float:
+    """Return the relative luminance of a color such as #1d4ed8, from 0 to 1 (WCAG 2.2)."""
+    channels = [int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: float, second: float) -> float:
+    """Return the contrast of two luminances, from 1 to 21."""
+    return (max(first, second) + 0.05) / (min(first, second) + 0.05)
 
 
 class StatusChange(TenantModel, ActorFields):

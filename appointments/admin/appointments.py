@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from appointments import reports
+from appointments.admin.board import AppointmentBoard
 from appointments.admin.calendar import CALENDAR
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm
@@ -64,7 +65,7 @@ class CallAnalysisInline(ReadOnlyInline):
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentButtons, CustomFieldsAdmin):
+class AppointmentAdmin(AppointmentBoard, AppointmentButtons, CustomFieldsAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
@@ -100,7 +101,7 @@ class AppointmentAdmin(AppointmentButtons, CustomFieldsAdmin):
         ("created_at", DayRangeFilter),
     )
     views = APPOINTMENT_VIEWS
-    layouts = (CALENDAR,)
+    layouts = (*AppointmentBoard.layouts, CALENDAR)
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by lead name, lead e-mail or external reference"
     export_columns = (

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from leads.admin.board import LeadBoard
 from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
 from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
 from leads.phones import parse_phone
@@ -86,7 +87,7 @@ class StatusChangeInline(HistoryInline):
 
 
 @admin.register(Lead)
-class LeadAdmin(CustomFieldsAdmin):
+class LeadAdmin(LeadBoard, CustomFieldsAdmin):
     """Leads. The apps that come later register their inlines."""
 
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."

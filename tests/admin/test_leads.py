@@ -68,7 +68,7 @@ def test_a_changed_status_of_a_lead_has_a_history_entry_and_an_event(manager: Cl
 
     assert response.status_code == 302, form_errors(response)
     lead = Lead.objects.of(appointment.organization).get()
-    assert (lead.status, lead.last_name, lead.status_changes.first().actor_name) == (won, "Lovelace", "Hana Host")
+    assert (lead.status, lead.last_name, lead.status_changes.first().actor_name) == (won, "Lovelace", "Mia")
     assert "lead.status_changed" in events_of(appointment.organization)
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from tests.admin.pages import admin_url
 
 
-def download(client: Client, model: type[Model], kind: str, query: str = "") -> bytes:
+def download(client: Client, model: type[Model], kind: str, query: str = "view=all") -> bytes:
     """Return the file with the rows of the model's list."""
     response = client.get(f"{admin_url(model, 'changelist')}export.{kind}?{query}")
     assert response.status_code == 200, (response.status_code, response.headers)
@@ -27,7 +27,7 @@ def read_table(kind: str, content: bytes) -> list[tuple[Any, ...]]:
     return list(sheet.iter_rows(values_only=True))
 
 
-def exported(client: Client, model: type[Model], kind: str = "csv", query: str = "") -> list[dict[str, Any]]:
+def exported(client: Client, model: type[Model], kind: str = "csv", query: str = "view=all") -> list[dict[str, Any]]:
     """Return the rows of an export by header."""
     header, *rows = read_table(kind, download(client, model, kind, query))
     return [dict(zip(header, row, strict=True)) for row in rows]

@@ -51,7 +51,7 @@ def test_thirty_thousand_rows_take_no_more_memory_than_one(
         before = memory("VmRSS")
         reset_peak()
 
-        size = sum(map(len, manager.get(f"{admin_url(Lead, 'changelist')}export.{kind}").streaming_content))
+        size = sum(map(len, manager.get(f"{admin_url(Lead, 'changelist')}export.{kind}?view=all").streaming_content))
 
         growth[kind] = memory("VmHWM") - before
         measurements[f"export, {ROWS} rows as {kind}"] = f"{size // 1000} kB, {growth[kind] // MB} MB of memory"

@@ -1,0 +1,161 @@
+// A board: cards are dragged or moved by their menu, columns are folded, and further cards load on scroll.
+// Without this script the menus are forms, and "More" leads to the list.
+"use strict";
+
+(() => {
+  const board = document.querySelector(".board");
+  if (!board) return;
+  const form = document.getElementById("board-move");
+  const message = board.querySelector(".board-message");
+  const options = board.querySelector(".board-menu select")?.innerHTML;
+
+  const all = (selector, root = board) => [...root.querySelectorAll(selector)];
+  const listOf = (key) => all(".board-cards").find((list) => list.dataset.column === key);
+  const [idOf, keyOf] = [0, 1].map((part) => (card) => card.dataset.version.split(":")[part]);
+
+  function say(text, isProblem) {
+    message.textContent = text;
+    message.classList.toggle("board-problem", isProblem);
+  }
+
+  function parse(html) {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    for (const select of all("select", template.content)) if (!select.options.length) select.innerHTML = options ?? "";
+    for (const card of all(".board-card", template.content)) {
+      const select = card.querySelector("select");
+      if (select) select.value = keyOf(card);
+    }
+    return template.content;
+  }
+
+  function count(key, change) {
+    const shown = listOf(key)?.closest(".board-column").querySelector("[data-count]");
+    if (shown && !shown.textContent.endsWith("+")) {
+      shown.textContent = (Number(shown.textContent.replaceAll(",", "")) + change).toLocaleString("en");
+    }
+  }
+
+  // Sends a move. `undo` puts the card back where it was.
+  async function move(card, to, undo) {
+    const data = new FormData();
+    for (const input of form.querySelectorAll("input")) data.set(input.name, input.value);
+    data.set("card", card.dataset.version);
+    data.set(`to-${idOf(card)}`, to);
+    card.classList.add("board-busy");
+    let answer;
+    try {
+      const response = await fetch(form.action, { method: "POST", body: data, headers: { Accept: "application/json" } });
+      answer = await response.json();
+    } catch {
+      undo();
+      say("Nothing was moved: the server did not answer, or your session has ended. Reload the page.", true);
+      return;
+    } finally {
+      card.classList.remove("board-busy");
+    }
+    if (answer.state === "asks") {
+      undo();
+      location.assign(answer.url);
+      return;
+    }
+    if (answer.card === undefined) {
+      undo();
+    } else {
+      place(card, answer.card, answer.column);
+    }
+    say(answer.message, answer.state !== "moved");
+  }
+
+  // Puts the present card into its present column: where it was dropped, or else at the top.
+  function place(card, html, column) {
+    const fresh = parse(html).firstElementChild;
+    const list = listOf(column);
+    const hadFocus = card.contains(document.activeElement);
+    count(keyOf(card), -1);
+    count(column, 1);
+    if (card.parentElement === list) {
+      card.replaceWith(fresh);
+    } else {
+      card.remove();
+      list?.prepend(fresh);
+    }
+    if (hadFocus && list) fresh.querySelector("a").focus();
+  }
+
+  for (const list of all(".board-cards")) {
+    new Sortable(list, {
+      group: { name: "board", put: "target" in list.dataset },
+      sort: false,
+      draggable: ".board-card[data-movable]",
+      filter: ".board-menu",
+      preventOnFilter: false,
+      delay: 200,
+      delayOnTouchOnly: true,
+      animation: matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 150,
+      onEnd({ item, from, to }) {
+        const next = item.boardNext;
+        if (from !== to) move(item, to.dataset.column, () => from.insertBefore(item, next?.parentElement === from ? next : null));
+      },
+      onStart({ item }) {
+        item.boardNext = item.nextElementSibling;
+      },
+    });
+  }
+
+  board.addEventListener("click", (event) => {
+    const button = event.target.closest("button[name=card]");
+    if (!button) return;
+    event.preventDefault();
+    const card = button.closest(".board-card");
+    const to = card.querySelector("select").value;
+    if (to !== keyOf(card)) move(card, to, () => {});
+  });
+
+  board.addEventListener("keydown", (event) => {
+    const menu = event.target.closest(".board-menu[open]");
+    if (event.key !== "Escape" || !menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+
+  async function load(more) {
+    const link = more.querySelector("[data-more]");
+    if (!link || more.dataset.loading) return;
+    more.dataset.loading = "yes";
+    const response = await fetch(link.dataset.more).catch(() => null);
+    if (!response?.ok || response.redirected) {
+      delete more.dataset.loading;
+      return;
+    }
+    const known = new Set(all(".board-card").map(idOf));
+    const cards = parse(await response.text());
+    for (const card of all(".board-card", cards)) if (known.has(idOf(card))) card.remove();
+    const next = cards.querySelector(".board-more");
+    more.replaceWith(cards);
+    if (next) watch(next);
+  }
+
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) if (isIntersecting) load(target);
+  });
+
+  function watch(more) {
+    watcher.observe(more);
+    more.querySelector("[data-more]")?.addEventListener("click", (event) => {
+      event.preventDefault();
+      load(more);
+    });
+  }
+  all(".board-more").forEach(watch);
+
+  const name = `board-folded ${location.pathname}`;
+  const folded = new Set(JSON.parse(localStorage.getItem(name) ?? "[]"));
+  for (const column of all(".board-column")) {
+    column.open = !folded.has(column.dataset.column);
+    column.addEventListener("toggle", () => {
+      folded[column.open ? "delete" : "add"](column.dataset.column);
+      localStorage.setItem(name, JSON.stringify([...folded]));
+    });
+  }
+})();
