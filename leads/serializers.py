@@ -12,8 +12,8 @@ from django.db.models import Expression, Func, JSONField, OuterRef, QuerySet, Te
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 
-from leads.models import CustomField, Lead, LeadMerge, Source, TouchPointType
-from organizations.serializers import UserSerializer
+from leads.models import CustomField, Lead, LeadMerge, LeadNote, Source, TouchPointType
+from organizations.serializers import ActorSerializer, UserSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import InputSerializer, UUIDField
 from statuses.serializers import StatusSerializer
@@ -128,6 +128,19 @@ class LeadSerializer(LeadListSerializer):
     component_name = "LeadDetail"
 
     previous_ids = PreviousIds(help_text="The leads that were merged into this one. Their ids lead to it.")
+
+
+class LeadNoteSerializer(sql.SQLSerializer):
+    """A note about a lead with its author, as events have it."""
+
+    component_name = "LeadNoteDetail"
+    model = LeadNote
+
+    id = sql.UUIDField()
+    note = sql.StringField()
+    author = sql.SameRowObject(ActorSerializer)
+    created_at = sql.DateTimeField()
+    lead = sql.NestedObject(LeadSerializer)
 
 
 class CustomFieldSerializer(sql.SQLSerializer):

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from leads.models import CustomField, Lead, LeadMerge, LeadStatusChange, Source, TouchPointType
+from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
 from leads.topics import (
@@ -21,6 +21,7 @@ from leads.topics import (
     CUSTOM_FIELD_CREATED,
     CUSTOM_FIELD_DELETED,
     CUSTOM_FIELD_UPDATED,
+    NOTE_CREATED,
     STATUS_CHANGED,
     UPDATED,
 )
@@ -247,6 +248,14 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
         stored.is_first_name_from_email = False
     save_lead(stored, actor=actor)
     return stored
+
+
+@transaction.atomic
+def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str, id: UUID) -> None:
+    """Store a note about a lead, and record its event. Does nothing if a note with this id was stored before."""
+    note = LeadNote(id=id, organization=organization, lead=lead, note=text, **actor_columns(actor))
+    if insert_all(note, on_conflict_do_nothing=True):
+        record_event(NOTE_CREATED, note, actor=actor)
 
 
 @transaction.atomic

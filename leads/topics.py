@@ -1,6 +1,6 @@
 """Webhook event topics of leads."""
 
-from leads.serializers import CustomFieldSerializer, ErasedLeadSerializer, LeadSerializer
+from leads.serializers import CustomFieldSerializer, ErasedLeadSerializer, LeadNoteSerializer, LeadSerializer
 from statuses.serializers import StatusSerializer
 from webhooks.topics import Topic
 
@@ -31,6 +31,11 @@ MERGED = Topic(
     serializer=LeadSerializer,
     summary="Another lead was merged into this one, and is gone. Its id is the last of `previous_ids`.",
     is_change=True,
+)
+NOTE_CREATED = Topic(
+    "lead.note_created",
+    serializer=LeadNoteSerializer,
+    summary="A note was added to a lead by staff. Notes of appointments are note.created.",
 )
 CUSTOM_FIELD_CREATED = Topic(
     "custom_field.created",

@@ -1,15 +1,21 @@
 """Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
 
+from collections.abc import Iterator
+
 from django.contrib import admin
 from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import OuterRef, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
+from django.http import HttpRequest
 
 from leads.admin.leads import LeadAdmin
+from leads.models import Lead
 from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
+from organizations.admin.actions import row_url
 from organizations.admin.base import ReadOnlyInline
 from organizations.admin.export import Column, ExportAdmin, labels
 from organizations.admin.filters import DayRangeFilter
+from organizations.admin.record import Cursor, Detail, TimelineEntry, newest
 from organizations.permissions import Area
 
 
@@ -78,11 +84,24 @@ class OptInAdmin(ExportAdmin):
     )
 
 
-class LeadOptInInline(ReadOnlyInline):
-    """The opt-ins on a lead's page."""
+def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    """Yield a lead's opt-ins for its timeline, with their answers and where they came from."""
+    for row in newest(
+        OptIn.objects.of(lead.organization).filter(lead=lead).prefetch_related("question_answers"), cursor
+    ):
+        text = f"Opt-in: {row.get_source_display()}"
+        details = [Detail(answer.question, answer.answer or "–") for answer in row.question_answers.all()]
+        values = [
+            ("Form", row.provider_form_name),
+            *((traffic_label(name), getattr(row, name)) for name in TRAFFIC_FIELDS),
+        ]
+        details += [Detail(label, value) for label, value in values if value]
+        yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
 
-    model = OptIn
-    fields = ("source", "provider_form_name", "utm_source", "utm_campaign", "created_at", "link")
+
+def traffic_label(name: str) -> str:
+    """Return the label of a traffic field: "UTM source"."""
+    return f"UTM {name[4:]}" if name.startswith("utm_") else name.replace("_", " ").capitalize()
 
 
-LeadAdmin.register_inline(LeadOptInInline)
+LeadAdmin.register_source("opt_ins", "Opt-ins", opt_ins)

@@ -1,5 +1,5 @@
 """Admin pages of appointments, event types, notes and call analyses."""
 
-from appointments.admin import appointments, configuration
+from appointments.admin import appointments, configuration, lead_page
 
-__all__ = ["appointments", "configuration"]
+__all__ = ["appointments", "configuration", "lead_page"]

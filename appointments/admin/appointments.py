@@ -13,11 +13,11 @@ from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilt
 from appointments.admin.forms import AppointmentForm, BookingForm
 from appointments.admin.record import AppointmentButtons
 from appointments.admin.schedule import render_other_appointments
+from appointments.admin.timeline import itself, register_timeline
 from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, edit_appointment
 from leads.admin.custom_fields import CustomFieldsAdmin
-from leads.admin.leads import LeadAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
@@ -242,16 +242,4 @@ class AppointmentAdmin(AppointmentBoard, AppointmentButtons, CustomFieldsAdmin):
         )
 
 
-class LeadAppointmentInline(ReadOnlyInline):
-    """The appointments on a lead's page."""
-
-    model = Appointment
-    fields = ("schedule_time", "event_type", "host", status_column("outcome", "Outcome"), "link")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Appointment]:
-        """Join what the columns show, to avoid a query per row."""
-        return super().get_queryset(request).select_related("event_type", "host__user", "outcome", "lead")
-
-
-LeadAdmin.register_inline(LeadAppointmentInline, first=True)
-LeadAdmin.own_rows = staticmethod(reports.may_be_followed_by)
+register_timeline(AppointmentAdmin, itself)

@@ -12,6 +12,7 @@ from appointments.services.changes import (
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
 from appointments.services.merging import follow_lead
+from appointments.services.next_steps import finish_next_step, set_next_step
 from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
 from appointments.services.touch_points import refresh_touch_points
 
@@ -26,6 +27,7 @@ __all__ = [
     "create_note",
     "delete_event_type",
     "edit_appointment",
+    "finish_next_step",
     "follow_lead",
     "import_appointment",
     "preview_cancellation",
@@ -35,4 +37,5 @@ __all__ = [
     "reschedule",
     "save_analysis",
     "save_event_type",
+    "set_next_step",
 ]

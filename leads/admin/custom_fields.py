@@ -16,6 +16,7 @@ from unfold import widgets
 from leads.models import CustomField
 from organizations.admin.base import Fieldsets
 from organizations.admin.export import Cell, Column, ExportAdmin, yes_or_no
+from organizations.admin.record import RecordAdmin
 from organizations.admin.tenant import OptimisticLockForm
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import Organization
@@ -111,7 +112,7 @@ class CustomValuesForm(OptimisticLockForm):
         return any(name.startswith("custom_") for name in self.changed_data)
 
 
-class CustomFieldsAdmin(ExportAdmin):
+class CustomFieldsAdmin(ExportAdmin, RecordAdmin):
     """Base admin for models with `custom_values`. The custom fields form the last group of the page."""
 
     form = CustomValuesForm

@@ -8,8 +8,9 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.board import LeadBoard
-from leads.admin.custom_fields import CustomFieldsAdmin, CustomValuesForm
-from leads.models import CustomField, Lead, LeadStatusChange, Source, TouchPointType
+from leads.admin.custom_fields import CustomValuesForm
+from leads.admin.record import LeadRecordAdmin
+from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
@@ -17,7 +18,7 @@ from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
-from statuses.admin import HistoryInline, status_column
+from statuses.admin import status_column
 from statuses.models import Board
 
 LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
@@ -80,15 +81,9 @@ class LeadForm(CustomValuesForm):
         return values
 
 
-class StatusChangeInline(HistoryInline):
-    """The lead's status history."""
-
-    model = LeadStatusChange
-
-
 @admin.register(Lead)
-class LeadAdmin(LeadBoard, CustomFieldsAdmin):
-    """Leads. The apps that come later register their inlines."""
+class LeadAdmin(LeadBoard, LeadRecordAdmin):
+    """Leads. The apps that come later register what they know about them."""
 
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
     area = Area.WORK
@@ -134,7 +129,6 @@ class LeadAdmin(LeadBoard, CustomFieldsAdmin):
         Column("id", "ID", "id"),
     )
     readonly_fields = ("first_source", "last_source", "created_at", "updated_at")
-    inlines = (StatusChangeInline,)
     add_fieldsets = (
         (None, {"fields": [("email", "phone_e164"), ("first_name", "last_name")]}),
         ("Pipeline", {"fields": [("status", "setter"), ("next_touch_point_type", "next_touch_point_at")]}),

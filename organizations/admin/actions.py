@@ -69,6 +69,10 @@ class ObjectAction:
         """Return whether the user has the permission on the row."""
         return bool(getattr(page, f"has_{self.permission}_permission")(request, row))
 
+    def question_about(self, row: Model) -> str:
+        """Return the question of the row's form."""
+        return self.question if isinstance(self.question, str) else self.question(row)
+
     def refusal(self, request: HttpRequest, row: Any, form: ConfirmationForm) -> str:
         """Return why nothing can be done, or an empty text. Locks the row of a button with `once` if the form was sent.
 
@@ -104,8 +108,7 @@ class ObjectAction:
                     return response or redirect(self.next_url(request, row))
         except DomainError as error:
             add_form_errors(form, error)
-        question = self.question if isinstance(self.question, str) else self.question(row)
-        context = {"form": form, "question": question, "danger": self.danger}
+        context = {"form": form, "question": self.question_about(row), "danger": self.danger}
         context |= page_context(page, request, row, self.label)
         if self.once:
             context["state"] = request.POST.get("state", str(self.once(row)))

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 import time_machine
+from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
 from appointments.services import change_outcome, create_note, edit_appointment, reschedule, save_event_type
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead
 from leads.privacy.erasing import erase_lead
-from leads.services import delete_custom_field, save_custom_field
+from leads.services import add_note, delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from organizations.services import save_user
@@ -103,6 +104,7 @@ def record_every_topic(api: ApiClient, organization: Organization, host: Members
     change_outcome(organization=organization, actor=SYSTEM, appointment=appointment, status_id=no_show)
     create_note(organization=organization, actor=SYSTEM, appointment=appointment, text="Try again", mentions=[host])
     edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, setter=host)
+    add_note(organization=organization, actor=SYSTEM, lead=appointment.lead, text="Prefers mornings", id=uuid7())
     api.cancel()
     erase_lead(
         organization=organization, actor=SYSTEM, lead_id=api.submit(email="eve@example.com").json()["data"]["lead_id"]

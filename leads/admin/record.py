@@ -1,0 +1,168 @@
+"""A lead's page as a record: header, buttons, timeline and cards. Other apps register what they know about leads."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold import widgets
+from uuid_utils.compat import uuid7
+
+from leads.admin.custom_fields import CustomFieldsAdmin
+from leads.models import CustomField, Lead, LeadChange, TouchPointType
+from leads.services import add_note, change_status
+from organizations.actors import ActorKind, staff_actor
+from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.record import (
+    Card,
+    Cursor,
+    Fact,
+    TimelineEntry,
+    change_entry,
+    fields_without,
+    newest,
+    plain,
+    when,
+)
+from organizations.permissions import current_user
+from statuses.admin import status_label
+from statuses.models import Board, Status
+
+TOUCH_POINT = ("next_touch_point_at", "next_touch_point_type")
+SET_BY_STAFF = [value for value in TouchPointType.values if value != TouchPointType.APPOINTMENT]
+
+
+class LeadStatusForm(ConfirmationForm):
+    """The form behind the badge."""
+
+    status = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget, empty_label=None)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        status: Any = self.fields["status"]
+        statuses = Status.objects.of(self.subject.organization)
+        status.queryset = statuses.choices(Board.LEAD, current=self.subject.status_id)
+        status.initial = self.subject.status_id
+
+
+class LeadNoteForm(ConfirmationForm):
+    """The form for a note. `new_id` is the note's, so that a form sent twice stores it once."""
+
+    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
+    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput)
+
+    def clean_new_id(self) -> UUID:
+        """Return the id, which must be of the kind that all rows have."""
+        new_id: UUID = self.cleaned_data["new_id"] or uuid7()
+        if new_id.version != 7:
+            raise forms.ValidationError("Open the form again.")
+        return new_id
+
+
+class LeadRecordAdmin(CustomFieldsAdmin):
+    """Base of the admin page of leads: what it shows above the form."""
+
+    main_buttons = {"add_note": "n", "set_next_step": "c"}
+    status_button = "set_status"
+    actions_detail: tuple[str, ...] = ("set_status", "add_note")
+
+    def record_badge(self, row: Lead) -> SafeString | str:
+        return status_label(row.status)
+
+    def record_facts(self, request: HttpRequest, row: Lead) -> Sequence[Fact]:
+        """Return how to reach the lead, whose it is, and where it comes from."""
+        phone = row.phone_e164
+        return [
+            Fact("E-mail", row.email, f"mailto:{row.email}", can_copy=True),
+            Fact("Phone", phone, f"tel:{phone}", can_copy=True) if phone else Fact("Phone", "–"),
+            Fact("Setter", str(row.setter or "Unassigned")),
+            Fact("Source", str(row.last_source)),
+        ]
+
+    @object_action(
+        "Change the status",
+        icon="label",
+        question="Webhooks are sent. Appointments keep their outcomes.",
+        form=LeadStatusForm,
+        once=lambda lead: lead.status_id,
+    )
+    def set_status(self, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> None:
+        """Move the lead to the chosen status with the service."""
+        change_status(
+            organization=lead.organization,
+            actor=staff_actor(current_user(request)),
+            lead_id=lead.pk,
+            status_id=form.cleaned_data["status"].pk,
+        )
+
+    @object_action("Note", icon="edit_note", question="Everyone who can see the lead sees the note.", form=LeadNoteForm)
+    def add_note(self, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> None:
+        """Store the note with the service."""
+        add_note(
+            organization=lead.organization,
+            actor=staff_actor(current_user(request)),
+            lead=lead,
+            text=form.cleaned_data["note"],
+            id=form.cleaned_data["new_id"],
+        )
+
+
+def facts_card(request: HttpRequest, lead: Lead) -> Card:
+    """Return the card with the custom fields, the sources, and the id for support."""
+    fields = CustomField.objects.of(lead.organization).filter(entity=CustomField.Entity.LEAD)
+    values = {field.label: lead.custom_values.get(str(field.pk)) for field in fields.order_by("position", "key")}
+    return Card(
+        "Facts",
+        [
+            *(Fact(label, plain(value)) for label, value in values.items()),
+            Fact("First source", str(lead.first_source)),
+            Fact("Last source", str(lead.last_source)),
+            Fact("Added", when(lead.created_at)),
+            Fact("Lead ID", str(lead.pk), can_copy=True),
+        ],
+    )
+
+
+def status_changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    """Yield the lead's statuses."""
+    rows = lead.status_changes.select_related("from_status", "to_status")
+    for change in newest(rows, cursor):
+        label = status_label(change.to_status)
+        is_new = change.from_status is None
+        text = (
+            format_html("Lead added: {}", label)
+            if is_new
+            else format_html("Status: {} → {}", status_label(change.from_status), label)
+        )
+        yield TimelineEntry(change.created_at, change.pk, "statuses", text, actor_name=change.actor_name)
+
+
+def notes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    """Yield the lead's notes."""
+    for note in newest(lead.notes.all(), cursor):
+        yield TimelineEntry(note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note)
+
+
+def changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    """Yield the changed fields, without those that other entries tell: the status, and touch points of appointments."""
+    is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
+    rows = lead.changes.alias(others=fields_without("status", *TOUCH_POINT)).filter(~Q(others={}) | is_set_by_staff)
+    for change in newest(rows, cursor):
+        yield change_entry("changes", change, Lead, without=("status", *hidden_touch_point(change)))
+
+
+def hidden_touch_point(change: LeadChange) -> Sequence[str]:
+    """Return the fields of the touch point if it follows from an appointment or from the next step."""
+    new_type = change.fields.get("next_touch_point_type", [None, None])[1]
+    is_set_by_staff = change.actor_kind == ActorKind.STAFF and new_type in SET_BY_STAFF
+    return () if is_set_by_staff and "next_step_at" not in change.fields else TOUCH_POINT
+
+
+LeadRecordAdmin.register_source("notes", "Notes", notes)
+LeadRecordAdmin.register_source("statuses", "Status", status_changes)
+LeadRecordAdmin.register_source("changes", "Changes", changes)
+LeadRecordAdmin.register_card(facts_card)

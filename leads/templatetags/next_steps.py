@@ -1,0 +1,32 @@
+"""When a lead's next step is due, in words."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.formats import date_format
+
+register = template.Library()
+
+
+@register.filter
+def due(at: datetime) -> str:
+    """Return when a step is due, seen from now: "due yesterday", "today, 10:00", "Mon 23 Nov 2026, 10:00"."""
+    local = timezone.localtime(at)
+    days = (local.date() - timezone.localdate()).days
+    if days < 0:
+        return "due yesterday" if days == -1 else f"due {-days} days ago"
+    if days == 0:
+        is_over = at <= timezone.now()
+        return (
+            f"due since {date_format(local, 'TIME_FORMAT')}"
+            if is_over
+            else f"today, {date_format(local, 'TIME_FORMAT')}"
+        )
+    return f"tomorrow, {date_format(local, 'TIME_FORMAT')}" if days == 1 else date_format(local, "DATETIME_FORMAT")
+
+
+@register.filter
+def is_due(at: datetime) -> bool:
+    """Return whether a step should have been done by now."""
+    return at <= timezone.now()
