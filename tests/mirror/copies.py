@@ -29,18 +29,29 @@ class Copy:
         self.rows: dict[str, dict[str, Row]] = {name: {} for name in LISTS}
         self.notes: dict[str, Row] = {}
         self.named: dict[str, tuple[tuple[str, str], Row]] = {}
+        self.erased: set[str] = set()
+
+    def erase(self, lead_id: str) -> None:
+        """Delete a lead and all that belongs to it. What arrives about it later is skipped."""
+        self.erased |= {lead_id, *self.rows["leads"].get(lead_id, {}).get("previous_ids", [])}
+        for name, rows in self.rows.items():
+            self.rows[name] = {id: row for id, row in rows.items() if lead_id_of(name, row) not in self.erased}
 
     def store(self, name: str, row: Row) -> None:
         """Store a lead, an appointment or an opt-in, unless a newer version is there. Opt-ins never change."""
         rows = self.rows[name]
         stored = rows.get(row["id"])
+        if lead_id_of(name, row) in self.erased:
+            return
         if stored is None or stored.get("updated_at", "") < row.get("updated_at", ""):
             rows[row["id"]] = row
 
     def take(self, event: Row) -> None:
         """Store what an event tells."""
         (subject, action), data = event["type"].split("."), event["data"]
-        if event["type"] in NAMES:
+        if action == "erased":
+            self.erase(data["id"])
+        elif event["type"] in NAMES:
             self.store_name(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
         elif subject == "note":
             self.store("appointments", data["appointment"])
@@ -150,6 +161,12 @@ class Copy:
         }
 
 
+def lead_id_of(name: str, row: Row) -> str:
+    """Return the id of the lead that a row is or belongs to."""
+    ids = {"leads": lambda: row["id"], "appointments": lambda: row["lead"]["id"], "opt-ins": lambda: row["lead_id"]}
+    return str(ids[name]())
+
+
 class WebhookCopy(Copy):
     """A copy that webhooks keep up to date. The receiver may get them in any order, and some twice."""
 
@@ -179,10 +196,13 @@ class FeedCopy(Copy):
 
 
 class ListCopy(FeedCopy):
-    """A copy that reads changed rows from the lists, and from the events only the names of what rows refer to."""
+    """A copy that reads changed rows from the lists.
+
+    From the events it reads the names of what rows refer to, and which leads are erased.
+    """
 
     def __init__(self, api: ApiClient) -> None:
-        super().__init__(api, type=",".join(NAMES))
+        super().__init__(api, type=",".join([*NAMES, "lead.erased"]))
         self.limit = 100
         self.since: dict[str, str] = {}
 
@@ -207,7 +227,9 @@ class ListCopy(FeedCopy):
     def read_opt_ins_again(self, lead_ids: Iterable[str]) -> None:
         """Read the opt-ins of leads that may have been separated again: they have no version that tells it."""
         for lead_id in lead_ids:
-            for row in self.api.get_data("/api/external/opt-ins", {"lead_id": lead_id, "limit": 100}):
+            response = self.api.get("/api/external/opt-ins", {"lead_id": lead_id, "limit": 100})
+            # An id that led to a lead that is erased is unknown.
+            for row in response.json()["data"] if response.status_code == 200 else []:
                 self.rows["opt-ins"][row["id"]] |= row
 
     def changed(self, name: str, column: str) -> Iterable[Row]:

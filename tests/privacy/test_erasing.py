@@ -31,6 +31,7 @@ from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_api, make_custom_field, make_member, owner_of, snapshot_of
 from tests.jobs import send_notifications
+from tests.mirror.copies import FeedCopy, ListCopy
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.queue import DELIVERIES
@@ -290,6 +291,28 @@ def test_another_organizations_lead_is_unknown(
         erase_lead(organization=other_organization, actor=SYSTEM, lead_id=lead.pk)
 
     assert snapshot_of(organization) == before
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_late", [True, False])
+def test_copies_of_integrators_lose_the_lead_and_nothing_else(lead: Lead, api: ApiClient, is_late: bool) -> None:
+    api.book(external_reference="other", lead_email="zoltan@leads.example")
+    copies = [FeedCopy(api), ListCopy(api)]
+    if not is_late:
+        for copy in copies:
+            copy.catch_up()
+
+    erase(lead)
+    api.cancel(external_reference="other", notes="Later")
+
+    rows = api.get_data("/api/external/leads")
+    expected = {row["id"] for row in rows if row["id"] != str(lead.pk)}
+    for copy in copies:
+        copy.catch_up()
+        contents = copy.contents()
+        assert set(contents["leads"]) == expected
+        assert {row["lead"]["id"] for row in contents["appointments"].values()} == expected
+        assert contents["opt-ins"] == {}
 
 
 def test_other_leads_keep_everything(lead: Lead, organization: Organization) -> None:
