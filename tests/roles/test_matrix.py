@@ -14,11 +14,12 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.test import RequestFactory
-from django.urls import resolve
+from django.urls import resolve, reverse
 
 from appointments.models import Appointment, CallAnalysis
 from leads.models import Lead
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent, User
+from statuses.models import Status, StatusRole
 from tests.admin.pages import MODEL_ADMINS, admin_url, logged_in_client
 from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import make_analysis, make_api, make_member, make_organization, snapshot_of
@@ -129,6 +130,11 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
     "organizations_invitation_allow_again": (NOBODY, NOBODY),
     "organizations_organization_connect_slack": (OWNERS, OWNERS),
 }
+# The URL's name of forms that name a row in what they send: the model, what is sent, and who may send it.
+SENT_ROWS: dict[str, tuple[Any, Callable[[Any], dict[str, Any]], Rule]] = {
+    "leads_lead_move": (Lead, lambda row: board_move(row, row.status_id), own_work),
+    "appointments_appointment_move": (Appointment, lambda row: board_move(row, row.outcome_id), own_work),
+}
 # The model and the action on selected rows: who may do it with a row.
 ACTIONS: dict[tuple[str, str], Rule] = {
     ("appointments.appointment", "cancel_selected"): own_work,
@@ -141,6 +147,14 @@ FOR_EVERYBODY = {
     *("password_change", "password_change_done", "admin_password_reset", "password_reset_done"),
     "admin_password_reset_confirm",
 }
+
+
+def board_move(row: Any, seen: Any) -> dict[str, Any]:
+    """Return what a board sends to move a card to another column."""
+    status = Status.objects.of(row.organization).get(role=StatusRole.WON)
+    return {"card": f"{row.pk}:{seen}", f"to-{row.pk}": str(status.pk), **CONFIRMED}
+
+
 CONFIRMED = {"post": "yes", "confirmed": "yes"}
 # A row of these models belongs to somebody, or to nobody.
 ASSIGNED = {Lead: (MINE, FREE, THEIRS), Appointment: (MINE, FREE, THEIRS), CallAnalysis: (MINE, FREE, THEIRS)}
@@ -168,12 +182,12 @@ class World:
             ).json()["data"]["id"]
             make_analysis(organization, id)
 
-    def send(self, method: str, url: str, data: dict[str, Any] | None = None) -> int:
+    def send(self, method: str, url: str, data: dict[str, Any] | None = None, **headers: str) -> int:
         """Return the status of the view's response, as the member; 404 also for the page "doesn't exist".
 
         The view is called without middleware, and a template isn't rendered: that is most of a page's time.
         """
-        request: Any = getattr(RequestFactory(), method)(url, data or {})
+        request: Any = getattr(RequestFactory(), method)(url, data or {}, headers=headers)
         request.user, request.session = User.objects.get(pk=self.member.user_id), SessionStore()
         request._messages, request._dont_enforce_csrf_checks = CookieStorage(request), True
         request.resolver_match = match = resolve(urlsplit(url).path)
@@ -228,7 +242,7 @@ def rules_of(route: Route) -> tuple[Rule, Rule]:
     return standard.get(str(route.name)) or PAGES[str(route.name)]
 
 
-MODEL_ROUTES = [route for route in ADMIN_ROUTES if route.model_admin and route.name]
+MODEL_ROUTES = [route for route in ADMIN_ROUTES if route.model_admin and route.name and route.name not in SENT_ROWS]
 
 
 def requests_of(route: Route, world: World) -> Iterator[tuple[str, str]]:
@@ -254,7 +268,8 @@ def test_every_page_and_action_has_a_line() -> None:
     actions = {(page.opts.label_lower, name) for page in MODEL_ADMINS for _, name, *_ in page._get_base_actions()}
     actions = {(label, name) for label, name in actions if name != "delete_selected"}  # which `ServiceAdmin` removes
 
-    assert names - listed == FOR_EVERYBODY
+    assert names - listed - set(SENT_ROWS) == FOR_EVERYBODY
+    assert set(SENT_ROWS) <= names
     assert set(PAGES) <= names
     assert set(ROWS) == {page.opts.label_lower for page in MODEL_ADMINS}
     assert actions == set(ACTIONS)
@@ -275,6 +290,21 @@ def test_each_role_may_do_what_the_tables_say_and_nothing_else(world: World) -> 
                     problems.append(f"POST {route.name}, {whose} changed rows")
             if (sent in REFUSALS) is is_allowed:
                 problems.append(f"POST {route.name}, {whose}: {sent}")
+
+    assert problems == []
+
+
+def test_forms_that_name_a_row_reach_only_rows_that_may_be_changed(world: World) -> None:
+    problems = []
+    for name, (model, data, rule) in SENT_ROWS.items():
+        for whose in ASSIGNED[model]:
+            row = world.row(model, whose)
+            before = stored_values(row)
+            with rolled_back():
+                world.send("post", reverse(f"admin:{name}"), data(row), accept="application/json")
+                is_changed = stored_values(row) != before
+            if is_changed is not rule(world.role, whose):
+                problems.append(f"{name}, {whose}: {'' if is_changed else 'not '}changed")
 
     assert problems == []
 
