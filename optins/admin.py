@@ -8,15 +8,19 @@ from django.db.models import OuterRef, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
 from django.http import HttpRequest
 
+from leads.admin.columns import contact
 from leads.admin.leads import LeadAdmin
+from leads.admin.search import LeadSearchAdmin
 from leads.models import Lead
 from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
 from organizations.admin.actions import row_url
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.columns import when
 from organizations.admin.export import Column, ExportAdmin, labels
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.record import Cursor, Detail, TimelineEntry, newest
 from organizations.permissions import Area
+from statuses.admin import status_label
 
 
 class QuestionAnswerInline(ReadOnlyInline):
@@ -39,17 +43,25 @@ def answers() -> Subquery:
 
 
 @admin.register(OptIn)
-class OptInAdmin(ExportAdmin):
+class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     """Opt-ins, with their answers."""
 
     empty_text = "Your forms send them through the API; they need a key from API keys."
     area = Area.RECORDS
     can_add = can_change = False
-    list_display = ("lead", "source", "provider_form_name", "utm_source", "utm_campaign", "created_at")
-    select_related = ("lead",)
+    list_display = (
+        "lead_contact",
+        "submitted",
+        "source",
+        "provider_form_name",
+        "utm_source",
+        "utm_campaign",
+        "lead_status",
+    )
+    select_related = ("lead__status",)
     list_filter = ("source", ("created_at", DayRangeFilter))
-    search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference", "provider_form_name")
-    search_help_text = "Search by lead name, lead e-mail, external reference or form"
+    search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
+    search_help_text = "Search by name, e-mail, phone or reference"
     export_columns = (
         Column("created_at", "Created", "created_at", is_time=True),
         Column("lead_email", "Lead e-mail", "lead__email"),
@@ -82,6 +94,21 @@ class OptInAdmin(ExportAdmin):
         ),
         ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
     )
+
+    @admin.display(description="Lead", ordering="lead__first_name")
+    def lead_contact(self, opt_in: OptIn) -> str:
+        """Return the lead's name, e-mail and phone."""
+        return contact(opt_in.lead)
+
+    @admin.display(description="Submitted", ordering="created_at")
+    def submitted(self, opt_in: OptIn) -> str:
+        """Return the time with its day."""
+        return when(opt_in.created_at)
+
+    @admin.display(description="Lead's status", ordering="lead__status")
+    def lead_status(self, opt_in: OptIn) -> str:
+        """Return the lead's status as a colored label."""
+        return status_label(opt_in.lead.status)
 
 
 def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:

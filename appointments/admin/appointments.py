@@ -17,12 +17,15 @@ from appointments.admin.timeline import itself, register_timeline
 from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, Note, OutcomeChange
 from appointments.services import book, cancel_appointment, edit_appointment
+from leads.admin.columns import contact
 from leads.admin.custom_fields import CustomFieldsAdmin
+from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected
 from organizations.admin.base import ReadOnlyInline
+from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.forms import YEARS
@@ -65,7 +68,7 @@ class CallAnalysisInline(ReadOnlyInline):
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, AppointmentButtons, CustomFieldsAdmin):
+class AppointmentAdmin(AppointmentBoard, AppointmentButtons, LeadSearchAdmin, CustomFieldsAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
@@ -75,15 +78,14 @@ class AppointmentAdmin(AppointmentBoard, AppointmentButtons, CustomFieldsAdmin):
     form = AppointmentForm
     add_form = BookingForm
     list_display = (
-        "lead",
-        "schedule_time",
+        "lead_contact",
+        "time",
         "event_type",
         "host",
+        "setter",
         status_column("outcome", "Outcome"),
-        "source",
-        "created_at",
     )
-    select_related = ("lead", "event_type", "host__user", "outcome")
+    select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
     list_filter = (
         AppointmentWorkFilter,
         MyAppointmentsFilter,
@@ -103,7 +105,7 @@ class AppointmentAdmin(AppointmentBoard, AppointmentButtons, CustomFieldsAdmin):
     views = APPOINTMENT_VIEWS
     layouts = (*AppointmentBoard.layouts, CALENDAR)
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
-    search_help_text = "Search by lead name, lead e-mail or external reference"
+    search_help_text = "Search by name, e-mail, phone or reference"
     export_columns = (
         Column("schedule_time", "Time", "schedule_time", is_time=True),
         Column("lead_email", "Lead e-mail", "lead__email"),
@@ -195,6 +197,16 @@ class AppointmentAdmin(AppointmentBoard, AppointmentButtons, CustomFieldsAdmin):
         if "schedule_time" in values:
             values["schedule_time"] = read_time(str(values["schedule_time"]))
         return values
+
+    @admin.display(description="Lead", ordering="lead__first_name")
+    def lead_contact(self, appointment: Appointment) -> str:
+        """Return the lead's name, e-mail and phone."""
+        return contact(appointment.lead)
+
+    @admin.display(description="Time", ordering="schedule_time")
+    def time(self, appointment: Appointment) -> str:
+        """Return the time with its day."""
+        return when(appointment.schedule_time)
 
     @admin.display(description="Other appointments")
     def other_appointments(self, appointment: Appointment) -> str:

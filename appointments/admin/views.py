@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.contrib import admin
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
 from appointments import reports
@@ -10,11 +11,14 @@ from appointments.admin.filters import day_of, own_memberships, status_ids
 from appointments.models import Appointment
 from leads.admin.leads import LeadAdmin
 from optins.admin import OptInAdmin
+from optins.models import OptIn
 from organizations.admin.views import View
 from pipeline_backend.db.timestamps import now
 from statuses.models import StatusRole
 
 NEXT_FIRST, LATEST_FIRST = ("schedule_time", "id"), ("-schedule_time", "-id")
+
+HAS_APPOINTMENT = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
 
 
 def today(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -44,9 +48,10 @@ def mine(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def mine_to_work(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the user's leads that are to be contacted by the end of today."""
-    due = reports.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), day_of(now()).end)
-    return rows.filter(due).filter(reports.is_followed_by(own_memberships(request)))
+    """Return the user's leads that are to be contacted, or have a step to be done, by the end of today."""
+    end = day_of(now()).end
+    due = reports.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), end)
+    return rows.filter(due | Q(next_step_at__lt=end)).filter(reports.is_followed_by(own_memberships(request)))
 
 
 def new_leads(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -56,7 +61,7 @@ def new_leads(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def not_booked(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the opt-ins whose lead has never had an appointment."""
-    return rows.filter(~Exists(Appointment.unscoped.filter(lead=OuterRef("lead"))))
+    return rows.filter(~HAS_APPOINTMENT)
 
 
 APPOINTMENT_VIEWS = (
@@ -72,9 +77,18 @@ LeadAdmin.register_view(
         "mine_to_work",
         "Mine to work",
         mine_to_work,
-        ("next_touch_point_at", "-updated_at", "-id"),
+        ("next_step_at", "next_touch_point_at", "-updated_at", "-id"),
         "None of your leads is to be contacted today.",
     ),
     View("new", "New", new_leads, ("-created_at", "-id"), "No lead has the status of new leads."),
 )
+
+
+@admin.display(description="Booked?", boolean=True)
+def is_booked(opt_in: OptIn) -> bool:
+    """Return whether the lead has ever had an appointment."""
+    return bool(opt_in.is_booked)  # type: ignore[attr-defined]  # annotated
+
+
+OptInAdmin.register_column(is_booked, is_booked=HAS_APPOINTMENT)
 OptInAdmin.register_view(View("not_booked", "Not booked yet", not_booked, empty="Everybody who opted in has booked."))

@@ -8,12 +8,15 @@ from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.board import LeadBoard
+from leads.admin.columns import contact, next_step
 from leads.admin.custom_fields import CustomValuesForm
 from leads.admin.record import LeadRecordAdmin
+from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
+from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
@@ -82,7 +85,7 @@ class LeadForm(CustomValuesForm):
 
 
 @admin.register(Lead)
-class LeadAdmin(LeadBoard, LeadRecordAdmin):
+class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
     """Leads. The apps that come later register what they know about them."""
 
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
@@ -90,14 +93,12 @@ class LeadAdmin(LeadBoard, LeadRecordAdmin):
     entity = CustomField.Entity.LEAD
     form = LeadForm
     list_display = (
-        "name",
-        "email",
-        "phone_e164",
+        "lead_contact",
         status_column("status", "Status"),
         "setter",
+        next_step,
+        "changed",
         "last_source",
-        "next_touch_point_at",
-        "created_at",
     )
     select_related = ("status", "setter__user", "last_source")
     list_filter = (
@@ -109,6 +110,7 @@ class LeadAdmin(LeadBoard, LeadRecordAdmin):
         ("created_at", DayRangeFilter),
     )
     ordering = ("-updated_at", "-id")
+    lead_column, reference_column = "pk", None
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
     export_columns = (
@@ -152,9 +154,14 @@ class LeadAdmin(LeadBoard, LeadRecordAdmin):
         return f"{lead} ({lead.email})" if str(lead) != lead.email else lead.email
 
     @admin.display(description="Lead", ordering="first_name")
-    def name(self, lead: Lead) -> str:
-        """Return the lead's name, or the e-mail without one."""
-        return str(lead)
+    def lead_contact(self, lead: Lead) -> str:
+        """Return the lead's name, e-mail and phone."""
+        return contact(lead)
+
+    @admin.display(description="Last change", ordering="updated_at")
+    def changed(self, lead: Lead) -> str:
+        """Return when a value of the lead has changed."""
+        return when(lead.updated_at)
 
     def save_model(self, request: HttpRequest, obj: Lead, form: LeadForm, change: bool) -> None:
         """Add or edit the lead with the service."""

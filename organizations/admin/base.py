@@ -11,10 +11,12 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import BadRequest, ValidationError
+from django.core.paginator import Paginator
 from django.db import IntegrityError
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
@@ -31,6 +33,7 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from pipeline_backend.outbox import Job, State
 
 # A search compares each word with each search field, so its cost grows with the number of words.
+MAX_COUNT = 10_000
 MAX_SEARCH_WORDS, MAX_SEARCH_LENGTH = 10, 200
 
 STATE_COLORS = {
@@ -56,6 +59,28 @@ class EmptyList(NamedTuple):
     title: str
     text: str
     is_new: bool
+
+
+class BoundedCount(int):
+    """A number of rows; beyond MAX_COUNT it only says that there are more."""
+
+    def __str__(self) -> str:
+        return f"more than {MAX_COUNT:,}" if self > MAX_COUNT else f"{int(self):,}"
+
+
+class BoundedPaginator(Paginator):
+    """Pages of at most MAX_COUNT rows, of which no more are counted: counting a large table takes seconds."""
+
+    @cached_property
+    def count(self) -> int:
+        """Return the number of rows, up to one more than MAX_COUNT."""
+        rows: Any = self.object_list
+        return BoundedCount(rows.order_by()[: MAX_COUNT + 1].count())
+
+    @cached_property
+    def num_pages(self) -> int:
+        """Return the number of pages that can be opened."""
+        return max(1, -(-min(self.count, MAX_COUNT) // self.per_page))
 
 
 class OfferedLookupsChangeList(ChangeList):
@@ -100,6 +125,7 @@ class ServiceAdmin(ModelAdmin):
     compressed_fields = False
     list_filter_submit = True
     list_per_page = 50
+    paginator = BoundedPaginator
     show_full_result_count = False  # counting a large table takes seconds
     show_facets = admin.ShowFacets.NEVER
     warn_unsaved_form = True

@@ -29,6 +29,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from organizations.admin.tenant import TenantAdmin, has_several_organizations
+from organizations.admin.views import VIEW_VAR
 from organizations.admin.xlsx import write_xlsx
 from organizations.models import Organization, SecurityEventKind
 from organizations.permissions import BACK_OFFICE, filter_by_role, has_role
@@ -115,8 +116,10 @@ class ExportAdmin(TenantAdmin):
         """Return name and URL of each file with the rows of the present list."""
         if not self.has_export_permission(request):
             return []
-        prefix, query = f"admin:{self.opts.app_label}_{self.opts.model_name}_export", request.GET.urlencode()
-        return [(kind.upper(), f"{reverse(f'{prefix}_{kind}')}?{query}") for kind in WRITERS]
+        prefix, query = f"admin:{self.opts.app_label}_{self.opts.model_name}_export", request.GET.copy()
+        if view := self.chosen_view(request):
+            query[VIEW_VAR] = view.name
+        return [(kind.upper(), f"{reverse(f'{prefix}_{kind}')}?{query.urlencode()}") for kind in WRITERS]
 
     def export(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return the file with the list's rows, and record in the security log who got how many.

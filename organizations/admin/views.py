@@ -7,10 +7,11 @@ Another app adds a view with `register_view`, and a layout with `register_layout
 with filters, search and view applied: `cl.queryset` has the rows, and `cl.get_query_string(...)` keeps the parameters.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
@@ -73,7 +74,10 @@ class ViewChangeList(OfferedLookupsChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: list[str] | None = None) -> QuerySet[Any]:
         """Return the rows that match the filters, the search and the view, in the view's order."""
         self.view, self.layout = self.model_admin.chosen_view(request), self.model_admin.chosen_layout(request)
+        if self.view is None and self.model_admin.views:
+            raise IncorrectLookupParameters
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
+        rows = rows.annotate(**self.model_admin.column_values)
         return self.view.rows(request, rows) if self.view and self.view.rows else rows
 
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -140,6 +144,7 @@ class ListWithViews(ServiceAdmin):
 
     views: ClassVar[tuple[View, ...]] = ()
     layouts: ClassVar[tuple[Layout, ...]] = ()
+    column_values: ClassVar[Mapping[str, Any]] = {}  # annotations that columns show
     list_before_template = "admin/list_views.html"
 
     class Media:
@@ -155,8 +160,19 @@ class ListWithViews(ServiceAdmin):
         """Offer another app's layouts after those of this list."""
         cls.layouts = (*cls.layouts, *layouts)
 
+    @classmethod
+    def register_column(cls, column: Callable[[Any], object], **values: object) -> None:
+        """Show another app's column after the first, with annotations that it reads."""
+        cls.list_display = (cls.list_display[0], column, *cls.list_display[1:])
+        cls.column_values = {**cls.column_values, **values}
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ViewChangeList]:
         return ViewChangeList
+
+    @property
+    def list_name(self) -> str:
+        """The name of the list's URL."""
+        return f"{self.opts.app_label}_{self.opts.model_name}_changelist"
 
     @property
     def all_views(self) -> tuple[View, ...]:
@@ -166,8 +182,9 @@ class ListWithViews(ServiceAdmin):
     def chosen_view(self, request: HttpRequest) -> View | None:
         """Return the view that the address names; by default the first, or all rows if the address says anything."""
         name = request.GET.get(VIEW_VAR)
+        is_list = request.resolver_match and request.resolver_match.url_name == self.list_name
         # Rows that somebody has selected are meant, whatever view they were in.
-        is_plain = not request.GET and (request.method == "GET" or request.POST.get("select_across") == "1")
+        is_plain = is_list and not request.GET and (request.method == "GET" or request.POST.get("select_across") == "1")
         if name is None and self.views:
             return self.views[0] if is_plain else ALL
         return next((view for view in self.all_views if view.name == name), None)

@@ -1,0 +1,50 @@
+"""Search for leads by name, e-mail and phone, with the index `lead_search` (leads/migrations/0015_search.py).
+
+Upper case and accents don't matter. Every word must be the beginning of a word of the name or the e-mail; a number is
+compared with the beginning and the end of the phone number.
+"""
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models.expressions import RawSQL
+
+MAX_FOUND = 10_000  # of the leads of a search, in no particular order if there are more
+MAX_WORD = 60  # characters of a word that the index has
+PHONE = re.compile(r"[+(]*\d[\d\s()./+-]{2,}")
+SEPARATORS = re.compile(r"[\s!-/:-@\[-`{-~]+")  # those of the index: spaces and ASCII's punctuation
+FOUND = "SELECT leads_found(%s::uuid[], %s::text[], %s, %s)"
+
+
+class Terms(NamedTuple):
+    """What to look for in the index: the beginnings of entries, of which a lead has all, or any."""
+
+    words: list[str]
+    is_any: bool
+
+
+def read_terms(text: str) -> Terms:
+    """Return what a search for the text looks for."""
+    text = text.strip().replace("(0)", "")
+    digits = re.sub(r"\D", "", text).lstrip("0")
+    if PHONE.fullmatch(text) and len(digits) >= 3:
+        return Terms([digits, f"<{digits[::-1]}"], is_any=True)
+    words: list[str] = []
+    for word in text.split():
+        words += (
+            [word]
+            if "@" in word.strip("@") or word.startswith("@")
+            else [part[:MAX_WORD] for part in SEPARATORS.split(word)]
+        )
+    return Terms([word for word in words if word.strip("@")], is_any=False)
+
+
+def found_leads(organizations: Collection[UUID], text: str) -> RawSQL:
+    """Return a subquery of the ids of these organizations' leads that match, of at most MAX_FOUND.
+
+    It finds nothing of organizations that are not in the request's scope.
+    """
+    terms = read_terms(text)
+    return RawSQL(FOUND, [list(organizations), terms.words, terms.is_any, MAX_FOUND])  # noqa: S611  # parameters only

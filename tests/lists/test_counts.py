@@ -1,0 +1,35 @@
+"""How many rows a list says it has, and what it says when there are more than it counts."""
+
+import pytest
+from django.test import Client
+
+from leads.models import Lead
+from organizations.admin import base
+from organizations.models import Organization
+from tests.admin.pages import TENANT_MODEL_ADMINS, list_url, logged_in_client
+from tests.factories import make_api, owner_of
+
+
+def test_every_list_counts_no_more_rows_than_its_limit():
+    paginators = {model_admin.paginator for model_admin in TENANT_MODEL_ADMINS}
+
+    assert paginators == {base.BoundedPaginator}
+    assert [page for page in TENANT_MODEL_ADMINS if page.show_full_result_count] == []
+
+
+@pytest.mark.parametrize(("limit", "text", "pages"), [(3, "3 leads", 2), (2, "more than 2 leads", 1)])
+def test_a_list_says_when_there_are_more_rows_than_it_counts(
+    limit: int, text: str, pages: int, organization: Organization, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(base, "MAX_COUNT", limit)
+    monkeypatch.setattr(base.ServiceAdmin, "list_per_page", 2)
+    for number in range(3):
+        make_api(organization).submit(email=f"lead{number}@example.com")
+    owner: Client = logged_in_client(owner_of(organization))
+
+    first = owner.get(list_url(Lead))
+    beyond = owner.get(f"{list_url(Lead)}&p={pages + 1}")
+
+    assert text in " ".join(first.content.decode().split())
+    assert (first.context["cl"].paginator.num_pages, len(first.context["cl"].result_list)) == (pages, 2)
+    assert beyond.status_code == 400

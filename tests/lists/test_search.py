@@ -1,0 +1,112 @@
+"""Search in the lists of leads, appointments and opt-ins."""
+
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from appointments.models import Appointment
+from leads.models import Lead
+from leads.search import found_leads
+from optins.models import OptIn
+from organizations.isolation import row_level_security
+from organizations.models import Organization
+from tests.admin.pages import admin_url, logged_in_client
+from tests.factories import make_api, owner_of
+
+LEADS = {
+    "jose": {"first_name": "José María", "last_name": "O'Neill", "phone_e164": "+14155552671", "phone_country": "US"},
+    "anna": {"first_name": "Anna-Lena", "last_name": "Łukasz", "phone_e164": "+491711234567", "phone_country": "DE"},
+    "olga.p": {"first_name": "Ольга", "last_name": "", "phone_e164": None, "phone_country": None},
+}
+
+
+@pytest.fixture
+def own_leads(organization: Organization, other_organization: Organization) -> dict[str, UUID]:
+    """The ids of Acme's leads by name, with an opt-in and an appointment each; Globex has the same."""
+    for owner in (organization, other_organization):
+        api = make_api(owner)
+        for name, values in LEADS.items():
+            api.submit(email=f"{name}@mail-{name}.example", external_reference=f"form {name}")
+            api.book(lead_email=f"{name}@mail-{name}.example", external_reference=f"CRM/{name}")
+            Lead.objects.of(owner).filter(email__startswith=name).update(**values)
+    return {name: Lead.objects.of(organization).get(email__startswith=name).pk for name in LEADS}
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    """A client logged in as Acme's owner."""
+    return logged_in_client(owner_of(organization))
+
+
+def found(client: Client, model: type, text: str) -> list[UUID]:
+    """Return the ids of the leads whose rows the list finds."""
+    rows = client.get(admin_url(model, "changelist"), {"q": text}).context["cl"].result_list
+    return [getattr(row, "lead_id", row.pk) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("(415) 555-2671", "jose"),
+        ("+1 415 555-2671", "jose"),
+        ("0014155552671", "jose"),
+        ("2671", "jose"),
+        ("+1415", "jose"),
+        ("0171 1234567", "anna"),
+        ("+49 (0)171 1234567", "anna"),
+        ("jose", "jose"),
+        ("JOSÉ mar", "jose"),
+        ("o'neill", "jose"),
+        ("mar neil", "jose"),
+        ("lena lukasz", "anna"),
+        ("ольг", "olga.p"),
+        ("JOSE@mail-jose.example", "jose"),
+        ("jose@mail", "jose"),
+        ("@mail-olga", "olga.p"),
+        ("olga", "olga.p"),
+    ],
+)
+def test_leads_appointments_and_opt_ins_are_found_by_their_lead(
+    text: str, name: str, own_leads: dict[str, UUID], owner: Client
+):
+    assert [found(owner, model, text) for model in (Lead, Appointment, OptIn)] == [[own_leads[name]]] * 3
+
+
+@pytest.mark.parametrize(
+    "text", ["jose lukasz", "ose", "5552", "@", "'", "\\ & | !", "<:*", "jose@other.example", "a:*"]
+)
+def test_what_does_not_match_is_not_found(text: str, own_leads: dict[str, UUID], owner: Client):
+    assert [found(owner, model, text) for model in (Lead, Appointment, OptIn)] == [[], [], []]
+
+
+def test_appointments_and_opt_ins_are_found_by_their_reference(own_leads: dict[str, UUID], owner: Client):
+    assert found(owner, Appointment, " CRM/anna ") == found(owner, OptIn, "form anna") == [own_leads["anna"]]
+
+
+def test_a_name_is_never_too_long_for_the_index(organization: Organization, owner: Client):
+    make_api(organization).submit(email="long@example.com", first_name="ǟ" * 255, last_name="ﷺ漢" * 127)
+
+    assert len(found(owner, Lead, "a" * 100)) == 1
+
+
+@pytest.mark.parametrize("scope", ["staff", "tenant", "nobody"])
+def test_the_function_finds_nothing_outside_of_the_requests_scope(
+    scope: str, own_leads: dict[str, UUID], organization: Organization, other_organization: Organization
+):
+    scopes = {
+        "staff": row_level_security.staff_scope([organization.pk]),
+        "tenant": row_level_security.tenant_scope(organization.pk),
+        "nobody": row_level_security.NO_TENANT,
+    }
+    search = found_leads([organization.pk, other_organization.pk], "jose")
+    token = row_level_security.current_scope.set(scopes[scope])
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(search.sql, search.params)
+            ids = [row[0] for row in cursor.fetchall()]
+    finally:
+        row_level_security.current_scope.reset(token)
+
+    assert ids == ([] if scope == "nobody" else [own_leads["jose"]])
