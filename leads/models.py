@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
 from django.db.models.functions import Lower
 
+from leads.imports.models import Import, ImportRow  # noqa: F401  # so that Django knows them
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership

@@ -37,7 +37,7 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
-from webhooks.services import record_event, store_changes
+from webhooks.services import record_event, record_events, store_changes
 
 # Compiled for the benchmarks "create an appointment" and "submit an opt-in".
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
@@ -229,6 +229,15 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: 
     if not is_new:
         raise ValidationFailed({"email": ["belongs to a lead already"]})
     return lead
+
+
+def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) -> None:
+    """Store new leads with their history and events, in a few statements. Runs in the caller's transaction.
+
+    Raises IntegrityError if a lead has one of the e-mails already.
+    """
+    insert_all(*leads, *(build_status_change(lead, actor) for lead in leads))
+    record_events(CREATED, organization, [lead.pk for lead in leads], actor=actor)
 
 
 @atomic_with_retry

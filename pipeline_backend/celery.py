@@ -25,6 +25,7 @@ load_settings()
 
 SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
 TOUCH_POINT_SECONDS = 60
+IMPORT_SECONDS = 30
 DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
 
@@ -63,13 +64,14 @@ app.conf.update(
         task: {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
         for task, seconds in {
             "appointments.refresh_touch_points": TOUCH_POINT_SECONDS,
+            "leads.run_waiting_imports": IMPORT_SECONDS,
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "webhooks.prune": PRUNE_SECONDS,
             "organizations.prune": PRUNE_SECONDS,
         }.items()
     },
 )
-app.autodiscover_tasks(["webhooks", "appointments", "pipeline_backend"])
+app.autodiscover_tasks(["webhooks", "leads", "appointments", "pipeline_backend"])
 
 
 @setup_logging.connect

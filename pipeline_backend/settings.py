@@ -74,6 +74,7 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
+    "django.contrib.humanize",
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",  # must precede staticfiles, whose `runserver` it overrides
     "django.contrib.staticfiles",
@@ -271,6 +272,7 @@ SPECTACULAR_SETTINGS = {
 RATE_LIMIT_PER_MINUTE = read_int("RATE_LIMIT_PER_MINUTE", default=600)
 FAILED_KEYS_PER_MINUTE = read_int("FAILED_KEYS_PER_MINUTE", default=60)
 BODY_LIMIT = DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+IMPORT_LIMIT = 10 * BODY_LIMIT  # of an uploaded file of leads or appointments
 BODIES_LIMIT = 64 * BODY_LIMIT  # of all requests of a web process together, until they are answered
 BODIES_LIMIT_PER_CLIENT = BODIES_LIMIT // 4
 BODY_SECONDS = read_int("BODY_SECONDS", default=20)

@@ -7,6 +7,7 @@ The digest of failing endpoints is one e-mail to an organization's owners, howev
 from celery import shared_task
 from django.db import transaction
 
+from leads.imports.services import prune_imports
 from notifications.models import Kind
 from notifications.services import build_notifications, prune_notifications
 from organizations.models import MemberRole, Membership, Organization
@@ -36,12 +37,13 @@ def send_endpoint_digest() -> None:
 
 @shared_task(name="organizations.prune")
 def prune_organizations() -> None:
-    """Delete old entries of both logs, expired sessions, old password resets, and notifications that ended long ago."""
+    """Delete old log entries, expired sessions, old password resets, and ended notifications and imports."""
     prune_security_events()
     prune_admin_log()
     prune_password_resets()
     SessionStore.clear_expired()
     for_each_organization(prune_notifications, Organization.objects.all())
+    for_each_organization(prune_imports, Organization.objects.all())
 
 
 # Remove after 0.3: messages that version 0.2 has published carry the names below.

@@ -121,13 +121,16 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
 
 
 def record_events(
-    topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str
+    topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str = ""
 ) -> None:
-    """Record the same change of many subjects at once, as `record_event` does; `previous` is the JSON of old values."""
+    """Record the same event of many subjects at once, as `record_event` does.
+
+    `previous` is the JSON of the old values if the event is a change.
+    """
     data = topic.serializer.query_by_ids().statement
     params = bind(data.params, {"organization": organization.pk, "ids": list(ids)})
     event, model = build_event(topic, organization, actor), topic.serializer.model
-    insert_events(model, event, actor, data.sql, params, [previous, []], event_id="uuidv7()")
+    insert_events(model, event, actor, data.sql, params, [previous, []] if previous else [], event_id="uuidv7()")
 
 
 def insert_events(

@@ -121,10 +121,14 @@ def find_or_book(
     reference: str | None,
     schedule_time: datetime,
     data: BookingData,
+    *,
+    notifies: bool = True,
+    moves_lead: bool = True,
 ) -> Booking:
     """Return the appointment that has the reference; or book it, with its lead, history, note, events, notifications.
 
-    Nobody is notified about an appointment of a provider, which sends invitations of its own.
+    Nobody is notified about an appointment of a provider, which sends invitations of its own, and nobody without
+    `notifies`. Without `moves_lead` a known lead keeps its status.
     """
     # Read without locks, so a missing row can still appear; the functions that insert one handle that.
     known, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
@@ -162,10 +166,10 @@ def find_or_book(
         **members,
         **({} if is_new_lead else latest_utm(lead)),
     )
-    rows = list(related_rows(appointment, actor, members.values(), data.get("notes", "")))
+    rows = list(related_rows(appointment, actor, members.values() if notifies else None, data.get("notes", "")))
     insert_all(appointment, *rows)
     if not is_new_lead:
-        update_lead(lead, lead_status, actor)
+        update_lead(lead, lead_status if moves_lead else None, actor)
     record_event(CREATED, appointment, actor=actor)
     for note in (row for row in rows if isinstance(row, Note)):
         record_event(NOTE_CREATED, note, actor=actor)
@@ -259,12 +263,15 @@ def latest_utm(lead: Lead) -> dict[str, str | None]:
 
 
 def related_rows(
-    appointment: Appointment, actor: Actor, participants: Iterable[Membership], note: str
+    appointment: Appointment, actor: Actor, participants: Iterable[Membership] | None, note: str
 ) -> Iterator[OutcomeChange | Note | Notification]:
-    """Yield the unsaved rows that belong to a new appointment: its history, its note, and the notifications."""
+    """Yield the unsaved rows that belong to a new appointment: its history, its note, and the notifications.
+
+    There are none of these if `participants` is None.
+    """
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
     yield OutcomeChange(to_status=appointment.outcome, **columns)
     if note:
         yield Note(note=note, **columns)
-    if appointment.source == AppointmentSource.MANUAL:
+    if participants is not None and appointment.source == AppointmentSource.MANUAL:
         yield from build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, note)

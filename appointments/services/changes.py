@@ -81,6 +81,7 @@ def edit_appointment(
     schedule_time: datetime | None = None,
     status_id: UUID | None = None,
     note: str = "",
+    notifies: bool = True,
     **fields: Any,
 ) -> Appointment:
     """Change an appointment's time, outcome, members, URLs, event type, category or custom values, and return it.
@@ -88,8 +89,8 @@ def edit_appointment(
     `note` is stored beside the change, as `create_note` does it. Another time reschedules the appointment: if it was
     canceled, was missed or has no outcome, it becomes booked again (docs/interface.md, A28). An outcome with the role
     CANCELED cancels it, with all effects of a cancellation, and a booked one after CANCELED or NO_SHOW has those of a
-    booking (A29). Records one event, and notifies the participants once. Raises ValidationFailed if the status is
-    unknown or not of the board. Locks the appointment, then its lead.
+    booking (A29). Records one event, and notifies the participants once, unless `notifies` is false. Raises
+    ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     outcome = previous = stored.outcome
@@ -102,7 +103,8 @@ def edit_appointment(
         move(stored, schedule_time)
     if outcome and outcome != previous:
         replace_outcome(stored, outcome)
-    if notification := save_appointment(stored, previous, actor, note=new_note):
+    notification = save_appointment(stored, previous, actor, note=new_note)
+    if notification and notifies:
         notify_participants(notification, stored)
     return stored
 

@@ -22,6 +22,7 @@ MENU = {
         ("Event types", "category", "appointments.eventtype"),
         ("Custom fields", "tune", "leads.customfield"),
         ("Sources", "conversion_path", "leads.source"),
+        ("Imports", "file_upload", "leads.import"),
     ],
     "Connections": [
         ("API keys", "key", "organizations.apikey"),

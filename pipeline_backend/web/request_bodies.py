@@ -23,6 +23,11 @@ ROUTES_WITHOUT_BODY = {
 }
 
 
+# The file of an import is larger than other bodies.
+UPLOAD_PATH = "/admin/leads/import/add/"
+FORM_FIELDS = 64 * 1024  # beside the file
+
+
 class BodyMemory:
     """Counts the bytes of the request bodies in this process, in all and for each client.
 
@@ -61,6 +66,13 @@ def is_chunked(environ: WSGIEnvironment) -> bool:
     return "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
 
 
+def body_limit(environ: WSGIEnvironment, path: str) -> int:
+    """Return how many bytes the request's body may have: more for the upload of somebody who may be signed in."""
+    if path == UPLOAD_PATH and f"{settings.SESSION_COOKIE_NAME}=" in environ.get("HTTP_COOKIE", ""):
+        return settings.IMPORT_LIMIT + FORM_FIELDS
+    return settings.BODY_LIMIT
+
+
 def should_read_body(environ: WSGIEnvironment, path: str) -> bool:
     """Return whether the request has a body that its route takes.
 
@@ -68,7 +80,7 @@ def should_read_body(environ: WSGIEnvironment, path: str) -> bool:
     a well-formed key, which is refused (401).
     """
     content_length = environ.get("CONTENT_LENGTH", "")
-    is_within_limit = content_length.isdecimal() and 0 < int(content_length) <= settings.BODY_LIMIT
+    is_within_limit = content_length.isdecimal() and 0 < int(content_length) <= body_limit(environ, path)
     if not (is_chunked(environ) or is_within_limit):
         return False
     if path.startswith("/api/") and parse_key(environ.get("HTTP_X_API_KEY", "")) is None:

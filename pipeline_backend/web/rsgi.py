@@ -30,7 +30,7 @@ from pipeline_backend.wsgi import application
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
 from pipeline_backend.web.metrics import count_refusal
-from pipeline_backend.web.request_bodies import BodyMemory, announces_body, should_read_body, takes_body
+from pipeline_backend.web.request_bodies import BodyMemory, announces_body, body_limit, should_read_body, takes_body
 
 logger = logging.getLogger(__name__)
 
@@ -151,6 +151,7 @@ class RsgiApplication:
         Of a chunked body, whose size isn't announced, this reads just past the limit: the parser then refuses it.
         """
         body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
+        limit = body_limit(request.environ, request.path)
         if should_read_body(request.environ, request.path):
             try:
                 async with asyncio.timeout(settings.BODY_SECONDS):
@@ -159,7 +160,7 @@ class RsgiApplication:
                             return TOO_MANY_BODIES
                         request.body_size += len(chunk)
                         body += chunk
-                        if request.body_size > settings.BODY_LIMIT:
+                        if request.body_size > limit:
                             break
             except (TimeoutError, ProtocolClosed, ProtocolError):
                 return REQUEST_TIMEOUT
@@ -167,7 +168,7 @@ class RsgiApplication:
             if announced.isdecimal() and request.body_size < int(announced):
                 return REQUEST_TIMEOUT
             request.environ["CONTENT_LENGTH"] = str(request.body_size)
-            request.has_unread_body = request.body_size > settings.BODY_LIMIT
+            request.has_unread_body = request.body_size > limit
         request.environ["wsgi.input"] = io.BytesIO(body)
         return None
 

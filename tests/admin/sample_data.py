@@ -4,6 +4,7 @@ from uuid import UUID
 
 from appointments.models import Appointment
 from appointments.services import edit_appointment
+from leads.imports.models import Import, ImportRow
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote
 from notifications.services import set_muted_kinds
@@ -63,6 +64,18 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):
         Attempt.objects.create(organization=organization, delivery=delivery, duration_ms=5, status_code=200)
+    file_import = Import.objects.create(
+        organization=organization,
+        file_name=f"{word}.csv",
+        state="CHECKED",
+        header=[f"{word} column"],
+        mapping=["email"],
+        counts={"REFUSED": 1},
+        total=1,
+    )
+    ImportRow.objects.create(
+        organization=organization, file_import=file_import, number=2, cells=[word], verdict="REFUSED"
+    )
     return Appointment.objects.of(organization).get(pk=id)
 
 

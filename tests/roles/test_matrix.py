@@ -66,6 +66,7 @@ def own_account_or_leader(role: str, whose: str) -> bool:
 ROWS: dict[str, tuple[Rule, Rule, Rule, Rule]] = {
     "leads.lead": (EVERYBODY, WORKERS, own_work, NOBODY),
     "leads.source": (EVERYBODY, NOBODY, NOBODY, NOBODY),
+    "leads.import": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, NOBODY),
     "leads.customfield": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     "optins.optin": (EVERYBODY, NOBODY, NOBODY, NOBODY),
     "appointments.appointment": (EVERYBODY, WORKERS, own_work, NOBODY),
@@ -116,6 +117,8 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
     ),
     "leads_lead_export_json": (BACK_OFFICE, BACK_OFFICE),
     "leads_lead_erase": (LEADERS, LEADERS),
+    "leads_import_progress": (BACK_OFFICE, BACK_OFFICE),
+    "leads_import_refused": (BACK_OFFICE, BACK_OFFICE),
     "webhooks_delivery_replay": (BACK_OFFICE, BACK_OFFICE),
     "webhooks_endpoint_replays": (BACK_OFFICE, BACK_OFFICE),
     "webhooks_endpoint_send_test": (BACK_OFFICE, BACK_OFFICE),

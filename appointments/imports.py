@@ -1,0 +1,253 @@
+"""The importer of appointments: by reference, or by the ID that our export writes."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from appointments.models import Appointment, AppointmentSource, EventType, Note
+from appointments.services import BookingData, create_note, edit_appointment
+from appointments.services.booking import find_or_book
+from leads.imports.importers import Column, Importer, Plan, is_same_time, register
+from leads.imports.models import Import, ImportKind, ImportRow, Verdict
+from leads.imports.values import (
+    parse_email,
+    parse_name,
+    parse_phone_number,
+    parse_text,
+    parse_url,
+    parse_uuid,
+)
+from leads.models import CustomField, Lead
+from organizations.actors import Actor
+from organizations.models import Membership
+from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.db.timestamps import now
+from statuses.models import Board, Status
+
+MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
+NEEDED = {"lead_email": "Lead e-mail", "schedule_time": "Time", "event_type": "Event type"}
+
+
+@register
+class AppointmentImporter(Importer):
+    """Books appointments, and changes those that have the row's reference or ID."""
+
+    kind = ImportKind.APPOINTMENTS
+    board = Board.APPOINTMENT
+    entity = CustomField.Entity.APPOINTMENT
+    key, key_label = "external_reference", "reference"
+    batch_size = 50  # each appointment takes some ten statements
+
+    def __init__(self, file_import: Import) -> None:
+        super().__init__(file_import)
+        self.event_types: dict[UUID, EventType] = {
+            event_type.pk: event_type for event_type in EventType.objects.of(self.organization)
+        }
+
+    def columns(self) -> list[Column]:
+        country = self.organization.default_country
+        return [
+            Column(
+                "external_reference",
+                "Reference",
+                parse_name,
+                ("external reference", "appointment reference", "booking id", "booking reference", "uid"),
+            ),
+            Column("id", "Appointment ID", parse_uuid, ("id",)),
+            Column("lead_email", "Lead e-mail", parse_email, ("email", "e mail", "invitee email", "lead", "mail")),
+            Column("lead_first_name", "First name", parse_name, ("lead first name", "invitee first name")),
+            Column("lead_last_name", "Last name", parse_name, ("lead last name", "invitee last name")),
+            Column(
+                "lead_phone",
+                "Phone",
+                lambda text: parse_phone_number(text, country).e164,
+                ("lead phone", "phone number", "mobile", "phone e164"),
+            ),
+            Column(
+                "schedule_time",
+                "Time",
+                None,
+                ("schedule time", "scheduled time", "start", "start time", "starts at", "date", "date and time"),
+            ),
+            Column("event_type", "Event type", parse_name, ("event type name", "appointment type", "meeting type")),
+            Column(
+                "host",
+                "Host",
+                self.find_member,
+                ("host e-mail", "host email", "closer email", "organizer email", "closer", "organizer"),
+            ),
+            Column("setter", "Setter", self.find_member, ("setter e-mail", "setter email")),
+            Column("triager", "Triager", self.find_member, ("triager e-mail", "triager email")),
+            Column("outcome", "Outcome", self.find_status, ("status", "appointment status", "result")),
+            Column("meeting_url", "Meeting URL", parse_url, ("meeting link", "join url", "location", "zoom link")),
+            Column("recording_url", "Recording URL", parse_url, ("recording", "recording link")),
+            Column("note", "Note", parse_text, ("notes", "latest note", "comment", "comments")),
+            *self.custom_columns(),
+        ]
+
+    def missing_columns(self, names: Sequence[str]) -> list[str]:
+        return [] if {"external_reference", "id"} & set(names) else ["Reference"]
+
+    def key_of(self, plan: Plan) -> str:
+        return str(plan.values.get("id") or plan.values.get("external_reference", ""))
+
+    def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
+        plans = [self.read(row) for row in rows]
+        known, leads, notes = self.find(plans, lock)
+        for plan in plans:
+            self.choose_subject(plan, known)
+            if plan.problems:
+                continue
+            if plan.subject:
+                self.compare(plan, plan.subject, leads, notes)
+            else:
+                self.describe(plan)
+        return plans
+
+    def find(
+        self, plans: Sequence[Plan], lock: bool
+    ) -> tuple[list[Appointment], dict[UUID, str], set[tuple[UUID, str]]]:
+        """Return the appointments that the rows name, their leads' e-mails, and which have the rows' notes."""
+        wanted = [plan.values for plan in plans]
+        references = {values["external_reference"] for values in wanted if "external_reference" in values}
+        ids = {values["id"] for values in wanted if "id" in values}
+        rows = Appointment.objects.of(self.organization)
+        # The ids first, so that both indexes are used, and one order for all, so that transactions don't deadlock.
+        ids |= set(rows.filter(external_reference__in=references).values_list("pk", flat=True))
+        rows = rows.filter(pk__in=ids).order_by("pk")
+        known: list[Appointment] = list(rows.for_update() if lock else rows)
+        leads = Lead.objects.of(self.organization).filter(pk__in={row.lead_id for row in known})
+        texts = {values["note"] for values in wanted if "note" in values}
+        notes = Note.objects.of(self.organization).filter(appointment__in=ids, note__in=texts) if texts else []
+        return (
+            known,
+            dict(leads.values_list("pk", "email")),
+            {(note.appointment_id, note.note) for note in notes},
+        )
+
+    def choose_subject(self, plan: Plan, known: list[Appointment]) -> None:
+        """Set the appointment that the row changes: the one with the ID, else with the reference."""
+        id, reference = plan.values.get("id"), plan.values.get("external_reference")
+        found = [row for row in known if reference and row.external_reference == reference]
+        # A provider may have the same reference as a booking of ours.
+        found.sort(key=lambda row: row.source != AppointmentSource.MANUAL)
+        found = [row for row in known if row.pk == id] or found
+        if found:
+            plan.subject = found[0]
+        elif not reference:
+            plan.problems.append("Appointment ID: is not known" if id else "Reference: is missing")
+
+    def describe(self, plan: Plan) -> None:
+        """Note what a new appointment gets, or lacks."""
+        plan.problems += [f"{label}: is missing" for name, label in NEEDED.items() if name not in plan.values]
+        self.compare_status(plan, "Outcome", None, "outcome")
+        self.compare_custom_values(plan, None)
+        names = {event_type.name.casefold() for event_type in self.event_types.values()}
+        event_type = plan.values.get("event_type", "")
+        if event_type and event_type.casefold() not in names:
+            plan.changes.append(f"New event type: {event_type}")
+
+    def compare(self, plan: Plan, stored: Appointment, leads: dict[UUID, str], notes: set[tuple[UUID, str]]) -> None:
+        """Note what the row changes of an appointment. Of its lead it changes nothing."""
+        stored.organization = self.organization
+        values = plan.values
+        email = leads[stored.lead_id]
+        if values.get("lead_email", email).lower() != email.lower():
+            plan.problems.append(f"Lead e-mail: the appointment is one of {email}")
+        if (time := values.get("schedule_time")) and not is_same_time(stored.schedule_time, time):
+            plan.change("Time", self.local(stored.schedule_time), self.local(time), schedule_time=time)
+        self.compare_event_type(plan, stored)
+        for name, label in MEMBERS.items():
+            member: Membership | None = values.get(name)
+            if member and member.pk != getattr(stored, f"{name}_id"):
+                before = next((row for row in self.members if row.pk == getattr(stored, f"{name}_id")), None)
+                plan.change(label, before, member, **{name: member})
+        current = self.current_outcome(stored)
+        self.compare_status(plan, "Outcome", current, "outcome")
+        for name, label in {"meeting_url": "Meeting URL", "recording_url": "Recording URL"}.items():
+            if name in values:
+                plan.change(label, getattr(stored, name), values[name], **{name: values[name]})
+        self.compare_custom_values(plan, stored)
+        if "note" in values and (stored.pk, values["note"]) not in notes:
+            plan.changes.append("Note: added")
+        if stored.source != AppointmentSource.MANUAL and plan.changes:
+            plan.problems.append(f"{AppointmentSource(stored.source).label} manages this appointment; change it there")
+
+    def compare_event_type(self, plan: Plan, stored: Appointment) -> None:
+        """Note the change of the event type, to one that exists."""
+        name = plan.values.get("event_type")
+        current = self.event_types.get(stored.event_type_id) if stored.event_type_id else None
+        if name is None or (current and current.name.casefold() == name.casefold()):
+            return
+        found = next((row for row in self.event_types.values() if row.name.casefold() == name.casefold()), None)
+        if found is None:
+            plan.problems.append(f"Event type: none is called “{name}”")
+        plan.change("Event type", current, found, event_type=found)
+
+    def current_outcome(self, stored: Appointment) -> Status | None:
+        """Return the outcome, which may be off the board by now."""
+        return next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
+
+    def local(self, time: datetime) -> str:
+        """Return a time in the zone of the import."""
+        return f"{timezone.localtime(time, self.zone):%Y-%m-%d %H:%M}"
+
+    def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
+        for plan in plans:
+            if plan.verdict == Verdict.NEW:
+                self.book(plan, actor)
+            elif plan.verdict == Verdict.CHANGED:
+                self.change(plan, plan.subject, actor)
+
+    def notifies(self, time: datetime) -> bool:
+        """Return whether people are told about an appointment at this time."""
+        return bool(self.file_import.sends_invitations and time > now())
+
+    def book(self, plan: Plan, actor: Actor) -> None:
+        """Book a new appointment, and then give it its outcome. Raises DomainError."""
+        values = plan.values
+        time, reference = values["schedule_time"], values["external_reference"]
+        members = {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
+        names = ("lead_email", "lead_first_name", "lead_last_name", "lead_phone", "meeting_url")
+        data: dict[str, Any] = {name: values[name] for name in names if name in values} | members
+        data |= {"event_type_name": values["event_type"], "notes": values.get("note", "")}
+        booking_data: BookingData = data  # type: ignore[assignment]
+        booking = find_or_book(
+            self.organization,
+            actor,
+            AppointmentSource.MANUAL,
+            reference,
+            time,
+            booking_data,
+            notifies=self.notifies(time),
+            moves_lead=time > now(),
+        )
+        if not booking.is_new:
+            raise Conflict("Another booking has just taken this reference")
+        fields = {**plan.fields, **({"recording_url": values["recording_url"]} if "recording_url" in values else {})}
+        if fields:
+            self.edit(Appointment(pk=booking.id), fields, actor, notifies=False)
+
+    def change(self, plan: Plan, stored: Appointment, actor: Actor) -> None:
+        """Change an appointment, and add the note. Raises DomainError."""
+        if plan.fields:
+            time = plan.fields.get("schedule_time", stored.schedule_time)
+            self.edit(stored, dict(plan.fields), actor, notifies=self.notifies(time))
+        if "note" in plan.values:
+            text = plan.values["note"]
+            create_note(organization=self.organization, actor=actor, appointment=stored, text=text, mentions=[])
+
+    def edit(self, stored: Appointment, fields: dict[str, Any], actor: Actor, *, notifies: bool) -> None:
+        """Change an appointment by the service."""
+        outcome: Status | None = fields.pop("outcome", None)
+        edit_appointment(
+            organization=self.organization,
+            actor=actor,
+            appointment=stored,
+            status_id=outcome.pk if outcome else None,
+            notifies=notifies,
+            **fields,
+        )

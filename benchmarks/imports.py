@@ -1,0 +1,112 @@
+"""`python -m benchmarks.imports 50000`: how long a worker takes for an import, and its memory (docs/staff.md).
+
+.venv/bin/python -m pipeline_backend.local with-servers .venv/bin/python -m benchmarks.imports 50000
+"""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable
+from io import BytesIO
+
+import django
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402  # after the settings
+from openpyxl import Workbook  # noqa: E402
+
+from benchmarks.__main__ import output  # noqa: E402
+from leads.imports.models import Import, ImportState  # noqa: E402
+from leads.imports.services import add_import, choose_columns, remembered_mapping, run, start_import  # noqa: E402
+from organizations.actors import staff_actor  # noqa: E402
+from organizations.models import Organization, User  # noqa: E402
+from pipeline_backend.onboarding import create_organization  # noqa: E402
+
+LEAD_HEADER = ["E-mail", "First name", "Last name", "Phone", "Status", "Setter"]
+APPOINTMENT_HEADER = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome", "Note"]
+OWNER = "owner@acme.example"
+
+
+def workbook(header: list[str], rows: Iterable[list[str]]) -> bytes:
+    """Return an XLSX file."""
+    book, content = Workbook(write_only=True), BytesIO()
+    sheet = book.create_sheet()
+    sheet.append(header)
+    for row in rows:
+        sheet.append(row)
+    book.save(content)
+    return content.getvalue()
+
+
+def leads(count: int, first_name: str) -> bytes:
+    """Return a file of leads."""
+    rows = (
+        [f"lead{number}@example.com", first_name, f"Lead {number}", f"+1415555{number:05}"[:12], "Follow-up", OWNER]
+        for number in range(count)
+    )
+    return workbook(LEAD_HEADER, rows)
+
+
+def appointments(count: int, outcome: str) -> bytes:
+    """Return a file of past and future appointments, two for each lead."""
+    rows = (
+        [
+            f"a-{number}",
+            f"lead{number // 2}@example.com",
+            f"20{24 + number % 8}-03-03 10:00",
+            "Coaching",
+            OWNER,
+            outcome,
+            "From the old system",
+        ]
+        for number in range(count)
+    )
+    return workbook(APPOINTMENT_HEADER, rows)
+
+
+def timed(file_import: Import, step: Callable[[], object] | None = None) -> str:
+    """Let a worker do the next step; return the seconds and those of this process's processor."""
+    if step:
+        step()
+    started, used = time.monotonic(), time.process_time()
+    run(organization=file_import.organization, import_id=file_import.pk)
+    file_import.refresh_from_db()
+    return f"{time.monotonic() - started:.0f} s ({time.process_time() - used:.0f} s)"
+
+
+def measure(organization: Organization, name: str, kind: str, content: bytes) -> None:
+    """Import the file, and print what each step took."""
+    owner = User.objects.get(email=OWNER)
+    row = add_import(
+        organization=organization,
+        actor=staff_actor(owner),
+        kind=kind,
+        file_name=name,
+        content=content,
+        time_zone="UTC",
+    )
+    reading = timed(row)
+    checking = timed(row, lambda: choose_columns(file_import=row, mapping=remembered_mapping(row)))
+    importing = timed(row, lambda: start_import(file_import=row))
+    assert row.state == ImportState.DONE, row.state
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    output(
+        f"| {name} | {row.counts} | {len(content) / 1e6:.1f} MB | {reading} | {checking} | {importing} | {memory} MB |"
+    )
+
+
+def main(count: int) -> None:
+    """Print a table."""
+    call_command("migrate", verbosity=0)
+    organization = create_organization(name="Acme", owner=User.objects.create_user(OWNER))
+    output("| file | rows | size | reading | checking | importing | memory |\n|---|---|---|---|---|---|---|")
+    measure(organization, "new leads", "LEADS", leads(count, "Ada"))
+    measure(organization, "the same again", "LEADS", leads(count, "Ada"))
+    measure(organization, "changed leads", "LEADS", leads(count, "Augusta"))
+    measure(organization, "new appointments", "APPOINTMENTS", appointments(count, ""))
+    measure(organization, "changed appointments", "APPOINTMENTS", appointments(count, "Won"))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

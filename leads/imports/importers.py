@@ -1,0 +1,237 @@
+"""What importers of different kinds have in common: columns, how they are guessed, and plans for rows."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo, available_timezones
+
+from leads.imports.models import Import, ImportKind, ImportRow, Verdict
+from leads.imports.values import clean, find_member, find_status, parse_custom_value, parse_time
+from leads.models import CustomField
+from organizations.actors import Actor
+from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.versions import VersionedModel
+from pipeline_backend.db.timestamps import get_zone
+from statuses.models import Board, Status
+
+MAX_DETAILS = 2000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A field that a column of a file can be read as. `read` returns its value, or raises ValueError.
+
+    Of several columns that mean the field, the one is chosen whose name comes first in `synonyms`. Without `read` the
+    field is a time.
+    """
+
+    name: str
+    label: str
+    read: Callable[[str], Any] | None
+    synonyms: tuple[str, ...] = ()
+    is_required: bool = False
+
+
+@dataclass
+class Plan:
+    """What is to be done with a row: the values that it gives, the row that it changes, and how."""
+
+    row: ImportRow
+    values: dict[str, Any] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    subject: Any = None
+    fields: dict[str, Any] = field(default_factory=dict)  # the new values of the subject's columns
+    changes: list[str] = field(default_factory=list)  # the same, for people
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the import does with the row."""
+        if self.problems:
+            return Verdict.REFUSED
+        if self.subject is None:
+            return Verdict.NEW
+        return Verdict.CHANGED if self.changes else Verdict.UNCHANGED
+
+    @property
+    def details(self) -> str:
+        """Return the problems or the changes as text."""
+        return "; ".join(self.problems or self.changes)[:MAX_DETAILS]
+
+    def change(self, label: str, before: object, after: object, **fields: object) -> None:
+        """Note a change of a field, unless the values are equal."""
+        if before != after:
+            self.fields.update(fields)
+            self.changes.append(f"{label}: {f'{text_of(before)} → ' if self.subject else ''}{text_of(after)}")
+
+
+class Importer:
+    """Reads, compares and stores the rows of one import. A subclass is for one kind of rows.
+
+    Statuses, members and custom fields are read once, so use an importer for a minute at most.
+    """
+
+    kind: ClassVar[ImportKind]
+    board: ClassVar[Board]
+    entity: ClassVar[CustomField.Entity]
+    key: ClassVar[str]  # the column by which rows find what they change, and what people call it
+    key_label: ClassVar[str]
+    batch_size: ClassVar[int]  # rows that are imported in one transaction, whose locks others wait for
+
+    def __init__(self, file_import: Import) -> None:
+        self.file_import = file_import
+        organization: Organization = file_import.organization
+        self.organization = organization
+        self.zone: ZoneInfo = get_zone(file_import.time_zone)
+        self.statuses: list[Status] = list(Status.objects.of(organization).on_board(self.board))
+        members = Membership.objects.of(organization).filter(CAN_BE_NAMED)
+        self.members: list[Membership] = list(members.select_related("user", "mail_preference"))
+        self.custom_fields: list[CustomField] = list(CustomField.objects.of(organization).filter(entity=self.entity))
+        by_name = {column.name: column for column in self.columns()}
+        self.mapped = [
+            (index, column, column.read or partial(parse_time, zone=zone_of(file_import.header[index]) or self.zone))
+            for index, name in enumerate(file_import.mapping)
+            if (column := by_name.get(name))
+        ]
+
+    def columns(self) -> list[Column]:
+        """Return the fields that columns can be read as."""
+        raise NotImplementedError
+
+    def missing_columns(self, names: Sequence[str]) -> list[str]:
+        """Return the labels of the columns without which no row can be imported, of those that aren't chosen."""
+        return [column.label for column in self.columns() if column.is_required and column.name not in names]
+
+    def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
+        """Return what is to be done with each row, compared with what is stored now; `lock` locks that."""
+        raise NotImplementedError
+
+    def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
+        """Do what is planned, in the caller's transaction. Raises DomainError."""
+        raise NotImplementedError
+
+    def custom_columns(self) -> list[Column]:
+        """Return a column for each custom field."""
+        return [
+            Column(
+                custom_name(custom),
+                custom.label,
+                partial(parse_custom_value, field=custom),
+                (custom.key, f"custom {custom.label}", f"custom {custom.key}"),
+            )
+            for custom in self.custom_fields
+        ]
+
+    def find_status(self, text: str) -> Status:
+        """Return the board's status with this name. Raises ValueError."""
+        return find_status(text, self.statuses)
+
+    def find_member(self, text: str) -> Membership:
+        """Return the member with this e-mail or name. Raises ValueError."""
+        return find_member(text, self.members)
+
+    def read(self, row: ImportRow) -> Plan:
+        """Return a plan with the row's values and problems. A blank cell gives no value."""
+        plan = Plan(row)
+        width = len(self.file_import.header)
+        if any(cell.strip() for cell in row.cells[width:]):
+            plan.problems.append("The row has more cells than the header")
+        for index, column, read in self.mapped:
+            cell = row.cells[index] if index < len(row.cells) else ""
+            if not cell.strip():
+                if column.is_required:
+                    plan.problems.append(f"{column.label}: is missing")
+                continue
+            try:
+                plan.values[column.name] = read(clean(cell))
+            except ValueError as error:
+                plan.problems.append(f"{column.label}: {error}")
+        return plan
+
+    def key_of(self, plan: Plan) -> str:
+        """Return what may occur only once in a file, or "" if the row has none."""
+        return str(plan.values.get(self.key, "")).casefold()
+
+    def compare_status(self, plan: Plan, label: str, current: Status | None, column: str) -> None:
+        """Note the change of a status. A retired one may stay, but can't be set."""
+        status: Status | None = plan.values.get(column)
+        if status is None or (current and status.name.casefold() == current.name.casefold()):
+            return
+        if not status.is_active:
+            plan.problems.append(f"{label}: {status} is retired")
+        plan.change(label, current, status, **{column: status})
+
+    def compare_custom_values(self, plan: Plan, subject: VersionedModel | None) -> None:
+        """Note the changes of custom fields. The new values keep those that the file doesn't name."""
+        stored = subject.custom_values if subject else {}  # type: ignore[attr-defined]
+        given = [custom for custom in self.custom_fields if custom_name(custom) in plan.values]
+        values = {str(custom.pk): plan.values[custom_name(custom)] for custom in given}
+        for custom in given:
+            id = str(custom.pk)
+            plan.change(custom.label, stored.get(id), values[id], custom_values=stored | values)
+
+
+IMPORTERS: dict[str, type[Importer]] = {}
+
+
+def register(importer: type[Importer]) -> type[Importer]:
+    """Offer this kind of import."""
+    IMPORTERS[importer.kind] = importer
+    return importer
+
+
+def custom_name(field: CustomField) -> str:
+    """Return the name of a custom field's column."""
+    return f"custom:{field.key}"
+
+
+def text_of(value: object) -> str:
+    """Return a value for the report."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value)
+    return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+def is_same_time(stored: datetime | None, given: datetime) -> bool:
+    """Return whether the times are equal, to the second if the file has no fraction, which our export leaves out."""
+    return stored is not None and given in (stored, stored.replace(microsecond=0))
+
+
+def zone_of(header: str) -> ZoneInfo | None:
+    """Return the time zone that a header ends with, as those of our export do: Time (Europe/Berlin)."""
+    name = header.rpartition("(")[2].rstrip(") ") if header.rstrip().endswith(")") else ""
+    return get_zone(name) if name in available_timezones() else None
+
+
+def normalize(header: str) -> str:
+    """Return the words of a header: lower-case letters without accents, and digits, without a time zone."""
+    if zone_of(header):
+        header = header.rpartition("(")[0]
+    plain = unicodedata.normalize("NFKD", header)
+    words = re.findall(r"[^\W_]+", "".join(letter for letter in plain if not unicodedata.combining(letter)).casefold())
+    return " ".join(words)
+
+
+def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
+    """Return the name of the field that each column means, "" for none.
+
+    `remembered` are the choices of earlier imports, by normalized header.
+    """
+    meanings: dict[str, tuple[int, str]] = {}
+    for column in columns:
+        for rank, text in enumerate((*column.synonyms, column.label, column.name)):
+            meanings.setdefault(normalize(text), (rank, column.name))
+    names = {column.name for column in columns}
+    meanings |= {text: (-1, name) for text, name in remembered.items() if not name or name in names}
+    found = [meanings.get(normalize(text), (0, "")) for text in header]
+    best = {name: min(rank for rank, other in found if other == name) for _, name in found if name}
+    mapping: list[str] = []
+    for rank, name in found:
+        mapping.append(name if name and rank == best[name] and name not in mapping else "")
+    return mapping

@@ -1,0 +1,153 @@
+"""The importer of leads: by e-mail."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Value
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from leads.imports.importers import Column, Importer, Plan, is_same_time, register
+from leads.imports.models import ImportKind, ImportRow, Verdict
+from leads.imports.values import parse_email, parse_name, parse_phone_number
+from leads.models import CustomField, Lead, TouchPointType
+from leads.services import add_leads, get_or_create_source, normalized_source_name, save_lead
+from organizations.actors import Actor
+from statuses.models import Board, StatusRole
+from statuses.services import default_status
+
+DEFAULT_SOURCE = "IMPORT"
+# The columns of a lead that are simply replaced, with their labels.
+SIMPLE = {"first_name": "First name", "last_name": "Last name"}
+
+
+@register
+class LeadImporter(Importer):
+    """Adds leads, and changes those that have the row's e-mail."""
+
+    kind = ImportKind.LEADS
+    board = Board.LEAD
+    entity = CustomField.Entity.LEAD
+    key, key_label = "email", "e-mail"
+    batch_size = 200
+
+    def columns(self) -> list[Column]:
+        country = self.organization.default_country
+        return [
+            Column("email", "E-mail", parse_email, ("email address", "e mail address", "mail", "lead email"), True),
+            Column("first_name", "First name", parse_name, ("given name", "forename", "firstname", "vorname")),
+            Column("last_name", "Last name", parse_name, ("surname", "family name", "lastname", "nachname")),
+            Column(
+                "phone",
+                "Phone",
+                lambda text: parse_phone_number(text, country),
+                ("phone number", "phone e164", "mobile", "mobile phone", "cell", "telephone", "tel", "telefon"),
+            ),
+            Column("status", "Status", self.find_status, ("lead status", "stage", "pipeline stage")),
+            Column(
+                "setter",
+                "Setter",
+                self.find_member,
+                ("setter e-mail", "setter email", "owner email", "lead owner", "owner"),
+            ),
+            Column("source", "Source", parse_source, ("last source", "lead source", "utm source", "original source")),
+            Column(
+                "next_touch_point_at",
+                "Next touch point",
+                None,
+                ("next touch point at", "next contact"),
+            ),
+            Column("next_touch_point_type", "Next touch point type", parse_touch_point, ("touch point type",)),
+            *self.custom_columns(),
+        ]
+
+    def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
+        plans = [self.read(row) for row in rows]
+        emails = [plan.values["email"] for plan in plans if not plan.problems]
+        leads = Lead.objects.of(self.organization).alias(lowercase_email=Lower("email"))
+        leads = leads.filter(lowercase_email__in=[Lower(Value(email)) for email in emails])
+        # One order for all, so that two transactions don't deadlock.
+        known = {lead.email.lower(): lead for lead in (leads.for_update().order_by("pk") if lock else leads)}
+        statuses = {status.pk: status for status in self.statuses}
+        for plan in plans:
+            if plan.problems:
+                continue
+            lead = plan.subject = known.get(plan.values["email"].lower())
+            if lead:
+                lead.organization = self.organization
+                lead.status = statuses.get(lead.status_id) or lead.status
+            self.compare(plan, lead)
+        return plans
+
+    def compare(self, plan: Plan, lead: Lead | None) -> None:
+        """Note what the row changes of a lead, or gives to a new one."""
+        values, now = plan.values, lead or Lead()
+        for name, label in SIMPLE.items():
+            if name in values:
+                plan.change(label, getattr(now, name), values[name], **{name: values[name]})
+        if "first_name" in plan.fields:
+            plan.fields["is_first_name_from_email"] = False
+        if phone := values.get("phone"):
+            plan.change("Phone", now.phone_e164, phone.e164, phone_e164=phone.e164, phone_country=phone.country)
+        self.compare_status(plan, "Status", lead.status if lead else None, "status")
+        if (setter := values.get("setter")) and setter.pk != now.setter_id:
+            plan.change("Setter", self.member_name(now.setter_id), str(setter), setter=setter)
+        self.compare_touch_point(plan, now)
+        self.compare_custom_values(plan, lead)
+
+    def member_name(self, id: object) -> str:
+        """Return the name of a member, or of one who left."""
+        return next((str(member) for member in self.members if member.pk == id), "a former member" if id else "")
+
+    def compare_touch_point(self, plan: Plan, now: Lead) -> None:
+        """Note the change of the next touch point. A new one without a type is a follow-up."""
+        values = plan.values
+        time = values.get("next_touch_point_at")
+        if time and not is_same_time(now.next_touch_point_at, time):
+            before = now.next_touch_point_at and timezone.localtime(now.next_touch_point_at, self.zone)
+            after = timezone.localtime(time, self.zone)
+            plan.change(
+                "Next touch point",
+                before and f"{before:%Y-%m-%d %H:%M}",
+                f"{after:%Y-%m-%d %H:%M}",
+                next_touch_point_at=time,
+                next_touch_point_type=now.next_touch_point_type or TouchPointType.FOLLOW_UP.value,
+            )
+        type_ = values.get("next_touch_point_type")
+        if type_ and (plan.fields.get("next_touch_point_at") or now.next_touch_point_at):
+            plan.change("Touch point type", now.next_touch_point_type, type_, next_touch_point_type=type_)
+
+    def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
+        new = [plan for plan in plans if plan.verdict == Verdict.NEW]
+        if new:
+            add_leads(organization=self.organization, actor=actor, leads=self.build_leads(new))
+        for plan in plans:
+            if plan.verdict == Verdict.CHANGED:
+                for name, value in plan.fields.items():
+                    setattr(plan.subject, name, value)
+                save_lead(plan.subject, actor=actor)
+
+    def build_leads(self, plans: Sequence[Plan]) -> list[Lead]:
+        """Return the new leads, unsaved."""
+        names = sorted({plan.values.get("source", DEFAULT_SOURCE) for plan in plans}, key=str.casefold)
+        sources = {name.casefold(): get_or_create_source(organization=self.organization, name=name) for name in names}
+        status = default_status(self.organization, Board.LEAD, StatusRole.NEW_LEAD)
+        leads = []
+        for plan in plans:
+            source = sources[plan.values.get("source", DEFAULT_SOURCE).casefold()]
+            fields: dict[str, Any] = {"status": status, "first_source": source, "last_source": source, **plan.fields}
+            leads.append(Lead(organization=self.organization, email=plan.values["email"], **fields))
+        return leads
+
+
+def parse_source(text: str) -> str:
+    """Return the name of a source."""
+    return normalized_source_name(text)
+
+
+def parse_touch_point(text: str) -> str:
+    """Return the type of a touch point, by its name."""
+    names = {name.casefold(): value for value, label in TouchPointType.choices for name in (value, label)}
+    if text.casefold() not in names:
+        raise ValueError(f"must be one of: {', '.join(TouchPointType.labels)}")
+    return names[text.casefold()]

@@ -1,0 +1,109 @@
+"""An import with its file's rows."""
+
+from django.db import models
+from django.db.models import Q, UniqueConstraint
+
+from organizations.actors import ActorFields
+from organizations.isolation import TenantModel
+from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+
+
+class ImportKind(models.TextChoices):
+    """What an import's rows are."""
+
+    LEADS = "LEADS", "Leads"
+    APPOINTMENTS = "APPOINTMENTS", "Appointments"
+
+
+class ImportState(models.TextChoices):
+    """How far an import is. A worker does the three that are in `WORKING`; people do the others."""
+
+    READING = "READING", "Reading the file"
+    MAPPING = "MAPPING", "Choose the columns"
+    CHECKING = "CHECKING", "Checking the rows"
+    CHECKED = "CHECKED", "Ready to import"
+    IMPORTING = "IMPORTING", "Importing"
+    DONE = "DONE", "Done"
+    CANCELED = "CANCELED", "Canceled"
+    FAILED = "FAILED", "File refused"
+
+
+WORKING = [ImportState.READING, ImportState.CHECKING, ImportState.IMPORTING]
+OPEN = [*WORKING, ImportState.MAPPING, ImportState.CHECKED]
+
+
+class Verdict(models.TextChoices):
+    """What an import does with a row, or has done with it."""
+
+    NEW = "NEW", "New"
+    CHANGED = "CHANGED", "Changed"
+    UNCHANGED = "UNCHANGED", "Unchanged"
+    REFUSED = "REFUSED", "Refused"
+
+
+class Import(TenantModel, ActorFields):
+    """A file of leads or appointments, and what became of its rows. The actor is the member who has uploaded it."""
+
+    kind = models.CharField(max_length=12, choices=ImportKind.choices, default=ImportKind.LEADS)
+    file_name = models.CharField("file", max_length=255)
+    file = models.BinaryField(null=True)  # until it has been read
+    state = models.CharField(max_length=10, choices=ImportState.choices, default=ImportState.READING, editable=False)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    sends_invitations = models.BooleanField(default=False)
+    header = models.JSONField(default=list)
+    # The name of the field that each column is read as, in the order of the header; "" if it is left out.
+    mapping = models.JSONField(default=list)
+    total = models.PositiveIntegerField("rows in the file", default=0)
+    position = models.PositiveIntegerField(default=0)  # the number of the last row that the present step has done
+    counts = models.JSONField(default=dict)  # of rows by verdict
+    problem = models.TextField(blank=True)  # why the file was refused
+    updated_at = MillisecondDateTimeField(default=now, editable=False)
+    finished_at = MillisecondDateTimeField("finished", null=True, editable=False)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["organization", "-created_at", "-id"], name="import_newest"),
+            models.Index(fields=["organization", "updated_at"], condition=Q(state__in=WORKING), name="import_working"),
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a worker has something to do."""
+        return self.state in WORKING
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the import has not ended."""
+        return self.state in OPEN
+
+    @property
+    def done(self) -> int:
+        """How many rows the present step has done."""
+        return self.position if self.state == ImportState.READING else sum(self.counts.values())
+
+    @property
+    def percent(self) -> int:
+        """How much of the present step is done."""
+        return 100 * self.done // self.total if self.total else 0
+
+
+class ImportRow(TenantModel):
+    """One row of an import's file, and what the dry run or the import says about it."""
+
+    file_import = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows", db_index=False)
+    number = models.PositiveIntegerField()  # as spreadsheets count, the header included
+    cells = models.JSONField(default=list)
+    verdict = models.CharField(max_length=9, choices=Verdict.choices, blank=True)
+    details = models.TextField(blank=True)  # the changes, or why it is refused
+
+    class Meta(TenantModel.Meta):
+        ordering = ["number"]
+        constraints = [UniqueConstraint(fields=["file_import", "number"], name="one_import_row_per_number")]
+        indexes = [models.Index(fields=["file_import", "verdict", "number"], name="import_row_verdict")]
+
+    def __str__(self) -> str:
+        return f"Row {self.number}"

@@ -1,0 +1,219 @@
+"""What the text of a cell stands for. Each function raises ValueError with a message for the person who made the file.
+
+Nothing is guessed: a text that could stand for two things is refused.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from openpyxl.utils.datetime import from_excel
+
+from leads.models import CustomField
+from leads.phones import Phone, parse_phone
+from organizations.admin.export import FORMULA
+from organizations.models import Membership
+from pipeline_backend.api.fields import (
+    FORBIDDEN_IN_URLS,
+    MAX_EMAIL_LENGTH,
+    MAX_TEXT_LENGTH,
+    MAX_URL_LENGTH,
+    is_valid,
+    validate_email,
+    validate_http_url,
+)
+from pipeline_backend.api.fields import parse_uuid as parse_id
+from pipeline_backend.db.timestamps import truncate_to_ms
+from statuses.models import Status
+
+SPREADSHEET_ERRORS = {"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+ISO_TIME = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?) ?(Z|[+-]\d{2}:?\d{2})?", re.I | re.ASCII
+)
+DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(\d{1,2}:\d{2}(?::\d{2})?))?", re.ASCII)
+SLASHED = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{1,4}.*", re.ASCII)
+SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
+YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
+WRITE_TIME = "write it as 2027-01-05 10:00"
+
+
+def clean(text: str) -> str:
+    """Return the cell's text without surrounding white space, and without what guards it against being a formula."""
+    text = text.strip()
+    if text in SPREADSHEET_ERRORS:
+        raise ValueError(f"{text} is an error of the spreadsheet")
+    # As our export writes a text that spreadsheets would run as a formula.
+    return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
+
+
+def parse_name(text: str) -> str:
+    """Return a short text."""
+    return limited(text, 255)
+
+
+def parse_text(text: str) -> str:
+    """Return a long text."""
+    return limited(text, MAX_TEXT_LENGTH)
+
+
+def limited(text: str, length: int) -> str:
+    """Return the text if it is not too long."""
+    if len(text) > length:
+        raise ValueError(f"is longer than {length:,} characters")
+    return text
+
+
+def parse_email(text: str) -> str:
+    """Return an e-mail address."""
+    text = text.removeprefix("mailto:")
+    if len(text) > MAX_EMAIL_LENGTH or not is_valid(validate_email, text):
+        raise ValueError(f"“{shorten(text)}” is not an e-mail address")
+    return text
+
+
+def parse_url(text: str) -> str:
+    """Return an http or https URL."""
+    if FORBIDDEN_IN_URLS.search(text) or len(text) > MAX_URL_LENGTH or not is_valid(validate_http_url, text):
+        raise ValueError(f"“{shorten(text)}” is not an http or https address")
+    return text
+
+
+def parse_phone_number(text: str, country: str) -> Phone:
+    """Return a phone number; without + it is one of the country."""
+    phone = parse_phone(limited(text, 40), country)
+    if phone is None:
+        raise ValueError(f"“{shorten(text)}” is not a phone number; without + it is read as one of {country}")
+    return phone
+
+
+def parse_time(text: str, zone: ZoneInfo) -> datetime:
+    """Return a time in UTC: ISO 8601, 5.1.2027 10:00, or a spreadsheet's number. Without an offset it is the zone's."""
+    if ISO_DATE.fullmatch(text):
+        raise ValueError(f"“{text}” has no time of day; {WRITE_TIME}")
+    if SLASHED.fullmatch(text) and not ISO_TIME.fullmatch(text):
+        raise ValueError(f"“{shorten(text)}” can be read in two ways, day or month first; {WRITE_TIME}")
+    try:
+        local = parse_local(text)
+    except (ValueError, OverflowError):
+        raise ValueError(f"“{shorten(text)}” is not a time; {WRITE_TIME}") from None
+    if local.tzinfo is None:
+        local = local.replace(tzinfo=zone)
+        if local.utcoffset() != local.replace(fold=1).utcoffset():
+            problem = f"doesn't exist or comes twice in {zone}, where clocks change; add the offset"
+            raise ValueError(f"“{text}” {problem}, as in {local:%Y-%m-%dT%H:%M}{offset(local)}")
+    try:
+        timestamp = truncate_to_ms(local)
+    except OverflowError:
+        raise ValueError(f"“{shorten(text)}” is not a time") from None
+    if not 1970 <= timestamp.year <= 2100:
+        raise ValueError(f"“{shorten(text)}” is not in the years 1970 to 2100")
+    return timestamp
+
+
+def offset(local: datetime) -> str:
+    """Return the offset as +01:00."""
+    return local.isoformat()[-6:]
+
+
+def parse_local(text: str) -> datetime:
+    """Return the time as it is written, with its offset if it has one."""
+    if match := ISO_TIME.fullmatch(text):
+        day, clock, zone = match.groups(default="")
+        return datetime.fromisoformat(f"{day}T{pad(clock)}{zone.upper()}")
+    if match := DOTTED_TIME.fullmatch(text):
+        day, month, year, clock = match.groups()
+        if clock is None:
+            raise ValueError(text)
+        return datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}T{pad(clock)}")
+    if SERIAL.fullmatch(text):
+        value = from_excel(float(text))
+        if isinstance(value, datetime):
+            return value + timedelta(microseconds=500)
+    raise ValueError(text)
+
+
+def pad(clock: str) -> str:
+    """Return the time of day with two digits for the hour."""
+    return clock if clock[1] != ":" else f"0{clock}"
+
+
+def parse_date(text: str) -> date:
+    """Return a day: ISO 8601, 5.1.2027, or a spreadsheet's."""
+    try:
+        if ISO_DATE.fullmatch(text.removesuffix(" 00:00:00")):
+            return date.fromisoformat(text.removesuffix(" 00:00:00"))
+        if (match := DOTTED_TIME.fullmatch(text)) and not match[4]:
+            return date(int(match[3]), int(match[2]), int(match[1]))
+    except ValueError:
+        pass
+    raise ValueError(f"“{shorten(text)}” is not a date, or can be read in two ways; write it as 2027-01-05")
+
+
+def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
+    """Return the value of a custom field as it is stored."""
+    match field.type:
+        case CustomField.Type.NUMBER:
+            return parse_number(text)
+        case CustomField.Type.BOOLEAN:
+            if text.lower() not in YES | NO:
+                raise ValueError(f"“{shorten(text)}” is neither yes nor no")
+            return text.lower() in YES
+        case CustomField.Type.DATE:
+            return parse_date(text).isoformat()
+        case CustomField.Type.SELECT:
+            options = {option.casefold(): option for option in field.options}
+            if text.casefold() not in options:
+                raise ValueError(f"“{shorten(text)}” is none of the options: {', '.join(field.options[:20])}")
+            return options[text.casefold()]
+    return parse_text(text)
+
+
+def parse_number(text: str) -> float:
+    """Return a number, a whole one without a fraction."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or "_" in text:
+        raise ValueError(f"“{shorten(text)}” is not a number; write it as 1234.5")
+    return int(number) if number.is_integer() and abs(number) <= 2**53 else number
+
+
+def parse_uuid(text: str) -> UUID:
+    """Return an id, as our export writes it."""
+    try:
+        return parse_id(text)
+    except ValueError:
+        raise ValueError(f"“{shorten(text)}” is not an ID") from None
+
+
+def find_status(text: str, statuses: Sequence[Status]) -> Status:
+    """Return the status with this name, an active one first."""
+    found = [status for status in statuses if status.name.casefold() == text.casefold()]
+    active = [status for status in found if status.is_active]
+    if len(active) > 1:
+        raise ValueError(f"several statuses are called “{shorten(text)}”")
+    if not found:
+        names = ", ".join(status.name for status in statuses if status.is_active)
+        raise ValueError(f"no status is called “{shorten(text)}”. There are: {shorten(names, 300)}")
+    return (active or found)[0]
+
+
+def find_member(text: str, members: Sequence[Membership]) -> Membership:
+    """Return the member with this e-mail, or with this name if only one has it."""
+    wanted = text.casefold()
+    found = [member for member in members if member.user.email.casefold() == wanted]
+    found = found or [member for member in members if str(member).casefold() == wanted]
+    if len(found) != 1:
+        problem = "is the name of several members; write the e-mail" if found else "is no active member"
+        raise ValueError(f"“{shorten(text)}” {problem}")
+    return found[0]
+
+
+def shorten(text: str, length: int = 80) -> str:
+    """Return the beginning of a text, for a message."""
+    return text if len(text) <= length else f"{text[:length]}…"

@@ -1,0 +1,179 @@
+"""Importing appointments: what each row does, who is told, and what is recorded."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.test import Client
+
+from appointments.models import Appointment, EventType
+from leads.models import Lead
+from organizations.models import Membership, Organization
+from tests.client import ApiClient
+from tests.factories import events_of, make_custom_field, make_provider_appointment, notifications_of
+from tests.imports.files import Page, csv_file
+
+HEADER = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome", "Meeting URL", "Note"]
+PAST, FUTURE = "2026-03-02 10:00", "2031-03-03 10:00"
+
+
+def appointment_with(organization: Organization, reference: str) -> Appointment:
+    found: Appointment = Appointment.objects.of(organization).get(external_reference=reference)
+    return found
+
+
+def test_a_file_books_appointments_with_new_leads_and_gives_them_their_outcomes(
+    mia: Client, organization: Organization, host: Membership
+) -> None:
+    field = make_custom_field(organization, "APPOINTMENT", "deal", type="NUMBER")
+    rows = [
+        [
+            "a-1",
+            "ada@example.com",
+            PAST,
+            "Coaching",
+            "hana@acme.example",
+            "Won",
+            "https://meet.example/a",
+            "Paid",
+            "900",
+        ],
+        ["a-2", "ada@example.com", FUTURE, "coaching", "Hana Host", "", "", "", ""],
+        ["a-3", "", FUTURE, "Coaching", "", "", "", "", ""],
+    ]
+
+    page = Page(mia, organization, csv_file([*HEADER, "Deal"], *rows), kind="APPOINTMENTS").run()
+
+    won, booked = appointment_with(organization, "a-1"), appointment_with(organization, "a-2")
+    assert page.row.counts == {"NEW": 2, "REFUSED": 1}
+    assert page.report("?show=REFUSED") == [(4, "REFUSED", "Lead e-mail: is missing")]
+    assert won.schedule_time == datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+    assert (won.outcome.name, won.host, won.event_type.name, won.source) == ("Won", host, "Coaching", "MANUAL")
+    assert (won.meeting_url, won.notes.get().note) == ("https://meet.example/a", "Paid")
+    assert won.custom_values == {str(field.pk): 900}
+    assert (booked.outcome.name, booked.lead, booked.event_type) == ("Appointment booked", won.lead, won.event_type)
+    assert booked.lead.next_touch_point_at == booked.schedule_time
+    assert EventType.objects.of(organization).count() == 1
+    assert events_of(organization) == [
+        "appointment.created",
+        "appointment.created",
+        "appointment.outcome_changed",
+        "lead.created",
+        "lead.updated",
+        "note.created",
+    ]
+
+
+def test_a_row_changes_the_appointment_with_its_reference_and_blank_cells_nothing(
+    mia: Client, organization: Organization, api: ApiClient, host: Membership
+) -> None:
+    api.book(external_reference="a-1", lead_email="ada@example.com", host_email="hana@acme.example", notes="First")
+    api.book(external_reference="a-2", lead_email="bob@example.com")
+    header = ["Reference", "Lead e-mail", "Time", "Host", "Triager", "Outcome", "Note"]
+    file = csv_file(
+        header,
+        ["a-1", "ADA@example.com", FUTURE, "", "mia@acme.example", "No-show", "Second"],
+        ["a-2", "", "", "", "", "", ""],
+    )
+
+    page = Page(mia, organization, file, kind="APPOINTMENTS")
+    page.check()
+    reports = page.report()
+    page.press("start")
+
+    changed = appointment_with(organization, "a-1")
+    assert [report[:2] for report in reports] == [(2, "CHANGED"), (3, "UNCHANGED")]
+    assert reports[0][2].endswith(
+        f"→ {FUTURE}; Triager: – → Mia Manager; Outcome: Appointment booked → No-show; Note: added"
+    )
+    assert (changed.host, changed.triager.user.email) == (host, "mia@acme.example")
+    assert (changed.outcome.name, changed.no_show) == ("No-show", True)
+    assert [note.note for note in changed.notes.all()] == ["Second", "First"]
+
+    again = Page(mia, organization, file, kind="APPOINTMENTS").run()
+
+    assert again.row.counts == {"UNCHANGED": 2}
+
+
+@pytest.mark.parametrize(("invitations", "told"), [(False, []), (True, ["a-future", "b-moved"])])
+def test_only_for_future_appointments_and_if_asked_for_anybody_is_told(
+    mia: Client, organization: Organization, api: ApiClient, host: Membership, invitations: bool, told: list[str]
+) -> None:
+    for reference in ("b-moved", "c-past"):
+        api.book(external_reference=reference, lead_email="ada@example.com", host_email="hana@acme.example")
+    before = len(notifications_of(organization))
+    rows = [
+        ["a-future", "ada@example.com", FUTURE, "Coaching", "hana@acme.example"],
+        ["a-past", "ada@example.com", PAST, "Coaching", "hana@acme.example"],
+        ["b-moved", "", FUTURE, "", ""],
+        ["c-past", "", PAST, "", ""],
+    ]
+
+    Page(mia, organization, csv_file(HEADER[:5], *rows), kind="APPOINTMENTS").run(invitations=invitations)
+
+    invited = {row.external_reference for row in Appointment.objects.of(organization) if row.invited}
+    assert len(notifications_of(organization)) == before + len(told)
+    assert invited == {"b-moved", "c-past", *told}
+
+
+def test_a_past_appointment_leaves_the_status_of_its_known_lead(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    api.submit(email="ada@example.com", first_name="Ada")
+
+    Page(
+        mia, organization, csv_file(HEADER[:4], ["a-1", "ada@example.com", PAST, "Coaching"]), kind="APPOINTMENTS"
+    ).run()
+
+    lead = Lead.objects.of(organization).get()
+    assert lead.status.name == "New lead"
+    assert lead.appointments.count() == 1
+
+
+def test_what_contradicts_the_stored_appointment_is_refused(
+    mia: Client, organization: Organization, other_organization: Organization, api: ApiClient, other_api: ApiClient
+) -> None:
+    api.book(external_reference="a-1", lead_email="ada@example.com")
+    other = other_api.book(external_reference="g-1").json()["data"]["id"]
+    make_provider_appointment(organization, external_reference="p-1")
+    header = ["Reference", "ID", "Lead e-mail", "Event type", "Meeting URL"]
+    rows = [
+        ["a-1", "", "eve@example.com", "", ""],
+        ["a-1", "", "", "No such type", ""],
+        ["p-1", "", "", "", "https://meet.example/x"],
+        ["", other, "", "", "https://meet.example/x"],
+        ["", "", "ada@example.com", "", ""],
+        ["", "7", "", "", "javascript:alert(1)"],
+    ]
+
+    page = Page(mia, organization, csv_file(header, *rows), kind="APPOINTMENTS").run()
+
+    assert [row[-1] for row in page.refused_rows()[1:]] == [
+        "Lead e-mail: the appointment is one of ada@example.com",
+        "Event type: none is called “No such type”; The same reference is in row 2 already",
+        "Scheduler A manages this appointment; change it there",
+        "Appointment ID: is not known",
+        "Reference: is missing",
+        "Appointment ID: “7” is not an ID; Meeting URL: “javascript:alert(1)” is not an http or https address; "
+        "Reference: is missing",
+    ]
+    assert page.row.counts == {"REFUSED": 6}
+
+
+def test_an_appointment_that_staff_have_booked_without_a_reference_is_found_by_its_id(
+    mia: Client, organization: Organization
+) -> None:
+    file = csv_file(HEADER[:4], ["a-1", "ada@example.com", FUTURE, "Coaching"])
+    Page(mia, organization, file, kind="APPOINTMENTS").run()
+    stored = appointment_with(organization, "a-1")
+    Appointment.objects.of(organization).update(external_reference=None)
+
+    page = Page(
+        mia,
+        organization,
+        csv_file(["ID", "Reference", "Outcome"], [str(stored.pk), "", "Lost"]),
+        kind="APPOINTMENTS",
+    ).run()
+
+    stored.refresh_from_db()
+    assert page.row.counts == {"CHANGED": 1}
+    assert stored.outcome.name == "Lost"

@@ -1,0 +1,251 @@
+"""Importing leads: what each row does, and what is recorded."""
+
+from datetime import datetime
+from typing import Any
+
+from django.test import Client
+
+from leads.models import Lead
+from organizations.models import Membership, Organization
+from tests.client import ApiClient
+from tests.factories import events_of, make_custom_field, make_status, snapshot_of
+from tests.imports.files import Page, csv_file, workbook
+from webhooks.models import Event
+
+
+def lead_with(organization: Organization, email: str) -> Lead:
+    found: Lead = Lead.objects.of(organization).get(email=email)
+    return found
+
+
+def test_a_file_adds_leads_changes_those_with_its_emails_and_leaves_equal_ones(
+    mia: Client, organization: Organization, api: ApiClient, host: Membership
+) -> None:
+    api.submit(email="Ada@example.com", first_name="Ada", last_name="Lovelace")
+    api.submit(email="same@example.com", first_name="Sam", last_name="Same")
+    page = Page(
+        mia,
+        organization,
+        csv_file(
+            ["E-mail", "First name", "Last name", "Phone", "Status", "Setter", "Source"],
+            ["ada@EXAMPLE.com", "Augusta", "", "(415) 555-2671", "follow-up", "HANA@acme.example", ""],
+            ["new@example.com", "Nora", "New", "+49 30 901820", "", "", "Trade fair"],
+            ["same@example.com", "Sam", "", "", "", "", ""],
+            ["nobody", "", "", "", "", "", ""],
+        ),
+    )
+    page.check()
+
+    assert page.row.counts == {"NEW": 1, "CHANGED": 1, "UNCHANGED": 1, "REFUSED": 1}
+    assert page.report() == [
+        (
+            2,
+            "CHANGED",
+            "First name: Ada → Augusta; Phone: – → +14155552671; Status: New lead → Follow-up; Setter: – → Hana Host",
+        ),
+        (3, "NEW", "First name: Nora; Last name: New; Phone: +4930901820"),
+        (4, "UNCHANGED", ""),
+        (5, "REFUSED", "E-mail: “nobody” is not an e-mail address"),
+    ]
+
+    page.press("start")
+
+    ada, nora = lead_with(organization, "Ada@example.com"), lead_with(organization, "new@example.com")
+    assert page.row.state == "DONE"
+    assert page.row.counts == {"NEW": 1, "CHANGED": 1, "UNCHANGED": 1, "REFUSED": 1}
+    assert (ada.first_name, ada.last_name, ada.phone_e164, ada.phone_country) == (
+        "Augusta",
+        "Lovelace",
+        "+14155552671",
+        "US",
+    )
+    assert (ada.status.name, ada.setter) == ("Follow-up", host)
+    assert (nora.status.name, nora.last_source.name, nora.first_source.name) == ("New lead", "Trade fair", "Trade fair")
+    assert Lead.objects.of(organization).count() == 3
+
+
+def test_each_change_is_recorded_as_the_members_who_has_uploaded_the_file(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    api.submit(email="ada@example.com", first_name="Ada")
+    before = events_of(organization)
+
+    Page(
+        mia,
+        organization,
+        csv_file(["email", "first name"], ["ada@example.com", "Augusta"], ["new@example.com", "Nora"]),
+    ).run()
+
+    new = [event for event in Event.objects.of(organization) if event.actor_name == "Mia Manager (import)"]
+    history = lead_with(organization, "new@example.com").status_changes.get()
+    assert sorted([*before, "lead.created", "lead.updated"]) == events_of(organization)
+    assert sorted((event.type, event.actor_kind) for event in new) == [
+        ("lead.created", "STAFF"),
+        ("lead.updated", "STAFF"),
+    ]
+    assert (history.to_status.name, history.actor_name) == ("New lead", "Mia Manager (import)")
+
+
+def test_the_check_changes_nothing_but_the_import(mia: Client, organization: Organization, api: ApiClient) -> None:
+    api.submit(email="ada@example.com", first_name="Ada")
+
+    def snapshot() -> list[tuple[str, str]]:
+        return [row for row in snapshot_of(organization) if not row[0].startswith("Import")]
+
+    before = snapshot()
+
+    page = Page(
+        mia,
+        organization,
+        csv_file(["email", "first name", "source"], ["ada@example.com", "Eve", "x"], ["new@example.com", "Nora", "y"]),
+    )
+    page.check()
+
+    assert page.row.counts == {"NEW": 1, "CHANGED": 1}
+    assert snapshot() == before
+
+
+def test_the_values_of_custom_fields_are_read_by_their_types(mia: Client, organization: Organization) -> None:
+    fields = {
+        key: make_custom_field(organization, "LEAD", key, type=type, options=["Gold", "Silver"])
+        for key, type in {
+            "budget": "NUMBER",
+            "vip": "BOOLEAN",
+            "since": "DATE",
+            "tier": "SELECT",
+            "memo": "TEXT",
+        }.items()
+    }
+    header = ["email", "Budget", "VIP", "Since", "Tier", "Memo"]
+
+    page = Page(
+        mia,
+        organization,
+        csv_file(
+            header,
+            ["a@example.com", "12.5", "yes", "5.1.2027", "gold", "=1+1"],
+            ["b@example.com", "1,5", "maybe", "1/2/2027", "Lead", ""],
+        ),
+    ).run()
+
+    lead = Lead.objects.of(organization).get()
+    values = {key: lead.custom_values.get(str(field.pk)) for key, field in fields.items()}
+    assert values == {"budget": 12.5, "vip": True, "since": "2027-01-05", "tier": "Gold", "memo": "=1+1"}
+    assert page.report("?show=REFUSED") == [
+        (
+            3,
+            "REFUSED",
+            "Budget: “1,5” is not a number; write it as 1234.5; Vip: “maybe” is neither yes nor no; "
+            "Since: “1/2/2027” is not a date, or can be read in two ways; write it as 2027-01-05; "
+            "Tier: “Lead” is none of the options: Gold, Silver",
+        )
+    ]
+
+
+def test_refused_rows_come_back_as_a_file_that_can_be_mended_and_loaded_again(
+    mia: Client, organization: Organization, other_organization: Organization
+) -> None:
+    make_status(organization, "Old", is_active=False)
+    page = Page(
+        mia,
+        organization,
+        csv_file(
+            ["Email", "First name", "Status", "Setter", "Phone", "Next touch point"],
+            ["a@example.com", "=cmd()", "Gone", "", "", ""],
+            ["b@example.com", "", "Old", "", "", ""],
+            ["c@example.com", "", "", "owner@globex.example", "", ""],
+            ["d@example.com", "", "", "", "555", ""],
+            ["e@example.com", "", "", "", "", "01/02/2027 10:00"],
+            ["f@example.com", "", "", "", "", "2027-03-28 02:30"],
+            ["g@example.com", "", "", "", "", "2027-03-28"],
+            ["h@example.com", "", "", "", "", "", "too much"],
+            ["", "No address"],
+            ["i@example.com"],
+            ["I@example.com"],
+            ["j@example.com", "#N/A"],
+        ),
+    ).run()
+
+    header, *rows = page.refused_rows()
+    assert header == ["Email", "First name", "Status", "Setter", "Phone", "Next touch point", "Problem"]
+    assert [row[-1].partition(". There")[0] for row in rows] == [
+        "Status: no status is called “Gone”",
+        "Status: Old is retired",
+        "Setter: “owner@globex.example” is no active member",
+        "Phone: “555” is not a phone number; without + it is read as one of US",
+        "Next touch point: “01/02/2027 10:00” can be read in two ways, day or month first; "
+        "write it as 2027-01-05 10:00",
+        "Next touch point: “2027-03-28 02:30” doesn't exist or comes twice in Europe/Berlin, where clocks change; "
+        "add the offset, as in 2027-03-28T02:30+01:00",
+        "Next touch point: “2027-03-28” has no time of day; write it as 2027-01-05 10:00",
+        "The row has more cells than the header",
+        "E-mail: is missing",
+        "The same e-mail is in row 11 already",
+        "First name: #N/A is an error of the spreadsheet",
+    ]
+    assert rows[0][1] == "'=cmd()"
+    assert [lead.email for lead in Lead.objects.of(organization)] == ["i@example.com"]
+
+    mended = [[*row[:2], "", "", "", "", row[-1]] for row in rows if row[0][:1] in "abc"]
+    Page(mia, organization, csv_file(header, *mended)).run()
+
+    assert lead_with(organization, "a@example.com").first_name == "=cmd()"
+    assert Lead.objects.of(organization).count() == 4
+
+
+def test_times_are_those_of_the_members_zone_and_excels_dates_are_known(
+    mia: Client, organization: Organization
+) -> None:
+    rows = [
+        ["a@example.com", datetime(2027, 1, 5, 10, 0)],  # noqa: DTZ001  # as in a spreadsheet
+        ["b@example.com", "2027-01-05T10:00Z"],
+        ["c@example.com", "5.1.2027 10:00"],
+        ["d@example.com", 46392.416666666664],
+        ["e@example.com", "2027-01-05 10:00:00.5 +0500"],
+    ]
+
+    page = Page(mia, organization, workbook(["E-mail", "Next touch point"], *rows), name="leads.xlsx").run()
+
+    times = dict(Lead.objects.of(organization).values_list("email", "next_touch_point_at"))
+    assert page.row.counts == {"NEW": 5}
+    assert {email[0]: f"{time:%d %H:%M}" for email, time in times.items()} == {
+        "a": "05 09:00",
+        "b": "05 10:00",
+        "c": "05 09:00",
+        "d": "05 09:00",
+        "e": "05 05:00",
+    }
+
+
+def test_columns_are_guessed_by_common_names_and_then_remembered(mia: Client, organization: Organization) -> None:
+    file = csv_file(["E-Mail Address", "Given Name", "SURNAME", "Mobile", "Info", "email"], ["a@example.com", "Ada"])
+    page = Page(mia, organization, file)
+
+    guessed = page.guessed()
+    page.check(Info="source", Mobile="")
+
+    assert guessed == {
+        "E-Mail Address": "email",
+        "Given Name": "first_name",
+        "SURNAME": "last_name",
+        "Mobile": "phone",
+        "Info": "",
+        "email": "",
+    }
+    assert Page(mia, organization, file).guessed() == guessed | {"Info": "source", "Mobile": ""}
+
+
+def test_a_choice_of_columns_that_cannot_be_is_refused(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, csv_file(["email", "name", "name"], ["a@example.com", "Ada", "Ada"]))
+
+    def problems(**data: str) -> Any:
+        return page.press("columns", **data).context["problems"]
+
+    twice = problems(**{"column-0": "email", "column-1": "first_name", "column-2": "first_name"})
+    missing = problems(**{"column-1": "first_name"})
+    unknown = problems(**{"column-0": "email", "column-1": "organization"})
+
+    assert twice == ["Choose only one column for: First name"]
+    assert missing == ["Choose a column for: E-mail"]
+    assert unknown == ["mapping is not one of this file's; open the page again"]
+    assert page.row.state == "MAPPING"

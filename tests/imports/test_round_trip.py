@@ -1,0 +1,91 @@
+"""Our own export can be imported again: nothing changes, and what somebody has changed in the file does."""
+
+import csv
+from io import BytesIO, StringIO
+from typing import Any
+
+import pytest
+from django.test import Client
+from openpyxl import load_workbook
+
+from appointments.models import Appointment
+from leads.models import Lead
+from organizations.models import Membership, Organization
+from tests.client import ApiClient
+from tests.factories import make_provider_appointment
+from tests.imports.files import Page, csv_file, workbook
+
+
+def exported(client: Client, path: str, kind: str) -> list[list[Any]]:
+    """Return the cells of the export, the header first."""
+    response = client.get(f"/admin/{path}/export.{kind}?view=all")
+    content = b"".join(response.streaming_content)
+    if kind == "xlsx":
+        return [list(row) for row in load_workbook(BytesIO(content)).active.iter_rows(values_only=True)]
+    return list(csv.reader(StringIO(content.decode("utf-8-sig"))))
+
+
+def as_file(rows: list[list[Any]], kind: str) -> bytes:
+    return workbook(*rows) if kind == "xlsx" else csv_file(*rows, encoding="utf-8-sig")
+
+
+@pytest.fixture
+def _rows(organization: Organization, api: ApiClient, host: Membership) -> None:
+    api.submit(email="ada@example.com", first_name="=Ada", last_name="Loveläce", phone="+14155552671")
+    api.book(
+        external_reference="a-1",
+        lead_email="bob@example.com",
+        host_email="hana@acme.example",
+        setter_email="owner@acme.example",
+        schedule_time="2031-01-05T10:00:00.123Z",
+        meeting_url="https://meet.example/a",
+    )
+    make_provider_appointment(organization, external_reference="p-1")
+
+
+@pytest.mark.usefixtures("_rows")
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_exported_leads_are_unchanged_until_somebody_changes_the_file(
+    mia: Client, organization: Organization, kind: str
+) -> None:
+    rows = exported(mia, "leads/lead", kind)
+    last_name = rows[0].index("Last name")
+
+    page = Page(mia, organization, as_file(rows, kind), name=f"leads.{kind}")
+    guessed = page.guessed()
+    page.check()
+    assert page.row.counts == {"UNCHANGED": 3}, page.report()
+    rows[1][last_name] = "Changed"
+    Page(mia, organization, as_file(rows, kind), name=f"leads.{kind}").run()
+
+    assert [name for name, field in guessed.items() if field] == [
+        "E-mail",
+        "First name",
+        "Last name",
+        "Phone",
+        "Status",
+        "Setter e-mail",
+        "Last source",
+        "Next touch point type",
+        "Next touch point at (Europe/Berlin)",
+    ]
+    assert [lead.email for lead in Lead.objects.of(organization).filter(last_name="Changed")] == [rows[1][0]]
+
+
+@pytest.mark.usefixtures("_rows")
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_exported_appointments_are_unchanged_until_somebody_changes_the_file(
+    mia: Client, organization: Organization, kind: str
+) -> None:
+    rows = exported(mia, "appointments/appointment", kind)
+    time, reference = 0, rows[0].index("Reference")
+
+    page = Page(mia, organization, as_file(rows, kind), kind="APPOINTMENTS", name=f"a.{kind}")
+    page.check()
+    assert page.row.counts == {"UNCHANGED": 2}, page.report()
+    ours = next(row for row in rows if row[reference] == "a-1")
+    ours[time] = "2031-02-05 12:00"
+    Page(mia, organization, as_file(rows, kind), kind="APPOINTMENTS", name=f"a.{kind}").run()
+
+    stored = Appointment.objects.of(organization).get(external_reference="a-1")
+    assert f"{stored.schedule_time:%Y-%m-%d %H:%M}" == "2031-02-05 11:00"

@@ -1,0 +1,158 @@
+"""Imports go on after a killed worker, are done by one worker at a time, and end without a broker."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from leads.imports import importers
+from leads.imports.leads import LeadImporter
+from leads.imports.models import Import
+from leads.models import Lead
+from organizations.models import Organization
+from pipeline_backend.celery import app
+from tests.accounts import run_together
+from tests.factories import events_of
+from tests.imports.files import Page, csv_file, work
+
+LEADS = csv_file(["email", "first name"], *([f"lead{number}@example.com", "Ada"] for number in range(450)))
+
+
+class Killed(BaseException):
+    """The end of a worker's process."""
+
+
+class FragileImporter(LeadImporter):
+    """An importer whose worker is killed in some batches, after the batch has been written."""
+
+    kill_in: list[int] = []
+    batches = 0
+
+    def apply(self, *args: Any) -> None:
+        super().apply(*args)
+        FragileImporter.batches += 1
+        if FragileImporter.batches in self.kill_in:
+            raise Killed
+
+
+def sweep() -> None:
+    """Run beat's task, as it is when nobody has heard of the imports for a while."""
+    Import.unscoped.update(updated_at=timezone.now() - timedelta(minutes=5))
+    app.tasks["leads.run_waiting_imports"].apply(throw=True)
+
+
+def test_a_killed_worker_loses_no_row_and_does_none_twice(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(importers.IMPORTERS, "LEADS", FragileImporter)
+    monkeypatch.setattr(FragileImporter, "kill_in", [2, 3])
+    monkeypatch.setattr(FragileImporter, "batches", 0)
+    page = Page(mia, organization, LEADS)
+    page.check()
+
+    with pytest.raises(Killed):
+        page.press("start")
+    assert (page.row.state, page.row.counts) == ("IMPORTING", {"NEW": 200})
+    with pytest.raises(Killed):
+        work(organization)
+    work(organization)
+
+    assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 450})
+    assert Lead.objects.of(organization).count() == 450
+    assert events_of(organization) == ["lead.created"] * 450
+
+
+def test_a_message_that_comes_twice_and_late_does_nothing(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, LEADS).run()
+
+    work(organization)
+    page.press("start")
+
+    assert page.row.counts == {"NEW": 450}
+    assert Lead.objects.of(organization).count() == 450
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_share_an_import_without_doing_a_row_twice(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, LEADS)
+    page.check()
+    page.client.post(page.url, {"step": "start"})
+
+    run_together(*[lambda: work(organization)] * 3)
+    sweep()
+
+    assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 450})
+    assert events_of(organization) == ["lead.created"] * 450
+
+
+class UnheardPage(Page):
+    """The page of an import while no message reaches a worker."""
+
+    def work(self) -> None:
+        sweep()
+
+
+def test_without_a_message_beat_finds_each_step(mia: Client, organization: Organization) -> None:
+    page = UnheardPage(mia, organization, LEADS).run()
+
+    assert page.row.counts == {"NEW": 450}
+
+
+def test_an_import_that_is_canceled_stops_and_keeps_what_it_has_done(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(importers.IMPORTERS, "LEADS", FragileImporter)
+    monkeypatch.setattr(FragileImporter, "kill_in", [2])
+    monkeypatch.setattr(FragileImporter, "batches", 0)
+    page = Page(mia, organization, LEADS)
+    page.check()
+    with pytest.raises(Killed):
+        page.press("start")
+
+    page.press("cancel")
+    page.press("start")
+
+    assert (page.row.state, page.row.counts, page.row.file) == ("CANCELED", {"NEW": 200}, None)
+    assert Lead.objects.of(organization).count() == 200
+
+
+def test_a_row_that_the_database_refuses_keeps_no_other_from_being_imported(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"lead{number}@example.com" for number in range(5)]
+    page = Page(mia, organization, csv_file(["email", "phone"], *([email, "+14155552671"] for email in rows)))
+    page.check()
+    with connection.cursor() as cursor:
+        # A constraint that the check could not know of.
+        cursor.execute("ALTER TABLE leads_lead ADD CONSTRAINT picky CHECK (email <> 'lead3@example.com')")
+
+    page.press("start")
+
+    assert page.row.counts == {"NEW": 4, "REFUSED": 1}
+    assert page.report("?show=REFUSED") == [
+        (5, "REFUSED", "The database refuses the row, because it contradicts another record")
+    ]
+
+
+def test_progress_is_shown_while_a_worker_works(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(importers.IMPORTERS, "LEADS", FragileImporter)
+    monkeypatch.setattr(FragileImporter, "kill_in", [2])
+    monkeypatch.setattr(FragileImporter, "batches", 0)
+    page = Page(mia, organization, LEADS)
+    page.check()
+    with pytest.raises(Killed):
+        page.press("start")
+
+    progress = mia.get(page.url.replace("/change/", "/progress/")).json()
+    text = page.get().content.decode()
+
+    assert progress == {"state": "IMPORTING", "done": 200, "total": 450, "text": "200 of 450 rows"}
+    assert '<progress max="450" value="200"' in text
+    assert "<noscript><meta" in text
+    assert UUID(str(page.row.pk)).version == 7
