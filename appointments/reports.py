@@ -230,13 +230,14 @@ def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
 def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
     """Return the condition that a lead is to be contacted by the end of this day.
 
-    Staff have set a touch point by then, or the lead has a follow-up status and no later touch point. Those that have
-    passed are removed from the lead within minutes.
+    Its next step is due by then, staff have set a touch point by then, or the lead has a follow-up status and no later
+    touch point. Touch points that have passed are removed from the lead within minutes, next steps are not.
     """
-    # Each of the three has an index, because the statuses are given by their ids.
+    # Each of the four has an index, because the statuses are given by their ids.
     has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
     is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
-    return (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
+    has_step = Q(next_step_at__lt=end_of_day)
+    return has_step | (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
 
 
 def not_called(new_lead_statuses: Collection[UUID]) -> Q:

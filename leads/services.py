@@ -165,14 +165,18 @@ def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status
     """Set the touch point and the status of a locked lead after one of its appointments was booked or changed.
 
     Without a status the lead keeps its own, and so does one with a paid status, which only people move (S10), and one
-    with a verdict that a cancellation would overwrite (S9). A touch point that staff have set stays while it is still
-    to come and comes before the next appointment (L13). Call `save_lead` to store the changes.
+    with a verdict that a cancellation would overwrite (S9). A touch point that staff have set, or the next step, stays
+    while it is still to come and comes before the next appointment (L13). Call `save_lead` to store the changes.
     """
-    set_by_staff = lead.next_touch_point_at if lead.next_touch_point_type != TouchPointType.APPOINTMENT else None
-    touch_point = (next_appointment, TouchPointType.APPOINTMENT.value if next_appointment else None)
-    is_kept = set_by_staff and now() < set_by_staff and (not next_appointment or set_by_staff < next_appointment)
-    if not is_kept:
-        lead.next_touch_point_at, lead.next_touch_point_type = touch_point
+    set_by_staff = [(lead.next_step_at, lead.next_step_type)]
+    if lead.next_touch_point_type != TouchPointType.APPOINTMENT:
+        set_by_staff.append((lead.next_touch_point_at, lead.next_touch_point_type))
+    to_come: list[tuple[datetime, str | None]] = [(at, type) for at, type in set_by_staff if at and now() < at]
+    if next_appointment:
+        to_come.insert(0, (next_appointment, TouchPointType.APPOINTMENT.value))
+    lead.next_touch_point_at, lead.next_touch_point_type = min(
+        to_come, key=lambda touch_point: touch_point[0], default=(None, None)
+    )
     is_canceled = status is not None and status.role == StatusRole.CANCELED
     kept_roles = [*PAID_ROLES, *VERDICT_ROLES] if is_canceled else PAID_ROLES
     if status and status.pk != lead.status_id and lead.status.role not in kept_roles:

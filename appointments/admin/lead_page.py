@@ -96,6 +96,7 @@ def set_next_step(page: Any, request: HttpRequest, lead: Lead, form: NextStepFor
     question="Mark the next step as done?",
     when=lambda lead: lead.next_step_at is not None,
     once=next_step_state,
+    is_same=lambda lead, form: lead.next_step_at is None,
 )
 def finish_next_step(page: Any, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> HttpResponse | None:
     """Mark the lead's next step as done with the service; return to the home page if its button was used."""

@@ -17,8 +17,9 @@ def set_next_step(
 ) -> Lead:
     """Set what has to be done next for a lead, and return the lead.
 
-    It replaces the former next step, and becomes the touch point unless an appointment comes first (docs/interface.md,
-    L13). Records one event. Raises ValidationFailed if there is no such lead. Locks the lead.
+    It replaces the former next step and a touch point that staff have set. Until its time it is the touch point, unless
+    an appointment comes first (docs/interface.md, L13). Records one event. Raises ValidationFailed if there is no such
+    lead. Locks the lead.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     lead.next_step_at, lead.next_step_type, lead.next_step_note = at, type, note or None

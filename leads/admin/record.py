@@ -89,6 +89,7 @@ class LeadRecordAdmin(CustomFieldsAdmin):
         question="Webhooks are sent. Appointments keep their outcomes.",
         form=LeadStatusForm,
         once=lambda lead: lead.status_id,
+        is_same=lambda lead, form: form.is_valid() and lead.status == form.cleaned_data["status"],
     )
     def set_status(self, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> None:
         """Move the lead to the chosen status with the service."""

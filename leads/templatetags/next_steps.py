@@ -6,6 +6,8 @@ from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from pipeline_backend.db.timestamps import isoformat_z
+
 register = template.Library()
 
 
@@ -30,3 +32,9 @@ def due(at: datetime) -> str:
 def is_due(at: datetime) -> bool:
     """Return whether a step should have been done by now."""
     return at <= timezone.now()
+
+
+@register.filter
+def version(at: datetime) -> str:
+    """Return what a form that marks the step as done sends as `state`."""
+    return isoformat_z(at)

@@ -202,13 +202,18 @@ def test_the_next_step_stays_due_until_it_is_done(owner: Client, lead: Lead, org
     lead.refresh_from_db()
 
     page = owner.get(page_url(lead)).content.decode()
+    home = owner.get("/admin/").content.decode()
+    listed = owner.get(admin_url(Lead, "changelist"), {"work": "follow_up"}).context["cl"].result_list
     owner.post(action_url(lead, "finish_next_step"), {"state": isoformat_z(lead.next_step_at)})
 
     assert (lead.next_step_type, lead.next_step_note) == ("CALL", "About the price")
     assert "due yesterday" in page
     assert "About the price" in page
+    assert "due yesterday" in home
+    assert list(listed) == [lead]
     lead.refresh_from_db()
     assert (lead.next_step_at, lead.next_step_type, lead.next_step_note) == (None, None, None)
+    assert "due yesterday" not in owner.get("/admin/").content.decode()
 
 
 def test_the_next_step_is_the_touch_point_while_no_appointment_comes_first(
@@ -226,6 +231,19 @@ def test_the_next_step_is_the_touch_point_while_no_appointment_comes_first(
     lead.refresh_from_db()
     assert while_open == ("SMS", True)
     assert (lead.next_touch_point_type, lead.next_touch_point_at) == ("APPOINTMENT", appointment.schedule_time)
+
+
+def test_the_home_page_marks_a_step_as_done_and_stays(owner: Client, lead: Lead) -> None:
+    yesterday = (now() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M")
+    owner.post(action_url(lead, "set_next_step"), {"at": yesterday, "type": "CALL"})
+    lead.refresh_from_db()
+    data = {"state": isoformat_z(lead.next_step_at), "home": "who=team"}
+
+    response = owner.post(action_url(lead, "finish_next_step"), data)
+
+    assert response.url == "/admin/?who=team"
+    lead.refresh_from_db()
+    assert lead.next_step_at is None
 
 
 def test_a_done_button_of_an_older_step_does_nothing(owner: Client, lead: Lead) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from appointments import reports
 from appointments.models import Appointment
@@ -77,24 +78,29 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: lis
         empty="Every past appointment has an outcome.",
         buttons=outcome_buttons(statuses),
     )
-    shown = Appointment.unscoped.filter(pk__in=[row.pk for row, _ in without_outcome.rows])
-    appointment_admin: Any = admin.site.get_model_admin(Appointment)
-    writable = set(appointment_admin.writable_rows(page.request, shown).values_list("pk", flat=True))
-    return [*lists, replace(without_outcome, with_buttons=writable)]
+    return [*lists, replace(without_outcome, with_buttons=writable_ids(page, Appointment, without_outcome))]
+
+
+def writable_ids(page: HomePage, model: type[Appointment | Lead], work: WorkList) -> Collection[UUID]:
+    """Return the ids of the shown rows that the user may change."""
+    shown = model.unscoped.filter(pk__in=[row.pk for row, _ in work.rows])
+    model_admin: Any = admin.site.get_model_admin(model)
+    return set(model_admin.writable_rows(page.request, shown).values_list("pk", flat=True))
 
 
 def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
     """Return the leads to be contacted today."""
     follow_up_statuses = status_ids(statuses, StatusRole.FOLLOW_UP)
-    return work_list(
+    due = work_list(
         "follow_ups",
         "Follow-ups due",
         reports.due_follow_ups(page.organization, page.member_id, follow_up_statuses, page.today.end),
         page.list_url(Lead, work="follow_up", **page.mine),
-        order=("next_touch_point_at", "-created_at", "-id"),
+        order=(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
         related=("status", "setter__user"),
         empty="No follow-up is due today.",
     )
+    return replace(due, with_buttons=writable_ids(page, Lead, due))
 
 
 def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
@@ -118,7 +124,7 @@ def work_list(
     rows: QuerySet[Any],
     url: str,
     *,
-    order: tuple[str, ...],
+    order: tuple[Any, ...],
     related: tuple[str, ...],
     empty: str,
     buttons: list[Status] | None = None,
