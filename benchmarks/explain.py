@@ -41,6 +41,7 @@ from django.conf import settings  # noqa: E402  # after the settings
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 
+from appointments.models import Appointment  # noqa: E402
 from appointments.services import refresh_touch_points  # noqa: E402
 from benchmarks.explain_data import fill  # noqa: E402
 from benchmarks.plans import explain_statements  # noqa: E402
@@ -120,11 +121,14 @@ def admin(organization: Organization) -> dict[str, Operation]:
     owner = Membership.objects.of(organization).filter(role=MemberRole.OWNER).earliest("created_at")
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(owner.user)
+    appointment = Appointment.objects.of(organization).earliest("created_at")
     paths = {
         "first page": "",
         "appointments": "appointments/appointment/",
         "appointments, search": "appointments/appointment/?q=ada",
+        "an appointment": f"appointments/appointment/{appointment.pk}/change/",
         "leads": "leads/lead/",
+        "a lead": f"leads/lead/{appointment.lead_id}/change/",
         "leads, search": "leads/lead/?q=ada",
         "opt-ins": "optins/optin/",
         "events": "webhooks/event/",

@@ -153,7 +153,9 @@ def changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
     rows = lead.changes.alias(others=fields_without("status", *TOUCH_POINT)).filter(~Q(others={}) | is_set_by_staff)
     for change in newest(rows, cursor):
-        yield change_entry("changes", change, Lead, without=("status", *hidden_touch_point(change)))
+        step = change.fields.get("next_step_at")
+        text = "" if step is None else "Next step set" if step[1] else "Next step done"
+        yield change_entry("changes", change, Lead, text=text, without=("status", *hidden_touch_point(change)))
 
 
 def hidden_touch_point(change: LeadChange) -> Sequence[str]:

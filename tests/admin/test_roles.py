@@ -123,7 +123,7 @@ def test_a_member_of_two_organizations_has_a_role_in_each(appointment: Appointme
     add_member(organization=other_appointment.organization, user=member.user, role=MemberRole.SETTER)
     client = logged_in_client(member)
 
-    keys, leads = client.get(admin_url(ApiKey, "changelist")), client.get(admin_url(Lead, "changelist"))
+    keys, leads = client.get(admin_url(ApiKey, "changelist")), client.get(list_url(Lead))
     other_key = client.get(admin_url(ApiKey, "change", ApiKey.objects.of(other_appointment.organization).first().pk))
 
     assert {key.organization for key in keys.context["cl"].result_list} == {appointment.organization}

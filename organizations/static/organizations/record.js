@@ -1,5 +1,5 @@
 // The record page's keys and copy buttons. Without it, the buttons and forms work the same.
-document.documentElement.classList.add("record-scripted");
+if (navigator.clipboard) document.documentElement.classList.add("record-scripted");
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest(".record-copy");
