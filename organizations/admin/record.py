@@ -317,7 +317,7 @@ def describe_changes(model: type[Model], fields: dict[str, list[Any]]) -> list[D
         if name == "custom_fields":
             details += describe_custom_fields(before, after)
         elif field := FIELD_NAMES.get(name, name):
-            column: Any = next((column for column in model._meta.get_fields() if column.name == field), None)
+            column: Any = next((column for column in model._meta.concrete_fields if column.name == field), None)
             label = str(column.verbose_name if column else field.replace("_", " "))
             details.append(Detail(label[:1].upper() + label[1:], shown(column, after), shown(column, before)))
     return sorted(details, key=lambda detail: detail.label)

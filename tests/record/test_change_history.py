@@ -4,13 +4,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from appointments.models import Appointment, AppointmentChange
-from appointments.services import edit_appointment
+from appointments.models import Appointment, AppointmentChange, CallAnalysis
+from appointments.services import edit_appointment, save_analysis
 from leads.models import Lead, LeadChange
 from leads.services import edit_lead
 from organizations.models import Membership, Organization
+from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
-from tests.factories import owner_actor
+from tests.factories import owner_actor, owner_of
 
 
 @pytest.fixture
@@ -70,3 +71,15 @@ def test_the_history_takes_no_statement_of_its_own(appointment: Appointment, org
     writes = [query["sql"] for query in captured.captured_queries if "leads_leadchange" in query["sql"]]
     assert len(writes) == 1
     assert "webhooks_event" in writes[0]
+
+
+def test_the_page_shows_that_the_analysis_has_changed(appointment: Appointment, organization: Organization) -> None:
+    values = dict.fromkeys(("call_analysis_call_id", "ai_rationale", "ai_suggested_outcome"), "x")
+    analysis = CallAnalysis(
+        appointment=appointment, ai_generated_title="A good call", ai_confidence_score=0.5, **values
+    )
+    save_analysis(organization=organization, actor=owner_actor(organization), analysis=analysis)
+
+    page = logged_in_client(owner_of(organization)).get(admin_url(Appointment, "change", appointment.pk))
+
+    assert "Call analysis changed" in page.content.decode()
