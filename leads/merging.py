@@ -18,7 +18,8 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
-from leads.models import Lead, LeadMerge
+from leads.duplicates import dismiss
+from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.serializers import LeadSerializer, LeadSummarySerializer
 from leads.services import build_status_change
 from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
@@ -62,8 +63,8 @@ def relations() -> Iterator[tuple[type[TenantModel], str]]:
             yield relation.related_model, relation.field.name  # type: ignore[misc]  # all of them are tenant models
 
 
-# Models whose rows say something about the merged lead alone, and are deleted with it.
-NOT_MOVED: set[type[TenantModel]] = set()
+# Models whose rows are about the merged lead alone, and are deleted with it.
+NOT_MOVED: set[type[TenantModel]] = {PossibleDuplicate}
 
 
 @atomic_with_retry
@@ -94,6 +95,7 @@ def merge_leads(
 
     ids = {model: move_rows(model, field, other, lead) for model, field in relations()}
     take_values(lead, other, values)
+    keep_dismissals(lead, other)
     other.delete()
     lead.save_version()
     if lead.status_id != old["status_id"]:
@@ -161,6 +163,15 @@ def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
     chosen = {name: other.custom_values.get(name) for name in values if name not in CHOICES}
     lead.custom_values = {name: value for name, value in {**lead.custom_values, **chosen}.items() if value is not None}
     lead.first_source_id = min(lead, other, key=lambda row: (row.created_at, row.pk)).first_source_id
+
+
+def keep_dismissals(lead: Lead, other: Lead) -> None:
+    """Remember of the lead what was remembered of the merged one: which leads are not the same person."""
+    pairs = PossibleDuplicate.objects.of(lead.organization).filter(is_dismissed=True)
+    for pair in pairs.filter(Q(first=other.pk) | Q(second=other.pk)):
+        third = pair.first_id if pair.second_id == other.pk else pair.second_id
+        if third != lead.pk:
+            dismiss(organization=lead.organization, leads=(lead.pk, third))
 
 
 @atomic_with_retry

@@ -139,6 +139,14 @@ class Lead(VersionedModel):
                 condition=Q(next_step_at__isnull=False),
                 name="lead_next_step",
             ),
+            # For the search for duplicates: what two e-mail addresses, phones or names of one person have in common.
+            models.Index("organization", Func("email", function="leads_email_key"), name="lead_email_key"),
+            models.Index(
+                "organization", Func("first_name", "last_name", function="leads_name_key"), name="lead_name_key"
+            ),
+            models.Index(
+                fields=["organization", "phone_e164"], condition=Q(phone_e164__isnull=False), name="lead_phone"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -212,6 +220,49 @@ class LeadMerge(TenantModel, ActorFields):
 
     def __str__(self) -> str:
         return self.email or str(self.previous_id)
+
+
+class PossibleDuplicate(TenantModel):
+    """Two leads that may be the same person. `leads.duplicates` finds them; people decide.
+
+    `first` has the smaller id. The reasons are added up, so that a pair with more certain ones has a higher number.
+    """
+
+    EMAIL, PHONE, NAME = 4, 2, 1
+    REASONS: ClassVar[dict[int, str]] = {EMAIL: "Same mailbox", PHONE: "Same phone", NAME: "Same name"}
+
+    first = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="later_duplicates", db_index=False)
+    second = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="earlier_duplicates", db_index=False)
+    reasons = models.PositiveSmallIntegerField(editable=False)
+    is_dismissed = models.BooleanField("not duplicates", default=False, editable=False)
+
+    class Meta(TenantModel.Meta):
+        ordering = ["-reasons", "-first_id", "second_id"]
+        constraints = [UniqueConstraint("first", "second", name="one_possible_duplicate_per_pair")]
+        indexes = [
+            models.Index(fields=["second"], name="duplicate_of_second"),
+            models.Index(
+                fields=["organization", "-reasons", "-first", "second"],
+                condition=Q(is_dismissed=False),
+                name="duplicate_most_certain",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.first} and {self.second}"
+
+
+class DuplicateSearch(TenantModel):
+    """How far the search for duplicates has come: up to the lead that was last changed among those searched."""
+
+    searched_at = MillisecondDateTimeField(editable=False)
+    searched_id = models.UUIDField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint("organization", name="one_duplicate_search_per_organization")]
+
+    def __str__(self) -> str:
+        return f"{self.searched_at}"
 
 
 class CustomField(TenantModel):

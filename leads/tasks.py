@@ -4,9 +4,14 @@ from uuid import UUID
 
 from celery import shared_task
 
+from leads.duplicates import BATCH, search_batch
 from leads.imports import services
+from leads.merging import prune_snapshots
 from organizations.models import Organization
 from organizations.services import for_each_organization
+
+# Bounds a run, so that an organization with very many leads delays the others by seconds only.
+BATCHES_PER_RUN = 20
 
 
 @shared_task(name=services.TASK)
@@ -21,3 +26,22 @@ def run_import(organization_id: str, import_id: str) -> None:
 def run_waiting_imports() -> None:
     """Go on with the imports of which no worker was told, or whose worker was killed."""
     for_each_organization(services.run_waiting, Organization.objects.filter(is_active=True))
+
+
+@shared_task(name="leads.search_duplicates")
+def search_duplicates() -> None:
+    """Compare the leads that have changed with all others, in every active organization. Safe to run twice at once."""
+    for_each_organization(search_batches, Organization.objects.filter(is_active=True))
+
+
+def search_batches(*, organization: Organization) -> None:
+    """Search in one organization, as much as a run may."""
+    for _ in range(BATCHES_PER_RUN):
+        if search_batch(organization=organization) < BATCH:
+            break
+
+
+@shared_task(name="leads.prune")
+def prune() -> None:
+    """Delete what undoes old merges, in every organization."""
+    for_each_organization(prune_snapshots, Organization.objects.all())

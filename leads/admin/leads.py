@@ -5,11 +5,13 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
+from django.urls import URLPattern
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from leads.admin.board import LeadBoard
 from leads.admin.columns import contact, next_step
 from leads.admin.custom_fields import CustomValuesForm
+from leads.admin.duplicates import lead_urls
 from leads.admin.record import LeadRecordAdmin
 from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField, Lead, Source, TouchPointType
@@ -152,6 +154,10 @@ class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
     def choice_label(lead: Lead) -> str:
         """Return the label in autocompletion, with the e-mail to tell leads of the same name apart."""
         return f"{lead} ({lead.email})" if str(lead) != lead.email else lead.email
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the page's addresses, with those for merging."""
+        return [*lead_urls(self), *super().get_urls()]
 
     @admin.display(description="Lead", ordering="first_name")
     def lead_contact(self, lead: Lead) -> str:

@@ -10,7 +10,7 @@ from django.db.models import CharField, ForeignObjectRel, Model, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
-from leads.models import Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange
+from leads.models import Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange, PossibleDuplicate
 
 AnyModel: TypeAlias = type[Any]
 Rows: TypeAlias = dict[AnyModel, list[UUID]]
@@ -137,4 +137,4 @@ empty_rows(
 )
 # Statuses, and who set them: how long leads had a status is counted.
 empty_rows(LeadStatusChange, {}, harmless={"actor_kind", "actor_id", "actor_name"})
-delete_rows(LeadChange, LeadMerge, LeadNote)
+delete_rows(LeadChange, LeadMerge, LeadNote, PossibleDuplicate)

@@ -1,0 +1,330 @@
+"""The list of possible duplicates, and the pages on which two leads are compared, merged and separated again."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+
+from leads.duplicates import describe_reasons, dismiss, find_similar
+from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, relations, undo_merge, when
+from leads.models import CustomField, Lead, PossibleDuplicate
+from leads.topics import MERGED
+from organizations.actors import staff_actor
+from organizations.admin.actions import change_selected, page_context, row_url
+from organizations.admin.tenant import TenantAdmin
+from organizations.admin.views import View
+from organizations.permissions import Area, current_user
+from pipeline_backend.api.exceptions import Conflict, DomainError
+from pipeline_backend.api.fields import parse_timestamp
+from pipeline_backend.db.timestamps import isoformat_z
+from statuses.admin import status_label
+from webhooks.models import Endpoint
+
+LABELS = {
+    "email": "E-mail",
+    "first_name": "First name",
+    "last_name": "Last name",
+    "phone": "Phone",
+    "status": "Status",
+    "setter": "Setter",
+    "last_source": "Last source",
+    "touch_point": "Touch point",
+    "next_step": "Next step",
+}
+
+
+class Line(NamedTuple):
+    """A line of the comparison: the values with their leads' ids, and whose is chosen at first; equal ones need none."""
+
+    name: str
+    label: str
+    values: tuple[tuple[UUID, Any], tuple[UUID, Any]]
+    chosen: UUID
+    is_same: bool
+
+
+def lead_page() -> Any:  # its module imports this one
+    """Return the admin page of leads."""
+    return admin.site.get_model_admin(Lead)
+
+
+def compare_url(lead_id: UUID, other_id: UUID) -> str:
+    """Return the address of the page that compares two leads."""
+    return f"{reverse('admin:leads_lead_merge', args=[lead_id])}?with={other_id}"
+
+
+def lead_urls(page: TenantAdmin) -> list[URLPattern]:
+    """Return the addresses below a lead's page."""
+    views = {"duplicates": duplicates_view, "merge": merge_view}
+
+    def wrap(view: Any) -> Any:
+        return page.admin_site.admin_view(lambda request, object_id: view(page, request, object_id))
+
+    return [path(f"<path:object_id>/{name}/", wrap(view), name=f"leads_lead_{name}") for name, view in views.items()]
+
+
+def get_lead(page: TenantAdmin, request: HttpRequest, object_id: str) -> Lead:
+    """Return the lead, which the user may see and, to change anything, write. Raises Http404 and PermissionDenied."""
+    lead: Lead | None = page.get_object(request, unquote(object_id))
+    if lead is None:
+        raise Http404
+    if not page.has_write_permission(request, lead):
+        raise PermissionDenied
+    return lead
+
+
+def duplicates_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Show the leads that may be the same person, a search for another one, and the merges that can be undone."""
+    lead = get_lead(page, request, object_id)
+    if request.method == "POST":
+        return undo(page, request, lead)
+    wanted = request.GET.get("find", "").strip()
+    rows = page.get_queryset(request).filter(organization=lead.organization).exclude(pk=lead.pk)
+    similar = {found.lead_id: describe_reasons(found.reasons) for found in find_similar(lead)}
+    found = page.get_search_results(request, rows, wanted)[0][:20] if wanted else []
+    merges = list(lead.merges.order_by("-created_at"))
+    context = page_context(page, request, lead, "Duplicates") | {
+        "similar": [(row, similar[row.pk], compare_url(lead.pk, row.pk)) for row in in_order(rows, similar)],
+        "found": [(row, compare_url(lead.pk, row.pk)) for row in found],
+        "wanted": wanted,
+        "merges": [(merge, when(merge.created_at), reason_against_undoing(merge)) for merge in merges],
+        "days": UNDO_DAYS,
+    }
+    return TemplateResponse(request, "leads/duplicates.html", context)
+
+
+def in_order(rows: QuerySet[Lead], ids: Iterable[UUID]) -> list[Lead]:
+    """Return the rows with these ids, in the order of the ids."""
+    found = {row.pk: row for row in rows.filter(pk__in=ids)}
+    return [found[id] for id in ids if id in found]
+
+
+def undo(page: TenantAdmin, request: HttpRequest, lead: Lead) -> HttpResponse:
+    """Undo one of the lead's merges."""
+    try:
+        row = lead.merges.filter(pk=request.POST.get("merge", "")).first()
+    except ValidationError:
+        row = None
+    if row is None:
+        messages.warning(request, "This was undone already.")
+        return redirect(row_url(lead))
+    try:
+        restored = undo_merge(organization=lead.organization, actor=staff_actor(current_user(request)), merge_id=row.pk)
+    except DomainError as error:
+        messages.error(request, str(error))
+        return redirect("admin:leads_lead_duplicates", lead.pk)
+    page.log_change(request, lead, "Merge undone.")
+    messages.success(request, format_html("{} is a lead of its own again.", lead_link(restored)))
+    return redirect(row_url(lead))
+
+
+def lead_link(lead: Lead) -> SafeString:
+    """Return a link to the lead's page."""
+    return format_html('<a class="underline" href="{}">{}</a>', row_url(lead), lead)
+
+
+def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Show two leads side by side, the older one first; merge them, or remember that they are not the same person."""
+    leads = [get_lead(page, request, id) for id in (object_id, request.GET.get("with", ""))]
+    older, newer = sorted(leads, key=lambda lead: (lead.created_at, lead.pk))
+    if older.pk == newer.pk or older.organization_id != newer.organization_id:
+        raise Http404
+    if request.method == "POST" and "dismiss" in request.POST:
+        dismiss(organization=older.organization, leads=(older.pk, newer.pk))
+        messages.success(request, f"{older} and {newer} are remembered as two people.")
+        return redirect("admin:leads_possibleduplicate_changelist")
+    if request.method == "POST":
+        try:
+            return merge_chosen(page, request, older, newer)
+        except DomainError as error:
+            messages.error(request, str(error))
+    lines = list(compare(older, newer))
+    context = page_context(page, request, leads[0], "Compare and merge") | {
+        "leads": [(lead, row_url(lead), isoformat_z(lead.updated_at), counts(lead)) for lead in (older, newer)],
+        "lines": lines,
+        "warnings": list(warnings_about(older, newer)),
+        "endpoints": Endpoint.objects.of(older.organization)
+        .filter(Q(event_types=[]) | Q(event_types__contains=[MERGED.name]), is_active=True)
+        .count(),
+        "days": UNDO_DAYS,
+    }
+    return TemplateResponse(request, "leads/merge.html", context)
+
+
+def merge_chosen(page: TenantAdmin, request: HttpRequest, older: Lead, newer: Lead) -> HttpResponse:
+    """Merge the leads as the form says, and show the kept one."""
+    keep, other = (newer, older) if request.POST.get("keep") == str(newer.pk) else (older, newer)
+    names = [*CHOICES, *(str(field.pk) for field in custom_fields(older))]
+    try:
+        versions = {lead.pk: parse_timestamp(request.POST.get(f"version_{lead.pk}", "")) for lead in (older, newer)}
+    except ValueError:
+        raise Conflict("Open the page again.") from None
+    with transaction.atomic():
+        lead = merge_leads(
+            organization=keep.organization,
+            actor=staff_actor(current_user(request)),
+            keep=keep.pk,
+            merge=other.pk,
+            values=[name for name in names if request.POST.get(name) == str(other.pk)],
+            versions=versions,
+        )
+        page.log_change(request, lead, "Merged with another lead.")
+    undo_url = reverse("admin:leads_lead_duplicates", args=[lead.pk])
+    text = 'The two leads are one. <a class="underline" href="{}">Undo</a> within {} days.'
+    messages.success(request, format_html(text, undo_url, UNDO_DAYS))
+    return redirect(row_url(lead))
+
+
+def custom_fields(lead: Lead) -> QuerySet[CustomField]:
+    """Return the fields that the organization has defined for leads."""
+    rows: QuerySet[CustomField] = CustomField.objects.of(lead.organization).filter(entity=CustomField.Entity.LEAD)
+    return rows.order_by("position", "key")
+
+
+def compare(older: Lead, newer: Lead) -> Iterator[Line]:
+    """Yield the lines of the comparison. At first the older lead's values are chosen, but the newer's last source."""
+    for name, columns in CHOICES.items():
+        stored = [[getattr(lead, column) or None for column in columns] for lead in (older, newer)]
+        if not any(stored[0] + stored[1]):
+            continue
+        is_filled = any(stored[0]) and not (name == "first_name" and older.is_first_name_from_email)
+        chosen = newer if name == "last_source" or (not is_filled and any(stored[1])) else older
+        texts = (show(older, name), show(newer, name))
+        values = ((older.pk, texts[0]), (newer.pk, texts[1]))
+        yield Line(name, LABELS[name], values, chosen.pk, is_same=texts[0] == texts[1])
+    for field in custom_fields(older):
+        first, second = (lead.custom_values.get(str(field.pk)) for lead in (older, newer))
+        chosen = newer if first is None else older
+        if (first, second) != (None, None):
+            values = ((older.pk, first), (newer.pk, second))
+            yield Line(str(field.pk), field.label, values, chosen.pk, is_same=first == second)
+
+
+def show(lead: Lead, name: str) -> Any:  # a text, or HTML
+    """Return a value as the page shows it."""
+    if name == "status":
+        return status_label(lead.status)
+    if name in ("touch_point", "next_step"):
+        at, type = getattr(lead, f"next_{name}_at"), getattr(lead, f"get_next_{name}_type_display")()
+        note = lead.next_step_note if name == "next_step" else ""
+        return ", ".join(filter(None, [type, at and when(at), note])) or None
+    return getattr(lead, {"phone": "phone_e164"}.get(name, name)) or None
+
+
+def counts(lead: Lead) -> list[str]:
+    """Return what would move with the lead: how many rows of which kind."""
+    found = []
+    for model, field in relations():
+        count = model.objects.of(lead.organization).filter(**{field: lead.pk}).count()
+        if count:
+            found.append(f"{count} {model._meta.verbose_name if count == 1 else model._meta.verbose_name_plural}")
+    return found
+
+
+def warnings_about(older: Lead, newer: Lead) -> Iterator[str]:
+    """Yield what speaks against one person, or needs a look."""
+    reasons = {found.lead_id: found.reasons for found in find_similar(older)}.get(newer.pk, 0)
+    if not reasons:
+        yield "They have neither mailbox, nor phone, nor full name in common."
+    if older.phone_e164 and newer.phone_e164 and older.phone_e164 != newer.phone_e164:
+        yield "Their phones differ. A lead has one phone: the other number is only in the history afterwards."
+    if older.setter_id and newer.setter_id and older.setter_id != newer.setter_id:
+        yield f"They belong to different setters: {older.setter} and {newer.setter}."
+    upcoming = [lead.next_touch_point_at for lead in (older, newer) if lead.next_touch_point_type == "APPOINTMENT"]
+    if len(upcoming) == 2:
+        times = " and ".join(when(at) for at in upcoming)
+        yield f"Both have an upcoming appointment: {times}. Both stay."
+
+
+@admin.register(PossibleDuplicate)
+class PossibleDuplicateAdmin(TenantAdmin):
+    """Pairs of leads that may be the same person."""
+
+    area = Area.WORK
+    can_add = False
+    list_display = ("older", "newer", "in_common", "compare")
+    list_display_links = None
+    select_related = ("first", "second")
+    actions = ("dismiss_selected",)
+    ordering = ("-reasons", "-first_id", "second_id")
+    views = (
+        View(
+            "possible",
+            "Possible",
+            lambda request, rows: rows.filter(is_dismissed=False),
+            empty="No two leads have the same mailbox, phone or full name. New leads are compared within minutes.",
+        ),
+        View("dismissed", "Not duplicates", lambda request, rows: rows.filter(is_dismissed=True)),
+    )
+
+    def has_write_permission(self, request: HttpRequest, obj: PossibleDuplicate | None = None) -> bool:
+        """Return whether the user may change both leads."""
+        page = lead_page()
+        if obj is None:
+            return bool(page.has_write_permission(request))
+        return all(page.has_write_permission(request, lead) for lead in (obj.first, obj.second))
+
+    def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Filter the pairs to those of which the user may change both leads."""
+        leads = lead_page().writable_rows(request, Lead.unscoped.all()).values("pk")
+        return rows.filter(first__in=leads, second__in=leads)
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Show the page that compares the two leads."""
+        pair = self.get_object(request, unquote(object_id))
+        if pair is None:
+            raise Http404
+        return redirect(compare_url(pair.first_id, pair.second_id))
+
+    @admin.display(description="Lead")
+    def older(self, pair: PossibleDuplicate) -> SafeString:
+        """Return the name and how to reach the lead that was added first."""
+        return describe(pair.first)
+
+    @admin.display(description="Possible duplicate")
+    def newer(self, pair: PossibleDuplicate) -> SafeString:
+        """Return the name and how to reach the other lead."""
+        return describe(pair.second)
+
+    @admin.display(description="In common", ordering="reasons")
+    def in_common(self, pair: PossibleDuplicate) -> str:
+        """Return what the two leads have in common."""
+        return ", ".join(describe_reasons(pair.reasons)) or "–"
+
+    @admin.display(description="")
+    def compare(self, pair: PossibleDuplicate) -> SafeString:
+        """Return a link to the page that compares them."""
+        url, label = compare_url(pair.first_id, pair.second_id), f"Compare {pair.first} and {pair.second}"
+        return format_html('<a class="text-link" href="{}" aria-label="{}">Compare</a>', url, label)
+
+    @admin.action(description="Not duplicates", permissions=["change"])
+    def dismiss_selected(self, request: HttpRequest, rows: QuerySet[PossibleDuplicate]) -> HttpResponse | None:
+        """Remember that the leads of the selected pairs are different people, after a confirmation page."""
+        return change_selected(
+            self,
+            request,
+            rows,
+            lambda pair: dismiss(organization=pair.organization, leads=(pair.first_id, pair.second_id)),
+            action="dismiss_selected",
+            title="Not duplicates",
+            question="Are these different people? They are not shown as possible duplicates again.",
+        )
+
+
+def describe(lead: Lead) -> SafeString:
+    """Return the lead's name as a link, with e-mail and phone below."""
+    contact = [text for text in (lead.email, lead.phone_e164) if text]
+    lines = format_html_join("", '<span class="block break-all">{}</span>', ([text] for text in contact))
+    return format_html('<a class="text-link" href="{}">{}</a>{}', row_url(lead), capfirst(str(lead)), lines)

@@ -1,0 +1,119 @@
+"""Leads that may be the same person: the same mailbox, phone or name.
+
+What two leads have in common is found by indexes on expressions (`leads_email_key`, `leads_name_key`) and on phones, at
+any number of leads; the database function `leads_similar` says what counts. A task compares each lead that has changed
+with all others, and keeps the pairs for the list. A lead's own page asks for them directly.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from leads.models import DuplicateSearch, Lead, PossibleDuplicate
+from organizations.models import Organization
+from pipeline_backend.db.retry import atomic_with_retry
+from pipeline_backend.db.timestamps import now
+
+BATCH = 1_000
+# A transaction can commit later than one that has set a later `updated_at`.
+SETTLED_AFTER = timedelta(seconds=60)
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Compares the next leads with all others. Pairs that have nothing in common any more are deleted, dismissed ones kept.
+SEARCH = """
+WITH batch AS MATERIALIZED (
+    SELECT id, updated_at FROM leads_lead
+    WHERE organization_id = %(organization)s AND (updated_at, id) > (%(at)s, %(id)s) AND updated_at <= %(until)s
+    ORDER BY updated_at, id LIMIT %(size)s
+), found AS MATERIALIZED (
+    SELECT least(batch.id, similar_lead.id) AS first_id, greatest(batch.id, similar_lead.id) AS second_id,
+        max(similar_lead.reasons) AS reasons
+    FROM batch CROSS JOIN LATERAL leads_similar(%(organization)s, batch.id) AS similar_lead
+    GROUP BY 1, 2
+), stale AS (
+    DELETE FROM leads_possibleduplicate WHERE NOT is_dismissed AND id IN (
+        SELECT pair.id FROM batch JOIN leads_possibleduplicate AS pair ON pair.first_id = batch.id
+        UNION ALL
+        SELECT pair.id FROM batch JOIN leads_possibleduplicate AS pair ON pair.second_id = batch.id
+    ) AND (first_id, second_id) NOT IN (SELECT first_id, second_id FROM found)
+), added AS (
+    INSERT INTO leads_possibleduplicate (id, organization_id, created_at, first_id, second_id, reasons, is_dismissed)
+    SELECT uuidv7(), %(organization)s, %(now)s, first_id, second_id, reasons, false FROM found
+    ORDER BY first_id, second_id
+    ON CONFLICT (first_id, second_id) DO UPDATE SET reasons = excluded.reasons
+        WHERE leads_possibleduplicate.reasons <> excluded.reasons
+)
+SELECT updated_at, id, count(*) OVER () FROM batch ORDER BY updated_at DESC, id DESC LIMIT 1
+"""
+SIMILAR = """
+SELECT similar_lead.id, similar_lead.reasons
+FROM leads_similar(%(organization)s, %(lead)s) AS similar_lead
+WHERE NOT EXISTS (
+    SELECT FROM leads_possibleduplicate
+    WHERE first_id = least(similar_lead.id, %(lead)s) AND second_id = greatest(similar_lead.id, %(lead)s)
+        AND is_dismissed
+)
+ORDER BY similar_lead.reasons DESC, similar_lead.id
+"""
+
+
+class Similar(NamedTuple):
+    """A lead that may be the same person, and the sum of the reasons (`PossibleDuplicate`)."""
+
+    lead_id: UUID
+    reasons: int
+
+
+@atomic_with_retry
+def search_batch(*, organization: Organization) -> int:
+    """Compare the next leads that have changed with all others, and store the pairs; return the number of leads.
+
+    Locks how far the search has come, and returns 0 if another process is searching.
+    """
+    searches = DuplicateSearch.objects.of(organization)
+    searches.get_or_create(organization=organization, defaults={"searched_at": BEGINNING, "searched_id": UUID(int=0)})
+    search = searches.select_for_update(skip_locked=True).first()
+    if search is None:
+        return 0
+    params = {
+        "organization": organization.pk,
+        "at": search.searched_at,
+        "id": search.searched_id,
+        "until": now() - SETTLED_AFTER,
+        "now": now(),
+        "size": BATCH,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(SEARCH, params)
+        row = cursor.fetchone()
+    if row is None:
+        return 0
+    search.searched_at, search.searched_id, count = row
+    search.save(update_fields=["searched_at", "searched_id"])
+    return int(count)
+
+
+def find_similar(lead: Lead) -> list[Similar]:
+    """Return the leads that may be the same person as this one, most certain first, without dismissed ones."""
+    with connection.cursor() as cursor:
+        cursor.execute(SIMILAR, {"organization": lead.organization_id, "lead": lead.pk})
+        return [Similar(*row) for row in cursor.fetchall()]
+
+
+def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
+    """Remember that two leads are not the same person."""
+    first, second = sorted(leads)
+    PossibleDuplicate.objects.of(organization).update_or_create(
+        organization=organization,
+        first_id=first,
+        second_id=second,
+        defaults={"is_dismissed": True},
+        create_defaults={"is_dismissed": True, "reasons": 0},
+    )
+
+
+def describe_reasons(reasons: int) -> list[str]:
+    """Return the reasons as texts, the most certain one first."""
+    return [text for value, text in PossibleDuplicate.REASONS.items() if reasons & value]
