@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 
 from leads.duplicates import describe_reasons, dismiss, find_similar
 from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, relations, undo_merge, when
-from leads.models import CustomField, Lead, PossibleDuplicate
+from leads.models import CustomField, Lead, PossibleDuplicate, TouchPointType
 from leads.topics import MERGED
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected, page_context, row_url
@@ -46,7 +46,7 @@ LABELS = {
 
 
 class Line(NamedTuple):
-    """A line of the comparison: the values with their leads' ids, and whose is chosen at first; equal ones need none."""
+    """A line of the comparison: the values with their leads' ids, and whose is chosen at first."""
 
     name: str
     label: str
@@ -242,7 +242,8 @@ def warnings_about(older: Lead, newer: Lead) -> Iterator[str]:
         yield "Their phones differ. A lead has one phone: the other number is only in the history afterwards."
     if older.setter_id and newer.setter_id and older.setter_id != newer.setter_id:
         yield f"They belong to different setters: {older.setter} and {newer.setter}."
-    upcoming = [lead.next_touch_point_at for lead in (older, newer) if lead.next_touch_point_type == "APPOINTMENT"]
+    points = [(lead.next_touch_point_at, lead.next_touch_point_type) for lead in (older, newer)]
+    upcoming = [at for at, type in points if at and type == TouchPointType.APPOINTMENT]
     if len(upcoming) == 2:
         times = " and ".join(when(at) for at in upcoming)
         yield f"Both have an upcoming appointment: {times}. Both stay."

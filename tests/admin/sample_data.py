@@ -4,9 +4,13 @@ from uuid import UUID
 
 from appointments.models import Appointment
 from appointments.services import edit_appointment
+<<<<<<< HEAD
 from leads.imports.models import Import, ImportRow
+=======
+from leads.duplicates import search_batch
+>>>>>>> 6c7256c (wip: tests of duplicates)
 from leads.merging import merge_leads
-from leads.models import Lead, LeadNote
+from leads.models import Lead, LeadNote, PossibleDuplicate
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization
@@ -61,6 +65,9 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     )
     other = api.submit(email=f"other@{word}.example").json()["data"]["lead_id"]
     merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(other))
+    third = api.submit(email=f"third@{word}.example").json()["data"]["lead_id"]
+    PossibleDuplicate.objects.create(organization=organization, first=lead, second_id=third, reasons=1)
+    search_batch(organization=organization)
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):
         Attempt.objects.create(organization=organization, delivery=delivery, duration_ms=5, status_code=200)

@@ -28,7 +28,7 @@ PLAIN = (
 NAME_KEY = f"""
 CREATE OR REPLACE FUNCTION leads_name_key(first_name text, last_name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN least(nullif({PLAIN.format(name='first_name')}, ''), nullif({PLAIN.format(name='last_name')}, '')) || ' '
+RETURN nullif(least({PLAIN.format(name='first_name')}, {PLAIN.format(name='last_name')}), '') || ' '
     || greatest({PLAIN.format(name='first_name')}, {PLAIN.format(name='last_name')})
 """
 # A name that many have says nothing, and so does an office's phone. It runs as the tables' owner, because under
@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
     atomic = False  # the indexes are made while the tables are in use
 
     dependencies = [
-        ('leads', '0013_merged_leads'),
+        ('leads', '0014_board'),
     ]
 
     operations = [

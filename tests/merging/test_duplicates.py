@@ -1,0 +1,302 @@
+"""Finding possible duplicates, and the pages on which they are compared, merged and separated."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import time_machine
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from leads.duplicates import BATCH, describe_reasons, find_similar, search_batch
+from leads.models import Lead, LeadMerge, PossibleDuplicate
+from leads.tasks import search_duplicates
+from organizations.models import MemberRole, Organization
+from pipeline_backend.db.timestamps import now
+from tests.admin.pages import admin_url, logged_in_client, shown_messages
+from tests.client import ApiClient
+from tests.factories import make_custom_field, make_member, owner_of, set_columns
+from tests.merging.leads import book, make_lead, merge
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    return logged_in_client(owner_of(organization))
+
+
+def search() -> None:
+    """Search as the task does, when what has been written is settled."""
+    with time_machine.travel(now() + timedelta(minutes=5)):
+        search_duplicates()
+
+
+def pairs(organization: Organization) -> set[tuple[str, str, str]]:
+    """Return the pairs that were found: both e-mails, and what they have in common."""
+    rows = PossibleDuplicate.objects.of(organization).filter(is_dismissed=False).select_related("first", "second")
+    return {(row.first.email, row.second.email, ", ".join(describe_reasons(row.reasons))) for row in rows}
+
+
+def compare_url(lead: UUID, other: UUID) -> str:
+    return f"{admin_url(Lead, 'merge', lead)}?with={other}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reasons"),
+    [
+        ({"email": "ada@example.com"}, {"email": "Ada+form@example.com"}, ["Same mailbox"]),
+        ({"email": "a.da@gmail.com"}, {"email": "ADA+x@googlemail.com"}, ["Same mailbox"]),
+        ({"email": "a.da@example.com"}, {"email": "ada@example.com"}, []),
+        ({"phone_e164": "+14155552671"}, {"phone_e164": "+14155552671"}, ["Same phone"]),
+        (
+            {"first_name": "José", "last_name": "Müller-Weiß"},
+            {"first_name": "MÜLLER WEISS", "last_name": "Jose"},
+            ["Same name"],
+        ),
+        ({"first_name": "Ada", "last_name": "King"}, {"first_name": "Ada", "last_name": "Kong"}, []),
+        ({"first_name": "Ada"}, {"first_name": "Ada"}, []),
+        (
+            {"first_name": "Ada", "last_name": "King", "phone_e164": "+14155552671"},
+            {"first_name": "Ada", "last_name": "King", "phone_e164": "+14155552671"},
+            ["Same phone", "Same name"],
+        ),
+    ],
+)
+def test_leads_are_similar_if_they_have_mailbox_phone_or_full_name_in_common(
+    first: dict[str, str], second: dict[str, str], reasons: list[str], api: ApiClient, organization: Organization
+) -> None:
+    for number, fields in enumerate([first, second]):
+        country = {"phone_country": "US"} if "phone_e164" in fields else {}
+        make_lead(api, **{"email": f"{number}@example.com", "first_name": f"No {number}", **fields, **country})
+
+    ids = list(Lead.objects.of(organization).order_by("pk"))
+
+    assert [describe_reasons(row.reasons) for row in find_similar(ids[0])] == ([reasons] if reasons else [])
+    search()
+    assert len(pairs(organization)) == (1 if reasons else 0)
+
+
+def test_a_name_that_many_leads_have_says_nothing(api: ApiClient, organization: Organization) -> None:
+    for number in range(6):
+        make_lead(api, f"{number}@example.com", first_name="Ada", last_name="King")
+
+    assert find_similar(Lead.objects.of(organization).first()) == []
+
+
+def test_pairs_follow_changes_of_the_leads(api: ApiClient, organization: Organization) -> None:
+    first, second = (
+        make_lead(api, f"{name}@example.com", first_name="Ada", last_name="King") for name in ("ada", "king")
+    )
+    search()
+    assert pairs(organization) == {("ada@example.com", "king@example.com", "Same name")}
+
+    change = {"updated_at": now() + timedelta(minutes=6)}
+    set_columns(Lead, organization, str(second), email="ada+x@example.com", **change)
+    with time_machine.travel(now() + timedelta(minutes=8)):
+        search()
+    assert pairs(organization) == {("ada@example.com", "ada+x@example.com", "Same mailbox, Same name")}
+
+    change = {"updated_at": now() + timedelta(minutes=9)}
+    set_columns(Lead, organization, str(first), email="grace@example.com", last_name="Hopper", **change)
+    with time_machine.travel(now() + timedelta(minutes=12)):
+        search()
+    assert pairs(organization) == set()
+
+
+def test_a_search_takes_the_same_statements_for_one_lead_and_for_a_batch(
+    api: ApiClient, organization: Organization
+) -> None:
+    counts = []
+    for number in range(2):
+        for copy in range(1 + 20 * number):
+            make_lead(api, f"{number}-{copy}@example.com")
+        with time_machine.travel(now() + timedelta(minutes=5 * (number + 1))):
+            set_time = {"updated_at": now() - timedelta(minutes=2)}
+            Lead.objects.of(organization).filter(email__startswith=f"{number}-").update(**set_time)
+            with CaptureQueriesContext(connection) as captured:
+                found = search_batch(organization=organization)
+        counts.append(len([query for query in captured.captured_queries if "batch AS" in query["sql"]]))
+        assert found == 1 + 20 * number < BATCH
+
+    assert counts == [1, 1]
+
+
+def test_the_list_shows_pairs_most_certain_first_of_the_own_organization_only(
+    api: ApiClient, other_api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    make_lead(api, "ada@example.com", first_name="Ada", last_name="King")
+    make_lead(api, "ada+x@example.com", first_name="Ada", last_name="Byron")
+    make_lead(api, "king@example.com", first_name="Ada", last_name="King")
+    for email in ("eve@globex.example", "eve+x@globex.example"):
+        make_lead(other_api, email)
+    search()
+
+    text = owner.get(admin_url(PossibleDuplicate, "changelist")).content.decode()
+
+    assert 0 < text.index("Same mailbox") < text.index("Same name")
+    assert "globex" not in text
+
+
+def test_pairs_that_are_no_duplicates_are_remembered_also_when_a_lead_is_merged(
+    api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    ids = [make_lead(api, f"ada{tag}@example.com") for tag in ("", "+1", "+2")]
+    search()
+
+    response = owner.post(compare_url(ids[0], ids[1]), {"dismiss": "1"})
+
+    assert response.status_code == 302
+    assert len(pairs(organization)) == 2
+    assert [row.lead_id for row in find_similar(Lead.objects.of(organization).get(pk=ids[0]))] == [ids[2]]
+    merge(organization, ids[2], ids[1])
+    assert find_similar(Lead.objects.of(organization).get(pk=ids[0])) == []
+    assert pairs(organization) == set()
+
+
+def form_of(client: Client, url: str) -> dict[str, Any]:
+    """Return what the page's form sends if nothing is changed."""
+    context = client.get(url).context
+    data = {line.name: str(line.chosen) for line in context["lines"] if not line.is_same}
+    versions = {f"version_{lead.pk}": version for lead, _, version, _ in context["leads"]}
+    return {"keep": str(context["leads"][0][0].pk), **versions, **data}
+
+
+def test_the_older_leads_values_are_chosen_and_empty_ones_filled(
+    api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    field = make_custom_field(organization, "LEAD", "size")
+    keep = make_lead(api, "ada@example.com", first_name="Ada")
+    other = make_lead(api, "ada+x@example.com", first_name="Adele", last_name="King", source="WEBINAR")
+    set_columns(Lead, organization, str(other), custom_values={str(field.pk): "L"})
+    url = compare_url(other, keep)
+
+    response = owner.post(url, form_of(owner, url) | {"merge": "1"})
+
+    assert response.status_code == 302
+    lead = api.get_lead(str(other))
+    assert (lead["id"], lead["email"], lead["first_name"], lead["last_name"]) == (
+        str(keep),
+        "ada@example.com",
+        "Ada",
+        "King",
+    )
+    assert (lead["last_source"]["name"], lead["custom_fields"][0]["value"]) == ("WEBINAR", "L")
+
+
+def test_the_newer_lead_can_be_kept_with_any_values(api: ApiClient, owner: Client, organization: Organization) -> None:
+    older, newer = make_lead(api, "ada@example.com", first_name="Ada"), make_lead(api, "b@example.com", first_name="B")
+    url = compare_url(older, newer)
+
+    owner.post(url, form_of(owner, url) | {"merge": "1", "keep": str(newer), "email": str(newer)})
+
+    lead = api.get_lead(str(older))
+    assert (lead["id"], lead["email"], lead["first_name"]) == (str(newer), "b@example.com", "Ada")
+
+
+def test_the_page_says_what_moves_and_warns(api: ApiClient, owner: Client, organization: Organization) -> None:
+    phone = {"phone_country": "US"}
+    first = make_lead(api, "ada@example.com", phone_e164="+14155552671", **phone)
+    second = make_lead(api, "bob@example.com", phone_e164="+14155552672", **phone)
+    for number, email in enumerate(("ada@example.com", "bob@example.com")):
+        book(api, email, f"ref-{number}")
+
+    text = owner.get(compare_url(first, second)).content.decode()
+
+    for words in (
+        "1 appointment",
+        "1 opt-in",
+        "neither mailbox, nor phone, nor full name",
+        "Their phones differ",
+        "Both have an upcoming appointment",
+        "No webhook endpoint hears of it",
+    ):
+        assert words in text
+
+
+def test_a_page_that_is_out_of_date_merges_nothing(api: ApiClient, owner: Client, organization: Organization) -> None:
+    first, second = make_lead(api, "ada@example.com"), make_lead(api, "ada+x@example.com")
+    url = compare_url(first, second)
+    data = form_of(owner, url)
+    api.patch(f"/api/external/leads/{first}/status", {"status_id": api.get_status("WON")["id"]})
+
+    response = owner.post(url, data | {"merge": "1"})
+
+    assert response.status_code == 200
+    assert "changed since you opened the page" in response.content.decode()
+    assert Lead.objects.of(organization).count() == 2
+
+
+def test_a_merge_is_undone_on_the_leads_page_of_duplicates(
+    api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada+x@example.com")
+    merge(organization, keep, other)
+    url, row = admin_url(Lead, "duplicates", keep), LeadMerge.objects.of(organization).get()
+    assert "Undo brings it back" in owner.get(url).content.decode()
+
+    responses = [owner.post(url, {"merge": str(row.pk)}) for _ in range(2)]
+
+    assert [response.status_code for response in responses] == [302, 302]
+    assert shown_messages(responses[1])[-1] == "This was undone already."
+    assert api.get_lead(str(other))["id"] == str(other)
+
+
+def test_instead_of_a_button_the_page_says_why_a_merge_cannot_be_undone(
+    api: ApiClient, owner: Client, organization: Organization
+) -> None:
+    with time_machine.travel(now() - timedelta(minutes=1)):
+        keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada+x@example.com")
+        merge(organization, keep, other)
+    api.submit(email="ada@example.com")
+
+    text = owner.get(admin_url(Lead, "duplicates", keep)).content.decode()
+
+    assert "It can't be undone." in text
+    assert "This was added since: opt-in" in text
+
+
+def test_another_lead_is_found_by_name_or_email(api: ApiClient, owner: Client) -> None:
+    keep, other = make_lead(api, "ada@example.com"), make_lead(api, "grace@example.com", first_name="Grace")
+
+    text = owner.get(admin_url(Lead, "duplicates", keep), {"find": "grace"}).content.decode()
+
+    assert compare_url(keep, other) in text
+
+
+@pytest.mark.parametrize("role", [MemberRole.VIEWER, MemberRole.CLOSER])
+def test_who_may_not_change_both_leads_merges_nothing(
+    role: MemberRole, api: ApiClient, organization: Organization
+) -> None:
+    first, second = make_lead(api, "ada@example.com"), make_lead(api, "ada+x@example.com")
+    set_columns(Lead, organization, str(second), setter=owner_of(organization))
+    client = logged_in_client(make_member(organization, "m@acme.example", role=role))
+    search()
+
+    assert client.get(compare_url(first, second)).status_code == 403
+    assert client.post(compare_url(first, second), {"merge": "1"}).status_code == 403
+    assert client.post(compare_url(first, second), {"dismiss": "1"}).status_code == 403
+    pair = PossibleDuplicate.objects.of(organization).get()
+    selection = {"action": "dismiss_selected", "_selected_action": str(pair.pk), "confirmed": "1"}
+    client.post(admin_url(PossibleDuplicate, "changelist"), selection)
+    assert pairs(organization) != set()
+    assert Lead.objects.of(organization).count() == 2
+
+
+def test_leads_of_another_organization_are_unknown(
+    api: ApiClient, other_api: ApiClient, owner: Client, other_organization: Organization
+) -> None:
+    own, theirs = make_lead(api, "ada@example.com"), make_lead(other_api, "ada+x@example.com")
+
+    for url in (compare_url(own, theirs), compare_url(theirs, own), admin_url(Lead, "duplicates", theirs)):
+        assert owner.get(url).status_code == 404
+        assert owner.post(url, {"merge": "1", "keep": str(own)}).status_code == 404
+    assert Lead.objects.of(other_organization).count() == 1
+
+
+@pytest.mark.parametrize("other", ["", "x", "00000000-0000-7000-8000-000000000000"])
+def test_an_unknown_lead_to_compare_with_is_404(other: str, api: ApiClient, owner: Client) -> None:
+    lead = make_lead(api, "ada@example.com")
+
+    assert owner.get(admin_url(Lead, "merge", lead), {"with": other}).status_code == 404
+    assert owner.get(admin_url(Lead, "merge", lead), {"with": str(lead)}).status_code == 404
