@@ -23,6 +23,7 @@ from leads.models import CustomField, Lead, PossibleDuplicate, TouchPointType
 from leads.topics import MERGED
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected, page_context, row_url
+from organizations.admin.record import Card, Fact
 from organizations.admin.tenant import TenantAdmin
 from organizations.admin.views import View
 from organizations.permissions import Area, current_user
@@ -135,9 +136,24 @@ def lead_link(lead: Lead) -> SafeString:
     return format_html('<a class="underline" href="{}">{}</a>', row_url(lead), lead)
 
 
+def duplicates_card(request: HttpRequest, lead: Lead) -> Card | None:
+    """Return the card of a lead's page that leads to its duplicates, for those who may merge them."""
+    if not lead_page().has_write_permission(request, lead):
+        return None
+    url, count, merged = reverse("admin:leads_lead_duplicates", args=[lead.pk]), len(find_similar(lead)), lead.merges
+    text = f"{count} possible duplicate{'' if count == 1 else 's'}" if count else "Merge with another lead"
+    facts = [Fact("Same person", text, url)]
+    if names := [str(merge) for merge in merged.all()]:
+        facts.append(Fact("Merged leads", ", ".join(names), url))
+    return Card("Duplicates", facts)
+
+
 def merge_view(page: TenantAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show two leads side by side, the older one first; merge them, or remember that they are not the same person."""
-    leads = [get_lead(page, request, id) for id in (object_id, request.GET.get("with", ""))]
+    lead, other_id = get_lead(page, request, object_id), request.GET.get("with", "")
+    if not other_id:
+        return redirect("admin:leads_lead_duplicates", lead.pk)
+    leads = [lead, get_lead(page, request, other_id)]
     older, newer = sorted(leads, key=lambda lead: (lead.created_at, lead.pk))
     if older.pk == newer.pk or older.organization_id != newer.organization_id:
         raise Http404

@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 from leads.admin.board import LeadBoard
 from leads.admin.columns import contact, next_step
 from leads.admin.custom_fields import CustomValuesForm
-from leads.admin.duplicates import lead_urls
+from leads.admin.duplicates import duplicates_card, lead_urls
 from leads.admin.record import LeadRecordAdmin
 from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField, Lead, Source, TouchPointType
@@ -177,6 +177,9 @@ class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
             add_lead(organization=form.organization, actor=actor, id=obj.pk, **values)
             return
         edit_lead(organization=obj.organization, actor=actor, lead=obj, **form.changed_values())
+
+
+LeadAdmin.register_card(duplicates_card)
 
 
 @admin.register(Source)

@@ -55,18 +55,18 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
         host_email=f"{word}@members.example",
     ).json()["data"]["id"]
     make_note(organization, id, f"{word} second note")
-    lead = Lead.objects.of(organization).get()
+    lead = Lead.objects.of(organization).get(email=email)
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{word} lead note")
     edit_appointment(
         organization=organization,
         actor=SYSTEM,
         appointment=Appointment.objects.of(organization).get(pk=id),
-        meeting_url=f"https://meet.example/{word}",
+        call_category="TRIAGE_CALL",
     )
     other = api.submit(email=f"other@{word}.example").json()["data"]["lead_id"]
     merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(other))
-    third = api.submit(email=f"third@{word}.example").json()["data"]["lead_id"]
-    PossibleDuplicate.objects.create(organization=organization, first=lead, second_id=third, reasons=1)
+    # With itself: tests expect one lead.
+    PossibleDuplicate.objects.create(organization=organization, first=lead, second=lead, reasons=1)
     search_batch(organization=organization)
     make_analysis(organization, id, ai_generated_title=f"{word} analysis")
     for delivery in Delivery.objects.of(organization):

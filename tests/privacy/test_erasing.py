@@ -104,6 +104,7 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     LeadNote.objects.create(organization=organization, lead=lead, note=f"{WORD} again", **actor_columns(SYSTEM))
     merged = api.submit(email=f"{WORD}@work.example", first_name=WORD).json()["data"]["lead_id"]
     merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(merged))
+    PossibleDuplicate.objects.create(organization=organization, first=lead, second=lead, reasons=1)
     run_group(DELIVERIES, endpoint.pk)
     Attempt.objects.of(organization).update(response=f"Hello {WORD}")  # as a receiver may answer
     send_notifications(organization.pk)

@@ -65,6 +65,7 @@ def own_account_or_leader(role: str, whose: str) -> bool:
 # Model: who may see rows, add one, change one, and delete one.
 ROWS: dict[str, tuple[Rule, Rule, Rule, Rule]] = {
     "leads.lead": (EVERYBODY, WORKERS, own_work, NOBODY),
+    "leads.possibleduplicate": (EVERYBODY, NOBODY, EVERYBODY, NOBODY),  # its page leads to that of both leads
     "leads.source": (EVERYBODY, NOBODY, NOBODY, NOBODY),
     "leads.import": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, NOBODY),
     "leads.customfield": (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
@@ -104,6 +105,8 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
             "leads_lead_add_note",
             "leads_lead_set_next_step",
             "leads_lead_finish_next_step",
+            "leads_lead_duplicates",
+            "leads_lead_merge",
         ],
         (own_work, own_work),
     ),
@@ -141,6 +144,7 @@ SENT_ROWS: dict[str, tuple[Any, Callable[[Any], dict[str, Any]], Rule]] = {
 # The model and the action on selected rows: who may do it with a row.
 ACTIONS: dict[tuple[str, str], Rule] = {
     ("appointments.appointment", "cancel_selected"): own_work,
+    ("leads.possibleduplicate", "dismiss_selected"): own_work,
     ("webhooks.delivery", "replay_selected"): BACK_OFFICE,
 }
 # Pages that belong to no model: everybody who is signed in may open them, about themselves or what they may see.
