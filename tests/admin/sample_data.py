@@ -4,11 +4,8 @@ from uuid import UUID
 
 from appointments.models import Appointment
 from appointments.services import edit_appointment
-<<<<<<< HEAD
-from leads.imports.models import Import, ImportRow
-=======
 from leads.duplicates import search_batch
->>>>>>> 6c7256c (wip: tests of duplicates)
+from leads.imports.models import Import, ImportRow
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, PossibleDuplicate
 from notifications.services import set_muted_kinds

@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
     atomic = False  # the indexes are made while the tables are in use
 
     dependencies = [
-        ('leads', '0015_search'),
+        ('leads', '0016_imports'),
     ]
 
     operations = [
