@@ -4,16 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.db.models import Model
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminColorInputWidget
 
-from organizations.admin.base import ReadOnlyInline
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.permissions import Area
-from statuses.models import BY_NAME, BoardScope, Status, StatusChange
+from statuses.models import BY_NAME, BoardScope, Status
 from statuses.services import DEFAULT_FLAG, delete_status, save_status
 
 # Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
@@ -86,20 +84,3 @@ class StatusAdmin(TenantAdmin):
     @admin.display(description="Status", ordering=BY_NAME)
     def label(self, status: Status) -> SafeString | str:
         return status_label(status)
-
-
-class HistoryInline(ReadOnlyInline):
-    """Base of the inlines that show a status history."""
-
-    verbose_name_plural = "History"
-    fields = (
-        "created_at",
-        status_column("from_status", "From"),
-        status_column("to_status", "To"),
-        "actor_name",
-        "actor_kind",
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[StatusChange]:
-        """Load both statuses in the same query."""
-        return super().get_queryset(request).select_related("from_status", "to_status")

@@ -11,20 +11,17 @@ from appointments.admin.board import AppointmentBoard
 from appointments.admin.calendar import CALENDAR
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from appointments.admin.forms import AppointmentForm, BookingForm
-from appointments.admin.record import AppointmentButtons
+from appointments.admin.record_page import AppointmentRecordAdmin
 from appointments.admin.schedule import render_other_appointments
-from appointments.admin.timeline import itself, register_timeline
 from appointments.admin.views import APPOINTMENT_VIEWS
-from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, cancel_appointment, edit_appointment
 from leads.admin.columns import contact
-from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected
-from organizations.admin.base import ReadOnlyInline
 from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
@@ -32,7 +29,7 @@ from organizations.admin.forms import YEARS
 from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
-from statuses.admin import HistoryInline, status_column
+from statuses.admin import status_column
 
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
 
@@ -46,29 +43,8 @@ def read_time(text: str) -> datetime | None:
     return time if time.year in YEARS else None
 
 
-class NoteInline(ReadOnlyInline):
-    """The appointment's notes, newest first."""
-
-    model = Note
-    fields = ("created_at", "note", "actor_name")
-
-
-class OutcomeChangeInline(HistoryInline):
-    """The appointment's outcome history."""
-
-    model = OutcomeChange
-
-
-class CallAnalysisInline(ReadOnlyInline):
-    """The analysis of the recorded call."""
-
-    model = CallAnalysis
-    per_page = None
-    fields = ("ai_generated_title", "ai_suggested_outcome", "ai_confidence_score", "ai_rationale", "link")
-
-
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, AppointmentButtons, LeadSearchAdmin, CustomFieldsAdmin):
+class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
@@ -131,7 +107,6 @@ class AppointmentAdmin(AppointmentBoard, AppointmentButtons, LeadSearchAdmin, Cu
         Column("id", "ID", "id"),
     )
     autocomplete_fields = ("lead",)
-    inlines = (NoteInline, OutcomeChangeInline, CallAnalysisInline)
     actions = ("cancel_selected",)
     readonly_fields = (
         "lead",
@@ -252,6 +227,3 @@ class AppointmentAdmin(AppointmentBoard, AppointmentButtons, LeadSearchAdmin, Cu
             title="Cancel the appointments",
             question=f"Cancel these appointments? {CANCELLATION_EFFECTS}",
         )
-
-
-register_timeline(AppointmentAdmin, itself)

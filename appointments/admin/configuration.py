@@ -1,5 +1,7 @@
 """Admin pages of event types, notes and call analyses."""
 
+from hashlib import sha256
+
 from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -7,7 +9,7 @@ from django.db.models import Q, QuerySet
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from appointments.reports import is_open_to
 from appointments.services import delete_event_type, save_analysis, save_event_type
-from organizations.admin.tenant import TenantAdmin, TenantForm
+from organizations.admin.tenant import OptimisticLockForm, TenantAdmin, TenantForm
 from organizations.models import Membership
 from organizations.permissions import Area
 
@@ -65,12 +67,18 @@ class NoteAdmin(TenantAdmin):
         return str(note)
 
 
-class CallAnalysisForm(TenantForm):
+class CallAnalysisForm(OptimisticLockForm):
     """The form for adding and changing a call analysis."""
 
     class Meta:
         model = CallAnalysis
         fields = ()
+
+    @staticmethod
+    def version_of(row: CallAnalysis) -> str:
+        """Return a hash of the values. An analysis has no time of its last change."""
+        values = [str(getattr(row, field.attname)) for field in row._meta.concrete_fields]
+        return sha256("\0".join(values).encode()).hexdigest()
 
     def clean_appointment(self) -> Appointment:
         """Return the appointment. It must be one that the user may change."""

@@ -129,12 +129,12 @@ class RescheduleForm(ConfirmationForm):
     """The form for moving an appointment, which asks once more if another appointment overlaps with the new time."""
 
     schedule_time = TimestampField(
-        label="New time", widget=widgets.UnfoldAdminSplitDateTimeWidget, validators=[validate_year]
+        label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget, validators=[validate_year]
     )
     reason = forms.CharField(
         required=False,
         max_length=10_000,
-        widget=widgets.UnfoldAdminTextareaWidget,
+        widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 3}),
         help_text="Stored as a note. The members who are notified read it, too.",
     )
     book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
@@ -180,7 +180,7 @@ class CancellationForm(ConfirmationForm):
 class NoteForm(ConfirmationForm):
     """The form for adding a note to an appointment."""
 
-    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget)
+    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
     mentions = forms.ModelMultipleChoiceField(
         Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
     )

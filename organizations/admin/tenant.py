@@ -80,7 +80,12 @@ class OptimisticLockForm(TenantForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not self.instance._state.adding:
-            self.initial["version"] = isoformat_z(self.instance.updated_at)
+            self.initial["version"] = self.version_of(self.instance)
+
+    @staticmethod
+    def version_of(row: Any) -> str:  # any model's
+        """Return what identifies the row's present state."""
+        return isoformat_z(row.updated_at)
 
     def clean(self) -> dict[str, Any]:
         """Compare the version with the stored row's, which stays locked until this save ends."""
@@ -89,8 +94,7 @@ class OptimisticLockForm(TenantForm):
             return cleaned
         # no_key: foreign keys to the row can still be checked while it is locked.
         rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
-        updated_at = rows.values_list("updated_at", flat=True).get(pk=self.instance.pk)
-        if isoformat_z(updated_at) != cleaned.get("version"):
+        if self.version_of(rows.get(pk=self.instance.pk)) != cleaned.get("version"):
             raise ValidationError(
                 "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
                 "enter your changes again."
