@@ -12,6 +12,7 @@ from django.utils.html import format_html
 
 from appointments.admin.record_forms import (
     CancellationForm,
+    FollowUpForm,
     NoteForm,
     OutcomeForm,
     RescheduleForm,
@@ -30,10 +31,13 @@ from appointments.services import (
     preview_move,
     preview_outcome,
     reschedule,
+    set_next_step,
 )
+from leads.models import TouchPointType
 from organizations.actors import staff_actor
 from organizations.admin.actions import object_action, row_url
 from organizations.permissions import current_user
+from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.models import StatusRole
 
 
@@ -98,25 +102,38 @@ def set_outcome(
     appointment: Appointment,
     form: OutcomeForm,
 ) -> HttpResponse:
-    """Set the outcome, and the lead's status if one is chosen. Raises PermissionDenied if the user may not set it."""
+    """Set the outcome, and of the lead the status and the next step that are chosen.
+
+    Raises PermissionDenied if the user may not change the lead.
+    """
     outcome, lead_status = form.cleaned_data["outcome"], form.cleaned_data.get("lead_status")
-    if lead_status and not may_change(request, appointment.lead):
+    next_step_at = form.cleaned_data.get("next_step_at")
+    if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
+    organization, actor = appointment.organization, staff_actor(current_user(request))
     change_outcome(
-        organization=appointment.organization,
-        actor=staff_actor(current_user(request)),
+        organization=organization,
+        actor=actor,
         appointment=appointment,
         status_id=outcome.pk,
         lead_status_id=lead_status.pk if lead_status else None,
     )
+    if next_step_at:
+        set_next_step(
+            organization=organization,
+            actor=actor,
+            lead_id=appointment.lead_id,
+            at=truncate_to_ms(next_step_at),
+            type=TouchPointType.CALL,
+        )
     link = format_html('<a href="{}" class="underline">{}</a>', row_url(appointment), appointment)
     text = f"{outcome}, lead: {lead_status}" if lead_status else outcome
     messages.success(request, format_html("{}: {}", link, text))
     return redirect(next_url(request, appointment))
 
 
-def outcome_button(role: StatusRole, label: str, icon: str) -> Any:  # a method
-    """Return the button that sets the outcome of a role."""
+def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeForm] | None = None) -> Any:  # a method
+    """Return the button that sets the outcome of a role, by default with the form for it and the lead's status."""
 
     def question(appointment: Appointment) -> str:
         outcome = default_outcome(appointment, role)
@@ -134,7 +151,7 @@ def outcome_button(role: StatusRole, label: str, icon: str) -> Any:  # a method
         label,
         icon=icon,
         question=question,
-        form=type(f"{role.title()}Form", (OutcomeForm,), {"role": role}),
+        form=form or type(f"{role.title()}Form", (OutcomeForm,), {"role": role}),
         when=is_offered,
         once=state,
         is_same=has_outcome,
@@ -161,7 +178,7 @@ class AppointmentButtons:
     set_won = outcome_button(StatusRole.WON, "Won", "check")
     set_lost = outcome_button(StatusRole.LOST, "Lost", "close")
     set_no_show = outcome_button(StatusRole.NO_SHOW, "No-show", "block")
-    set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "call")
+    set_follow_up = outcome_button(StatusRole.FOLLOW_UP, "Follow-up", "call", FollowUpForm)
 
     set_outcome = object_action(
         "Set the outcome",

@@ -118,6 +118,26 @@ class OutcomeForm(ConfirmationForm):
             lead_status.initial = default_of_role(board, outcome.role, "is_lead_default")
 
 
+class FollowUpForm(OutcomeForm):
+    """The form for the outcome "Follow-up", which can also set the lead's next step."""
+
+    role = StatusRole.FOLLOW_UP
+
+    next_step_at = forms.DateTimeField(
+        required=False,
+        label="Call back on",
+        validators=[validate_year],
+        widget=widgets.UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
+        help_text="Becomes the lead's next step.",
+    )
+
+    def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
+        """Offer the next step to those who may change the lead, too."""
+        super().offer_lead_statuses(lead, outcome)
+        if "lead_status" not in self.fields:
+            del self.fields["next_step_at"]
+
+
 class SuggestedOutcomeForm(OutcomeForm):
     """The form for accepting the outcome that the call's analysis suggests."""
 

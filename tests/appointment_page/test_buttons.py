@@ -103,6 +103,18 @@ def test_the_lead_is_offered_only_to_those_who_may_change_it(
     assert reloaded(appointment.lead).status.role == "APPOINTMENT_BOOKED"
 
 
+def test_a_follow_up_can_set_the_leads_next_step(mia: Client, appointment: Appointment):
+    response = press(mia, "set_follow_up", appointment, next_step_at="2027-01-08T09:30")
+
+    assert response.status_code == 302, form_errors(response)
+    lead = reloaded(appointment.lead)
+    assert (lead.status.role, lead.next_step_at.isoformat(), lead.next_step_type) == (
+        "FOLLOW_UP",
+        "2027-01-08T09:30:00+00:00",
+        "CALL",
+    )
+
+
 def test_rescheduling_stores_the_reason_as_a_note(mia: Client, appointment: Appointment):
     response = press(
         mia,
