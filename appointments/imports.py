@@ -143,6 +143,8 @@ class AppointmentImporter(Importer):
     def describe(self, plan: Plan) -> None:
         """Note what a new appointment gets, or lacks."""
         plan.problems += [f"{label}: is missing" for name, label in NEEDED.items() if name not in plan.values]
+        if not plan.problems:
+            plan.changes.append(f"{plan.values['lead_email']}, {self.local(plan.values['schedule_time'])}")
         self.compare_status(plan, "Outcome", None, "outcome")
         self.compare_custom_values(plan, None)
         names = {event_type.name.casefold() for event_type in self.event_types.values()}

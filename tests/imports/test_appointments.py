@@ -45,7 +45,11 @@ def test_a_file_books_appointments_with_new_leads_and_gives_them_their_outcomes(
 
     won, booked = appointment_with(organization, "a-1"), appointment_with(organization, "a-2")
     assert page.row.counts == {"NEW": 2, "REFUSED": 1}
-    assert page.report("?show=REFUSED") == [(4, "REFUSED", "Lead e-mail: is missing")]
+    assert page.report() == [
+        (2, "NEW", f"ada@example.com, {PAST}; Outcome: Won; Deal: 900; New event type: Coaching"),
+        (3, "NEW", f"ada@example.com, {FUTURE}; New event type: coaching"),
+        (4, "REFUSED", "Lead e-mail: is missing"),
+    ]
     assert won.schedule_time == datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
     assert (won.outcome.name, won.host, won.event_type.name, won.source) == ("Won", host, "Coaching", "MANUAL")
     assert (won.meeting_url, won.notes.get().note) == ("https://meet.example/a", "Paid")
