@@ -56,7 +56,7 @@ def describe_rows(lead: Lead) -> str:
 def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> HttpResponse:
     """Return the file, and record in the security log who took it."""
     record_security_event(SecurityEventKind.EXPORTED, organization=lead.organization, details=f"Lead {lead.pk}")
-    headers = {"Content-Disposition": f'attachment; filename="lead-{lead.pk}.json"'}
+    headers = {"Content-Disposition": f'attachment; filename="lead-{lead.pk}.json"', "Cache-Control": "no-store"}
     return HttpResponse(export_lead(lead), content_type="application/json", headers=headers)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.test import Client
 from time_machine import Traveller
+from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, CallAnalysis, EventType, Provider
 from appointments.services import (
@@ -22,7 +23,7 @@ from appointments.services import (
 )
 from leads.merging import CHOICES, merge_leads, undo_merge
 from leads.models import CustomField, Lead, LeadMerge
-from leads.services import edit_lead
+from leads.services import add_note, edit_lead
 from organizations.actors import SYSTEM
 from organizations.isolation import TenantModel
 from organizations.models import Membership, Organization, User
@@ -58,6 +59,11 @@ class Acts:
         (name,) = self.random.choices(list(WEIGHTS), weights=list(WEIGHTS.values()))
         self.counts[name] += 1
         getattr(self, name)()
+
+    def act_at_least_once(self) -> None:
+        """Make each change that chance has left out."""
+        for name in [name for name in WEIGHTS if name not in self.counts]:
+            getattr(self, name)()
 
     # What is chosen
 
@@ -382,6 +388,9 @@ class Acts:
         values = self.some(50, {"last_name": self.word, "setter": self.member, "status": self.status})
         edit_lead(**self.common(), lead=self.row(Lead), **values)
 
+    def add_lead_note_by_service(self) -> None:
+        add_note(**self.common(), lead=self.row(Lead), text=self.word(), id=uuid7())
+
     def merge_leads(self) -> None:
         """Merge two leads, and sometimes undo it at once."""
         ids = list(Lead.objects.of(self.organization).order_by("pk").values_list("pk", flat=True))
@@ -430,4 +439,5 @@ WEIGHTS = {
     "edit_lead_by_service": 4,
     "refresh_touch_points": 3,
     "merge_leads": 2,
+    "add_lead_note_by_service": 1,
 }

@@ -53,6 +53,8 @@ class Copy:
             self.erase(data["id"])
         elif event["type"] in NAMES:
             self.store_name(data | {"is_deleted": action == "deleted"}, (event["timestamp"], event["id"]))
+        elif action == "note_created":
+            self.store("leads", data["lead"])
         elif subject == "note":
             self.store("appointments", data["appointment"])
             self.store_note(data)
