@@ -9,7 +9,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models.expressions import RawSQL
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection
+from django.db.models import BooleanField, F, Func, UUIDField, Value
 
 MAX_FOUND = 10_000  # of the leads of a search, in no particular order if there are more
 MAX_WORD = 60  # characters of a word that the index has
@@ -41,10 +43,19 @@ def read_terms(text: str) -> Terms:
     return Terms([word for word in words if word.strip("@")], is_any=False)
 
 
-def found_leads(organizations: Collection[UUID], text: str) -> RawSQL:
-    """Return a subquery of the ids of these organizations' leads that match, of at most MAX_FOUND.
+def find_leads(organizations: Collection[UUID], text: str) -> list[UUID]:
+    """Return the ids of these organizations' leads that match, of at most MAX_FOUND.
 
     It finds nothing of organizations that are not in the request's scope.
     """
     terms = read_terms(text)
-    return RawSQL(FOUND, [list(organizations), terms.words, terms.is_any, MAX_FOUND])  # noqa: S611  # parameters only
+    with connection.cursor() as cursor:
+        cursor.execute(FOUND, [list(organizations), terms.words, terms.is_any, MAX_FOUND])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def is_any_of(column: str, ids: list[UUID]) -> Func:
+    """Return the condition that the column has one of these ids, which can be thousands: a single parameter."""
+    # Not a subquery of them, whose size the planner doesn't know: it would compare each row of the table with each id.
+    array = Value(ids, output_field=ArrayField(UUIDField()))
+    return Func(F(column), array, template="(%(expressions)s))", arg_joiner=" = ANY(", output_field=BooleanField())

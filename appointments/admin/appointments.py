@@ -15,13 +15,14 @@ from appointments.admin.record_page import AppointmentRecordAdmin
 from appointments.admin.schedule import render_other_appointments
 from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallCategory
-from appointments.services import book, cancel_appointment, edit_appointment
+from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
 from leads.admin.columns import contact
 from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected
+from organizations.admin.bulk import members, set_for_selected
 from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
@@ -30,7 +31,12 @@ from organizations.isolation.tenancy import TenantModel
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import status_column
+from statuses.models import Board, Status
 
+NEW_MEMBER_EFFECTS = (
+    "For appointments that are still to come, they get an invitation by e-mail, the member before them a cancellation, "
+    "and the others an update. Webhooks are sent."
+)
 CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
 
 
@@ -107,7 +113,7 @@ class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin
         Column("id", "ID", "id"),
     )
     autocomplete_fields = ("lead",)
-    actions = ("cancel_selected",)
+    actions = ("set_outcome_selected", "set_setter_selected", "set_host_selected", "cancel_selected")
     readonly_fields = (
         "lead",
         "no_show",
@@ -213,6 +219,49 @@ class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin
         if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
             values["status_id"] = form.cleaned_data["outcome"].pk
         edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
+
+    @admin.action(description="Set the outcome of the selected appointments", permissions=["change"])
+    def set_outcome_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Set the outcome of the selected appointments, after a page that asks for it."""
+        actor = staff_actor(current_user(request))
+        return set_for_selected(
+            self,
+            request,
+            rows,
+            lambda row, status: change_outcome(
+                organization=row.organization, actor=actor, appointment=row, status_id=status.pk
+            ),
+            action="set_outcome_selected",
+            label="Outcome",
+            choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
+            question=f"How did these appointments go? A canceled outcome cancels them: {CANCELLATION_EFFECTS}",
+        )
+
+    @admin.action(description="Set the setter of the selected appointments", permissions=["change"])
+    def set_setter_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Set the setter of the selected appointments, after a page that asks for them."""
+        return self.set_member(request, rows, "setter")
+
+    @admin.action(description="Set the host of the selected appointments", permissions=["change"])
+    def set_host_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Set the host of the selected appointments, after a page that asks for them."""
+        return self.set_member(request, rows, "host")
+
+    def set_member(self, request: HttpRequest, rows: QuerySet[Appointment], role: str) -> HttpResponse | None:
+        """Set the host or the setter of the selected appointments."""
+        actor = staff_actor(current_user(request))
+        return set_for_selected(
+            self,
+            request,
+            rows,
+            lambda row, member: edit_appointment(
+                organization=row.organization, actor=actor, appointment=row, **{role: member}
+            ),
+            action=f"set_{role}_selected",
+            label=role.capitalize(),
+            choices=members,
+            question=f"Who is the {role} of these appointments from now on? {NEW_MEMBER_EFFECTS}",
+        )
 
     @admin.action(description="Cancel the selected appointments", permissions=["change"])
     def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:

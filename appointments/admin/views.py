@@ -1,5 +1,6 @@
 """The views of the lists of appointments, leads and opt-ins: the tabs above them (docs/staff.md)."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
@@ -18,6 +19,7 @@ from statuses.models import StatusRole
 
 NEXT_FIRST, LATEST_FIRST = ("schedule_time", "id"), ("-schedule_time", "-id")
 
+DAYS_TO_BOOK = 90  # for which an opt-in without appointment is listed
 HAS_APPOINTMENT = Exists(Appointment.unscoped.filter(lead=OuterRef("lead")))
 
 
@@ -60,8 +62,9 @@ def new_leads(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def not_booked(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the opt-ins whose lead has never had an appointment."""
-    return rows.filter(~HAS_APPOINTMENT)
+    """Return the opt-ins of the last weeks whose lead has never had an appointment."""
+    start = day_of(now()).start - timedelta(days=DAYS_TO_BOOK)
+    return rows.filter(~HAS_APPOINTMENT, created_at__gte=start)
 
 
 APPOINTMENT_VIEWS = (
@@ -91,4 +94,6 @@ def is_booked(opt_in: OptIn) -> bool:
 
 
 OptInAdmin.register_column(is_booked, is_booked=HAS_APPOINTMENT)
-OptInAdmin.register_view(View("not_booked", "Not booked yet", not_booked, empty="Everybody who opted in has booked."))
+OptInAdmin.register_view(
+    View("not_booked", "Not booked yet", not_booked, empty="Everybody who opted in lately has booked.")
+)

@@ -1,7 +1,7 @@
 """Columns of lists that show a lead."""
 
 from django.contrib import admin
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from leads.models import Lead
@@ -12,8 +12,9 @@ from pipeline_backend.db.timestamps import now
 def contact(lead: Lead) -> SafeString:
     """Return the lead's name, and below it e-mail and phone."""
     name = f"{lead.first_name} {lead.last_name}".strip()
-    below = " · ".join(filter(None, [lead.email if name else "", lead.phone_e164 or ""]))
-    return two_lines(name or lead.email, below)
+    below = [(text,) for text in (lead.email if name else "", lead.phone_e164) if text]
+    parts = format_html_join(" ", "<span>{}</span>", below)
+    return two_lines(name or lead.email, format_html('<span class="list-contact">{}</span>', parts))
 
 
 @admin.display(description="Next step", ordering="next_step_at")

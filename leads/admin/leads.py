@@ -4,7 +4,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -16,15 +17,16 @@ from leads.admin.record import LeadRecordAdmin
 from leads.admin.search import LeadSearchAdmin
 from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
-from leads.services import add_lead, delete_custom_field, edit_lead, save_custom_field
+from leads.services import add_lead, change_status, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
+from organizations.admin.bulk import members, set_for_selected
 from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from statuses.admin import status_column
-from statuses.models import Board
+from statuses.models import Board, Status
 
 LEAD_FIELDS = ["email", "first_name", "last_name", "setter", "status", "next_touch_point_at", "next_touch_point_type"]
 
@@ -112,9 +114,10 @@ class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
         ("created_at", DayRangeFilter),
     )
     ordering = ("-updated_at", "-id")
-    lead_column, reference_column = "pk", None
+    reference_column = None
     search_fields = ("email", "first_name", "last_name", "phone_e164")
     search_help_text = "Search by name, e-mail or phone"
+    actions = ("set_status_selected", "set_setter_selected")
     export_columns = (
         Column("email", "E-mail", "email"),
         Column("first_name", "First name", "first_name"),
@@ -163,6 +166,38 @@ class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
     def lead_contact(self, lead: Lead) -> str:
         """Return the lead's name, e-mail and phone."""
         return contact(lead)
+
+    @admin.action(description="Set the status of the selected leads", permissions=["change"])
+    def set_status_selected(self, request: HttpRequest, rows: QuerySet[Lead]) -> HttpResponse | None:
+        """Set the status of the selected leads, after a page that asks for it."""
+        actor = staff_actor(current_user(request))
+        return set_for_selected(
+            self,
+            request,
+            rows,
+            lambda lead, status: change_status(
+                organization=lead.organization, actor=actor, lead_id=lead.pk, status_id=status.pk
+            ),
+            action="set_status_selected",
+            label="Status",
+            choices=lambda organization: Status.objects.of(organization).choices(Board.LEAD, current=None),
+            question="Which status do these leads have from now on? Webhooks are sent, but no e-mails.",
+        )
+
+    @admin.action(description="Set the setter of the selected leads", permissions=["change"])
+    def set_setter_selected(self, request: HttpRequest, rows: QuerySet[Lead]) -> HttpResponse | None:
+        """Set the setter of the selected leads, after a page that asks for them."""
+        actor = staff_actor(current_user(request))
+        return set_for_selected(
+            self,
+            request,
+            rows,
+            lambda lead, member: edit_lead(organization=lead.organization, actor=actor, lead=lead, setter=member),
+            action="set_setter_selected",
+            label="Setter",
+            choices=members,
+            question="Who is the setter of these leads from now on? Webhooks are sent, but no e-mails.",
+        )
 
     @admin.display(description="Last change", ordering="updated_at")
     def changed(self, lead: Lead) -> str:

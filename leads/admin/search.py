@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from leads.search import found_leads
+from leads.search import MAX_FOUND, find_leads, is_any_of
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, is_operator, organization_ids
@@ -15,7 +15,6 @@ from organizations.permissions import PERMISSIONS, is_operator, organization_ids
 class LeadSearchAdmin(TenantAdmin):
     """An admin page whose list finds rows by their lead's name, e-mail and phone, and by their own reference."""
 
-    lead_column = "lead"
     reference_column: str | None = "external_reference"
 
     def get_search_results(
@@ -26,12 +25,14 @@ class LeadSearchAdmin(TenantAdmin):
         if not search_term.strip():
             return queryset, False
         organizations = self.searched_organizations(request)
-        rows = self.get_queryset(request).order_by()
-        ids = rows.filter(**{f"{self.lead_column}__in": found_leads(organizations, search_term)}).values("pk")
-        if self.reference_column:  # a union, because there is no index for "one or the other"
+        ids = find_leads(organizations, search_term)
+        if self.reference_column:
+            # One statement after the other: as one, the planner may join them in an order that takes seconds.
+            rows = self.get_queryset(request).order_by().values_list("pk", flat=True)
+            of_leads = rows.filter(is_any_of("lead_id", ids))[:MAX_FOUND]
             reference = {"organization__in": organizations, self.reference_column: search_term.strip()}
-            ids = ids.union(rows.filter(**reference).values("pk"))
-        return queryset.filter(pk__in=ids), False
+            ids = [*of_leads, *rows.filter(**reference)[:MAX_FOUND]]
+        return queryset.filter(is_any_of("pk", ids)), False
 
     def searched_organizations(self, request: HttpRequest) -> list[UUID]:
         """Return the ids of the organizations whose rows the user may see."""

@@ -186,13 +186,14 @@ def change_selected(
     action: str,
     title: str,
     question: str,
+    form: forms.Form | None = None,
 ) -> HttpResponse | None:
     """Call `change` with each selected row that the user may change, and report the numbers and each service's error.
 
-    Before it, return the page that asks for confirmation.
+    Before it, return the page that asks for confirmation, with the form's field `value` if there is a form.
     """
-    if "confirmed" not in request.POST:
-        context = {"title": title, "opts": page.opts, "question": question, "action": action}
+    if "confirmed" not in request.POST or (form and not form.is_valid()):
+        context = {"title": title, "opts": page.opts, "question": question, "action": action, "form": form}
         context |= {**page.admin_site.each_context(request), "rows": rows[:MAX_SELECTED]}
         return TemplateResponse(request, "admin/confirm_selected.html", context)
     selected = rows.count()

@@ -65,7 +65,7 @@ def test_filters_search_view_and_order_apply(manager: Client, organization: Orga
     assert columns_of(open_board(manager, Lead, "q=ada")) == {"New lead": ["Ada"]}
     assert columns_of(open_board(manager, Lead, f"status__id__exact={won.pk}")) == {"Won": ["Cy"]}
     assert columns_of(open_board(manager, Lead, "view=new")) == {"New lead": ["Bob", "Ada"]}
-    assert columns_of(open_board(manager, Lead, "o=0")) == {"New lead": ["Ada", "Bob"], "Won": ["Cy"]}
+    assert columns_of(open_board(manager, Lead, "o=1")) == {"New lead": ["Ada", "Bob"], "Won": ["Cy"]}
     assert "No leads here." in open_board(manager, Lead, "q=nobody").content.decode()
 
 

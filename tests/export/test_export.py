@@ -75,7 +75,7 @@ def test_appointments_and_opt_ins_are_exported(manager: Client, kind: str):
 def test_the_files_have_the_rows_of_the_filter_the_search_and_the_order(manager: Client, api: ApiClient):
     for name in ("Ada", "Bob", "Amy"):
         api.submit(email=f"{name}@example.com".lower(), first_name=name)
-    search, order = "q=Amy&view=all", "o=0"
+    search, order = "q=Amy&view=all", "o=1"
 
     links = manager.get(f"{admin_url(Lead, 'changelist')}?{search}").context["export_links"]
 
