@@ -13,17 +13,18 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
 
+from leads.admin.columns import contact
 from leads.duplicates import describe_reasons, dismiss, find_similar
 from leads.merging import CHOICES, UNDO_DAYS, merge_leads, reason_against_undoing, relations, undo_merge, when
 from leads.models import CustomField, Lead, PossibleDuplicate, TouchPointType
 from leads.topics import MERGED
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected, page_context, row_url
-from organizations.admin.record import Card, Fact
+from organizations.admin.columns import two_lines
+from organizations.admin.record import Card, Fact, plain
 from organizations.admin.tenant import TenantAdmin
 from organizations.admin.views import View
 from organizations.permissions import Area, current_user
@@ -224,8 +225,13 @@ def compare(older: Lead, newer: Lead) -> Iterator[Line]:
         first, second = (lead.custom_values.get(str(field.pk)) for lead in (older, newer))
         chosen = newer if first is None else older
         if (first, second) != (None, None):
-            values = ((older.pk, first), (newer.pk, second))
+            values = ((older.pk, show_custom(first)), (newer.pk, show_custom(second)))
             yield Line(str(field.pk), field.label, values, chosen.pk, is_same=first == second)
+
+
+def show_custom(value: Any) -> str | None:
+    """Return the value of a custom field as the page shows it, or None for none."""
+    return None if value is None else plain(value)
 
 
 def show(lead: Lead, name: str) -> Any:  # a text, or HTML
@@ -271,7 +277,7 @@ class PossibleDuplicateAdmin(TenantAdmin):
 
     area = Area.WORK
     can_add = False
-    list_display = ("older", "newer", "in_common", "compare")
+    list_display = ("older", "newer", "in_common")
     list_display_links = None
     select_related = ("first", "second")
     actions = ("dismiss_selected",)
@@ -316,15 +322,11 @@ class PossibleDuplicateAdmin(TenantAdmin):
         return describe(pair.second)
 
     @admin.display(description="In common", ordering="reasons")
-    def in_common(self, pair: PossibleDuplicate) -> str:
-        """Return what the two leads have in common."""
-        return ", ".join(describe_reasons(pair.reasons)) or "–"
-
-    @admin.display(description="")
-    def compare(self, pair: PossibleDuplicate) -> SafeString:
-        """Return a link to the page that compares them."""
+    def in_common(self, pair: PossibleDuplicate) -> SafeString:
+        """Return what the two leads have in common, and a link to the page that compares them."""
         url, label = compare_url(pair.first_id, pair.second_id), f"Compare {pair.first} and {pair.second}"
-        return format_html('<a class="text-link" href="{}" aria-label="{}">Compare</a>', url, label)
+        link = format_html('<a class="text-link underline" href="{}" aria-label="{}">Compare</a>', url, label)
+        return two_lines(link, ", ".join(describe_reasons(pair.reasons)) or "–")
 
     @admin.action(description="Not duplicates", permissions=["change"])
     def dismiss_selected(self, request: HttpRequest, rows: QuerySet[PossibleDuplicate]) -> HttpResponse | None:
@@ -342,6 +344,4 @@ class PossibleDuplicateAdmin(TenantAdmin):
 
 def describe(lead: Lead) -> SafeString:
     """Return the lead's name as a link, with e-mail and phone below."""
-    contact = [text for text in (lead.email, lead.phone_e164) if text]
-    lines = format_html_join("", '<span class="block break-all">{}</span>', ([text] for text in contact))
-    return format_html('<a class="text-link" href="{}">{}</a>{}', row_url(lead), capfirst(str(lead)), lines)
+    return format_html('<a class="break-words text-link" href="{}">{}</a>', row_url(lead), contact(lead))

@@ -13,7 +13,7 @@ MENU = {
     "Pipeline": [
         ("Appointments", "event", "appointments.appointment"),
         ("Leads", "person", "leads.lead"),
-        ("Duplicates", "merge", "leads.possibleduplicate"),
+        ("Duplicates", "compare", "leads.possibleduplicate"),
         ("Opt-ins", "input", "optins.optin"),
         ("Notes", "edit_note", "appointments.note"),
         ("Call analyses", "insights", "appointments.callanalysis"),
