@@ -301,7 +301,12 @@ def change_entry(
     details = describe_changes(model, {name: pair for name, pair in change.fields.items() if name not in without})
     names = ", ".join(detail.label if number == 0 else lowered(detail.label) for number, detail in enumerate(details))
     return TimelineEntry(
-        change.created_at, change.pk, kind, text or f"{names} changed", actor_name=change.actor_name, details=details
+        change.created_at,
+        change.pk,
+        kind,
+        text or (f"{names} changed" if names else "Changed"),
+        actor_name=change.actor_name,
+        details=details,
     )
 
 
@@ -318,7 +323,7 @@ def describe_changes(model: type[Model], fields: dict[str, list[Any]]) -> list[D
             details += describe_custom_fields(before, after)
         elif field := FIELD_NAMES.get(name, name):
             column: Any = next((column for column in model._meta.concrete_fields if column.name == field), None)
-            label = str(column.verbose_name if column else field.replace("_", " "))
+            label = str(getattr(column, "verbose_name", "") or field.replace("_", " "))
             details.append(Detail(label[:1].upper() + label[1:], shown(column, after), shown(column, before)))
     return sorted(details, key=lambda detail: detail.label)
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
-from appointments.services import change_outcome, edit_appointment, reschedule
+from appointments.services import change_outcome, edit_appointment, reschedule, save_analysis
 from leads.models import Lead, LeadNote
 from leads.services import add_note, change_status, edit_lead
 from organizations.admin.record import PAGE, TimelineEntry
@@ -121,6 +121,19 @@ def test_old_and_new_values_are_shown_as_people_read_them(
         ("Setter", str(setter), "–"),
         ("Wants a letter", "Yes", "–"),
     ]
+
+
+def test_a_changed_call_analysis_is_shown_by_its_title(
+    owner: Client, appointment: Appointment, lead: Lead, organization: Organization
+) -> None:
+    analysis = appointment.call_analysis
+    before, analysis.ai_generated_title = analysis.ai_generated_title, "A better title"
+    save_analysis(organization=organization, actor=owner_actor(organization), analysis=analysis)
+
+    entry = timeline(owner, lead, kind="changes")[0]
+
+    assert [tuple(detail) for detail in entry.details] == [("Call analysis", "A better title", before)]
+    assert owner.get(admin_url(Appointment, "history", appointment.pk)).status_code == 200
 
 
 def test_the_timeline_has_fifty_entries_and_a_link_to_older_ones(owner: Client, lead: Lead) -> None:
