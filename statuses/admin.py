@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Model
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminColorInputWidget
 
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin
 from organizations.permissions import Area
-from statuses.models import BY_NAME, BoardScope, Status
+from statuses.models import BY_NAME, BoardScope, Status, readable_colors
 from statuses.services import DEFAULT_FLAG, delete_status, save_status
 
 # Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
@@ -23,10 +24,10 @@ LABEL = (
 
 
 def status_label(status: Status | None) -> SafeString | str:
-    """Return the status's name in its colors as HTML, or a dash for none."""
+    """Return the status's name in its colors, if they are readable, as HTML, or a dash for none."""
     if status is None:
         return "–"
-    return format_html(LABEL, status.text_color, status.bg_color, status.name, status.name)
+    return format_html(LABEL, *readable_colors(status), status.name, status.name)
 
 
 def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
@@ -80,6 +81,12 @@ class StatusAdmin(TenantAdmin):
         ("Board", {"fields": [("position", "days_limit")]}),
         ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
     )
+
+    def save_model(self, request: HttpRequest, obj: Status, form: Any, change: bool) -> None:
+        """Save the status, and say so if its colors are hard to read."""
+        super().save_model(request, obj, form, change)
+        if readable_colors(obj)[0] != obj.text_color:
+            messages.warning(request, "These colors have a contrast below 4.5 : 1, so pages show black or white text.")
 
     @admin.display(description="Status", ordering=BY_NAME)
     def label(self, status: Status) -> SafeString | str:

@@ -275,8 +275,10 @@ def warnings_about(older: Lead, newer: Lead) -> Iterator[str]:
 class PossibleDuplicateAdmin(TenantAdmin):
     """Pairs of leads that may be the same person."""
 
+    empty_text = "They appear when two leads share a mailbox, a phone number or a name."
     area = Area.WORK
     can_add = False
+    is_read_only = True
     list_display = ("older", "newer", "in_common")
     list_display_links = None
     select_related = ("first", "second")

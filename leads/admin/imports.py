@@ -81,6 +81,7 @@ class ImportForm(TenantForm):
 class ImportAdmin(TenantAdmin):
     """Imports. `change_view` shows the step that an import is at, and does the next one."""
 
+    empty_text = "Add one to load leads or appointments from a CSV file or an Excel workbook."
     area = Area.SETUP
     form = ImportForm
     list_display = ("file_name", "kind", "state_label", "rows", "actor_name", "created_at")

@@ -20,6 +20,7 @@ SPELLING = {
 WORD = re.compile(rf"\b({'|'.join(SPELLING)})\b")
 # As the menu calls them.
 MODEL_NAMES = {
+    "leads.possibleduplicate": ("possible duplicate", "duplicates"),
     "organizations.membership": ("member", "members"),
     "webhooks.endpoint": ("webhook endpoint", "webhook endpoints"),
 }

@@ -10,7 +10,7 @@ from leads.models import Lead
 from organizations.models import Membership, Organization, User
 from statuses.models import Status
 from tests.admin.forms import form_data
-from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors
+from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, shown_messages
 from tests.factories import make_api, make_status, snapshot_of
 
 # Constraints whose fields a form checks before Django checks the constraint, as tests of this file show.
@@ -38,6 +38,17 @@ def offered(client: Client, url: str, field: str) -> set[str]:
     """Return the names of the statuses that the form at the URL offers."""
     queryset = client.get(url).context["adminform"].form.fields[field].queryset
     return {status.name for status in queryset}
+
+
+def test_colors_that_are_hard_to_read_are_mentioned_and_not_used(owner: Client, organization: Organization):
+    status = make_status(organization, "Pale", text_color="#1e3a8a", bg_color="#dbeafe")
+    readable = save(owner, status, text_color="#1e3a8a")
+    pale = save(owner, status, text_color="#ffff00", bg_color="#ffffff")
+    page = owner.get(admin_url(Status, "changelist")).content.decode()
+
+    assert not any("contrast" in message for message in shown_messages(readable))
+    assert any("contrast below 4.5 : 1" in message for message in shown_messages(pale))
+    assert "color:#000000;background-color:#ffffff" in page
 
 
 def test_a_retired_status_is_no_longer_offered_and_can_be_brought_back(owner: Client, appointment: Appointment):

@@ -20,8 +20,8 @@ IDLE = "new Promise(done => requestIdleCallback(done))"  # also after what scrip
 MILLISECONDS = 30_000  # for each wait: only a hang takes as long
 # No host but this computer has an address.
 ARGUMENTS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-dev-shm-usage"]
-# What the service answers on purpose is no error of the page.
-EXPECTED_ERRORS = re.compile(r"the server responded with a status of (400|403|404|409)")
+# What the service answers on purpose is no error of the page, nor is a request that a newer one has replaced.
+EXPECTED_ERRORS = re.compile(r"the server responded with a status of (400|403|404|409)|^htmx:(afterRequest|sendAbort)$")
 
 
 class Members:
@@ -44,7 +44,8 @@ class Members:
             yield page
         finally:
             page.close()
-        assert self.take_problems() == []
+        problems = self.take_problems()
+        assert problems == [], problems
 
     def sign_in(self, role: str) -> BrowserContext:
         """Return a context in which the member is signed in, through the form."""

@@ -53,11 +53,21 @@ function nameBoxes() {
 }
 
 // jQuery calls it after what waits for the page already, which creates the boxes.
-window.addEventListener("load", () => window.django?.jQuery?.(nameBoxes));
+window.addEventListener("load", () => {
+  window.django?.jQuery?.(nameBoxes);
+  setTimeout(nameIcons); // also those that Django's date fields have just got
+});
 
 // Unfold's icons are words in a font, which a screen reader would read, and some of its controls aren't buttons.
 const CONTROL = "a, button, [x-on\\:click]";
-const NAMES = { add: "Add", close: "Close", dock_to_right: "Show or hide the menu", more_horiz: "More" };
+const NAMES = {
+  add: "Add",
+  calendar_today: "Choose a day",
+  close: "Close",
+  dock_to_right: "Show or hide the menu",
+  more_horiz: "More",
+  schedule: "Choose a time",
+};
 
 function nameIcons() {
   for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
@@ -65,11 +75,11 @@ function nameIcons() {
     const word = icon.textContent.trim();
     if (control !== icon) icon.ariaHidden = "true";
     if (!control || control.ariaLabel || control.title) continue;
-    const text = [...control.childNodes].some((node) => node !== icon && node.textContent.trim());
-    if (!text) control.ariaLabel = NAMES[word] ?? word.replaceAll("_", " ");
+    const texts = control === icon ? [] : [...control.childNodes].filter((node) => !node.contains(icon));
+    if (!texts.some((node) => node.textContent.trim())) control.ariaLabel = NAMES[word] ?? word.replaceAll("_", " ");
   }
   for (const control of document.querySelectorAll("[x-on\\:click]:not(a[href], button, input, label)")) {
-    if (!control.textContent.trim() || control.querySelector("a, button, input, select, textarea")) continue;
+    if (control.role || !control.textContent.trim() || control.querySelector("a, button, input, select, textarea")) continue;
     control.role = "button";
     control.tabIndex = 0;
     control.addEventListener("keydown", (event) => {
@@ -82,6 +92,8 @@ function nameIcons() {
 
 document.addEventListener("DOMContentLoaded", () => {
   nameIcons();
+  const main = document.getElementById("main");
+  if (main && !document.querySelector("main")) main.role = "main";
   for (const cell of document.querySelectorAll("#result_list [data-label]")) {
     cell.dataset.label = cell.dataset.label.charAt(0).toUpperCase() + cell.dataset.label.slice(1);
   }

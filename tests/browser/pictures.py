@@ -1,0 +1,101 @@
+"""Takes the pictures of docs/staff.md; names as arguments take some of them only.
+
+.venv/bin/python -m pipeline_backend.local with-servers .venv/bin/python -m tests.browser.pictures
+"""
+
+import base64
+import os
+import struct
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+import django
+from playwright.sync_api import Page
+
+from tests.faults.stack import ROOT
+from tests.programs import find_program
+
+FOLDER = ROOT / "docs/images"
+SIZE = {"width": 1400, "height": 900}
+# Each picture: the member, and the address, in which <model label> stands for the id of a row.
+PICTURES = {
+    "home": ("OWNER", "/admin/"),
+    "appointments": ("OWNER", "/admin/appointments/appointment/?view=upcoming"),
+    "calendar": ("OWNER", "/admin/appointments/appointment/?layout=calendar"),
+    "lead": ("OWNER", "/admin/leads/lead/<leads.lead>/change/"),
+    "appointment": ("OWNER", "/admin/appointments/appointment/<appointments.appointment>/change/"),
+    "board": ("OWNER", "/admin/leads/lead/?layout=board&view=all"),
+    "import": ("SALES_OPS", "/admin/leads/import/add/"),
+    "duplicates": ("SALES_OPS", "/admin/leads/lead/duplicates/"),
+}
+# The picture's pixels as indexes of its most frequent colors; the others become the nearest of these.
+PALETTE = """async png => {
+  const image = await createImageBitmap(await (await fetch('data:image/png;base64,' + png)).blob());
+  const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  canvas.drawImage(image, 0, 0);
+  const pixels = new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer);
+  const counts = new Map();
+  for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
+  const colors = [...counts].sort((one, other) => other[1] - one[1]).slice(0, SIZE).map(entry => entry[0]);
+  const indexes = new Map(colors.map((color, index) => [color, index]));
+  const distance = (one, other) => [0, 8, 16].reduce(
+    (sum, shift) => sum + Math.abs((one >> shift & 255) - (other >> shift & 255)), 0);
+  let bytes = '';
+  for (const pixel of pixels) {
+    if (!indexes.has(pixel)) {
+      const distances = colors.map(color => distance(color, pixel));
+      indexes.set(pixel, distances.indexOf(Math.min(...distances)));
+    }
+    bytes += String.fromCharCode(indexes.get(pixel));
+  }
+  return [image.width, image.height, colors, btoa(bytes)];
+}"""
+
+
+def small_png(page: Page, picture: bytes, *, colors: int) -> bytes:
+    """Return the picture with at most so many colors. `page` is one that may run any script."""
+    script = PALETTE.replace("SIZE", str(colors))
+    width, height, palette, encoded = page.evaluate(script, base64.b64encode(picture).decode())
+    pixels = base64.b64decode(encoded)
+    rows = b"".join(b"\0" + pixels[start : start + width] for start in range(0, len(pixels), width))
+    chunks = {
+        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
+        b"PLTE": b"".join(struct.pack("<I", color & 0xFFFFFFFF)[:3] for color in palette),
+        b"IDAT": zlib.compress(rows, 9),
+        b"IEND": b"",
+    }
+    parts = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks.items()
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def main(names: list[str]) -> None:
+    """Start the site, and store the pictures."""
+    # Needs Django, which is set up only now.
+    from tests.browser.chromium import running_chromium  # noqa: PLC0415
+    from tests.browser.site import running_site  # noqa: PLC0415
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_site(Path(folder)) as site,
+        running_chromium(site, find_program("chromium")) as members,
+    ):
+        blank = members.browser.new_page()
+        for name in names or PICTURES:
+            role, path = PICTURES[name]
+            for label, id in site.rows.items():
+                path = path.replace(f"<{label}>", id)
+            with members.page(role, size=SIZE) as page:
+                page.goto(path)
+                page.evaluate("new Promise(done => requestIdleCallback(done))")
+                (FOLDER / f"{name}.png").write_bytes(small_png(blank, page.screenshot(), colors=64))
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
+    django.setup()
+    main(sys.argv[1:])

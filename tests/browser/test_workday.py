@@ -1,0 +1,119 @@
+"""A day of work, as each role."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import Members
+
+CHANGING = re.compile("^(Book|Note|Reschedule|Won|No-show|Cancel the appointment)$")
+LEADS, APPOINTMENTS = "/admin/leads/lead/", "/admin/appointments/appointment/"
+
+
+def test_a_closer_books_calls_and_enters_the_outcome(members: Members):
+    with members.page("CLOSER") as page:
+        page.goto("/admin/")
+        page.get_by_role("link", name="Appointments", exact=True).click()
+        page.get_by_role("link", name="Mine", exact=True).click()
+        page.get_by_role("link", name="Add appointment").click()
+        book(page, "ada.closer@example.com", "Ada", phone="+14155552671")
+        expect(page.get_by_text("was added successfully")).to_be_visible()
+
+        open_lead(page, "Ada")
+        expect(page.get_by_role("link", name="+14155552671")).to_have_attribute("href", "tel:+14155552671")
+        press(page, "Note", "Asked for the price list.")
+        expect(page.get_by_role("region", name="Timeline")).to_contain_text("Asked for the price list.")
+
+        page.get_by_role("link", name=re.compile("^Booked: Strategy call")).click()
+        expect(page.get_by_role("heading", name=re.compile("^Ada, ")).first).to_be_visible()
+        page.goto(page.url.replace("/change/", "/set_follow_up/"))
+        page.get_by_role("button", name="Follow-up").click()
+        page.wait_for_url("**/change/**")
+        open_lead(page, "Ada")
+        expect(page.locator(".record-head")).to_contain_text("Follow-up")
+
+
+def test_a_setter_moves_a_card_by_menu_and_by_drag(members: Members):
+    with members.page("SETTER") as page:
+        page.goto(f"{LEADS}add/")
+        page.get_by_label("E-mail").fill("mo.board@example.com")
+        page.get_by_label("First name").fill("Mobo")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("was added successfully")).to_be_visible()
+        page.goto(f"{LEADS}?view=all&layout=board&q=mo.board")
+        new, booked = page.get_by_role("list", name="New lead"), page.get_by_role("list", name="Appointment booked")
+        expect(new).to_contain_text("Mobo")
+
+        page.get_by_label("Move Mobo").click()
+        page.get_by_label("Move to").select_option(label="Appointment booked")
+        page.get_by_role("button", name="Move", exact=True).click()
+        expect(booked).to_contain_text("Mobo")
+
+        booked.get_by_text("mo.board@example.com").hover()
+        page.mouse.down()
+        new.hover()
+        new.hover(position={"x": 20, "y": 20})  # a drag has at least two moves
+        with page.expect_response(lambda response: response.request.method == "POST"):
+            page.mouse.up()
+        expect(new).to_contain_text("Mobo")
+        page.reload()
+        expect(new).to_contain_text("Mobo")
+
+
+def test_a_manager_finds_days_rates_and_stories_in_three_clicks(members: Members):
+    with members.page("MANAGER") as page:
+        page.goto("/admin/")
+        page.get_by_role("link", name="Appointments", exact=True).click()
+        expect(page.get_by_role("link", name="Today", exact=True)).to_have_attribute("aria-current", "page")
+
+        page.goto("/admin/?days=90")
+        numbers = page.get_by_role("table").filter(has_text="Closer")
+        expect(numbers.get_by_role("row").filter(has_text="Daniel Okoro")).to_contain_text("%")
+
+        page.get_by_role("link", name="Leads", exact=True).click()
+        page.get_by_role("link", name="All", exact=True).click()
+        page.locator("#result_list tbody").get_by_role("link").first.click()
+        expect(page.get_by_role("region", name="Timeline")).to_be_visible()
+
+
+def test_a_viewer_sees_everything_and_changes_nothing(members: Members):
+    with members.page("VIEWER") as page:
+        for path in (LEADS, APPOINTMENTS):
+            page.goto(f"{path}?view=all")
+            expect(page.get_by_role("link", name=re.compile("^Add "))).to_have_count(0)
+            page.locator("#result_list tbody").get_by_role("link").first.click()
+            expect(page.locator("h1").first).to_be_visible()
+            expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
+            expect(page.locator(".record-buttons").get_by_text(CHANGING)).to_have_count(0)
+        page.goto(f"{LEADS}?view=all&layout=board")
+        expect(page.locator("[data-movable]")).to_have_count(0)
+        assert page.goto(f"{LEADS}add/").status == 403
+
+
+def press(page: Page, name: str, text: str = "") -> None:
+    """Press a button of a record, and send its form, with the text."""
+    menu = page.locator(".record-buttons details", has=page.locator("summary", has_text=re.compile(f"^{name}$")))
+    menu.locator("summary").click()
+    if text:
+        menu.get_by_role("textbox").fill(text)
+    menu.get_by_role("button").click()
+
+
+def book(page: Page, email: str, first_name: str, *, phone: str) -> None:
+    """Fill in the form for an appointment the day after tomorrow, with the signed-in member as host, and save it."""
+    day = datetime.now(UTC) + timedelta(days=2)
+    page.get_by_label("or e-mail").fill(email)
+    page.get_by_label("First name").fill(first_name)
+    page.get_by_label("Phone").fill(phone)
+    page.get_by_role("textbox", name="Date").fill(f"{day:%Y-%m-%d}")
+    page.get_by_role("textbox", name="Time").fill("05:40")
+    page.get_by_label("Event type").select_option(label="Strategy call")
+    page.get_by_label("Host").select_option(label="Daniel Okoro")
+    page.get_by_role("button", name="Save", exact=True).click()
+
+
+def open_lead(page: Page, name: str) -> None:
+    """Find a lead by its name, and open its page."""
+    page.goto(f"{LEADS}?view=all&q={name}")
+    page.locator("#result_list").get_by_role("link", name=name).click()
