@@ -124,13 +124,21 @@ def admin(organization: Organization) -> dict[str, Operation]:
     appointment = Appointment.objects.of(organization).earliest("created_at")
     paths = {
         "first page": "",
-        "appointments": "appointments/appointment/",
+        **{
+            f"appointments, {view}": f"appointments/appointment/?view={view}"
+            for view in ("today", "upcoming", "without_outcome", "past", "mine", "all")
+        },
+        "appointments, last page": "appointments/appointment/?view=all&p=200",
         "appointments, search": "appointments/appointment/?q=ada",
+        "appointments, search by phone": "appointments/appointment/?q=(415)+555-2671",
         "an appointment": f"appointments/appointment/{appointment.pk}/change/",
-        "leads": "leads/lead/",
+        "leads": "leads/lead/?view=all",
+        "leads, mine to work": "leads/lead/?view=mine_to_work",
+        "leads, last page": "leads/lead/?view=all&p=200",
         "a lead": f"leads/lead/{appointment.lead_id}/change/",
         "leads, search": "leads/lead/?q=ada",
-        "opt-ins": "optins/optin/",
+        "opt-ins": "optins/optin/?view=all",
+        "opt-ins, not booked": "optins/optin/?view=not_booked",
         "events": "webhooks/event/",
         "deliveries": "webhooks/delivery/",
         "deliveries, dead": "webhooks/delivery/?state__exact=DEAD",

@@ -149,11 +149,11 @@ def send_load(database: Database, web_port: int, port: int, cookie: str, *, shar
     bookings = post_requests(BOOKING_PATH, [key], booking)
     for requests, number in ((lists, LISTS), (bookings, BOOKINGS)):
         run_load(web_port, requests, connections=CONNECTIONS, count=max(CONNECTIONS, int(number * share)))
-    page = Request(f"http://127.0.0.1:{port}/admin/appointments/appointment/", headers={"Cookie": cookie})
+    page = Request(f"http://127.0.0.1:{port}/admin/appointments/appointment/?view=all", headers={"Cookie": cookie})
     for _ in range(int(PAGES * share)):
         with urlopen(page, timeout=60) as response:
             response.read()
-            if not response.url.endswith("/admin/appointments/appointment/"):
+            if not response.url.endswith("/admin/appointments/appointment/?view=all"):
                 raise RuntimeError(response.url)
 
 
