@@ -144,6 +144,11 @@ SENT_ROWS: dict[str, tuple[Any, Callable[[Any], dict[str, Any]], Rule]] = {
 # The model and the action on selected rows: who may do it with a row.
 ACTIONS: dict[tuple[str, str], Rule] = {
     ("appointments.appointment", "cancel_selected"): own_work,
+    ("appointments.appointment", "set_outcome_selected"): own_work,
+    ("appointments.appointment", "set_setter_selected"): own_work,
+    ("appointments.appointment", "set_host_selected"): own_work,
+    ("leads.lead", "set_status_selected"): own_work,
+    ("leads.lead", "set_setter_selected"): own_work,
     ("leads.possibleduplicate", "dismiss_selected"): own_work,
     ("webhooks.delivery", "replay_selected"): BACK_OFFICE,
 }
@@ -338,12 +343,16 @@ def test_a_page_shows_only_buttons_that_work(world: World, model: Any) -> None:
 
 def test_actions_on_selected_rows_reach_only_rows_that_may_be_changed(world: World) -> None:
     problems = []
+    won = Status.objects.of(world.organization).get(role=StatusRole.WON)
+    somebody = make_member(world.organization, "new@acme.example")
+    values = {name: won if "status" in name or "outcome" in name else somebody for _, name in ACTIONS}
     for (label, name), rule in ACTIONS.items():
         page = next(page for page in MODEL_ADMINS if page.opts.label_lower == label)
         rows = {whose: world.row(page.model, whose) for whose in ASSIGNED.get(page.model, (THEIRS,))}
         before = {whose: stored_values(row) for whose, row in rows.items()}
         with rolled_back():
-            data = {"action": name, "_selected_action": [str(row.pk) for row in rows.values()], **CONFIRMED}
+            selected = [str(row.pk) for row in rows.values()]
+            data = {"action": name, "_selected_action": selected, "value": str(values[name].pk), **CONFIRMED}
             world.send("post", admin_url(page.model, "changelist"), data)
             changed = {whose for whose, row in rows.items() if stored_values(row) != before[whose]}
         allowed = {whose for whose in rows if rule(world.role, whose)}
