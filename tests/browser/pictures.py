@@ -28,7 +28,6 @@ PICTURES = {
     "appointment": ("OWNER", "/admin/appointments/appointment/<appointments.appointment>/change/"),
     "board": ("OWNER", "/admin/leads/lead/?layout=board&view=all"),
     "import": ("SALES_OPS", "/admin/leads/import/add/"),
-    "duplicates": ("SALES_OPS", "/admin/leads/lead/duplicates/"),
 }
 # The picture's pixels as indexes of its most frequent colors; the others become the nearest of these.
 PALETTE = """async png => {
