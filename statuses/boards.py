@@ -156,6 +156,7 @@ class BoardAdmin(ExportAdmin):
     board: ClassVar[Board]
     status_field: ClassVar[str]
     history: ClassVar[str]  # the relation with the changes of the status
+    card_related: ClassVar[tuple[str, ...]] = ()  # relations that cards show and the list doesn't
     layouts: ClassVar[tuple[Layout, ...]] = (Layout("board", "Board", "dataset", render_board, ("column", "offset")),)
     list_after_template = "statuses/board.html"
 
@@ -224,7 +225,8 @@ class BoardAdmin(ExportAdmin):
             **{changes.field.name: OuterRef("pk")}
         )
         since = history.order_by("-created_at").values("created_at")[:1]
-        rows = {row.pk: row for row in self.get_queryset(request).filter(pk__in=ids).annotate(status_since=since)}
+        shown = self.get_queryset(request).select_related(self.status_field, *self.card_related)
+        rows = {row.pk: row for row in shown.filter(pk__in=ids).annotate(status_since=since)}
         own = self.writable_rows(request, self.model._default_manager.filter(pk__in=ids))
         movable = set(own.values_list("pk", flat=True)) if self.has_write_permission(request) else set()
         for column in columns:
@@ -356,6 +358,12 @@ class BoardAdmin(ExportAdmin):
         column = Column(status, 1, [id], "", request.GET)
         self.fill(request, [column])
         return column.cards[0]
+
+
+def short_time(at: datetime) -> str:
+    """Return the time as a card shows it: with weekday, and with the year unless it is this one."""
+    local = timezone.localtime(at)
+    return date_format(local, "D j M, H:i" if local.year == timezone.localdate().year else "DATETIME_FORMAT")
 
 
 def board_order(status: Status | None) -> tuple[int, int, str]:

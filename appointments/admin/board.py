@@ -1,15 +1,13 @@
 """The board of appointments."""
 
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.formats import date_format
 
 from appointments.admin.record import is_cancelable
 from appointments.admin.record_forms import describe
 from appointments.models import Appointment
 from appointments.services import change_outcome, preview_outcome
 from organizations.actors import Actor
-from statuses.boards import BoardAdmin
+from statuses.boards import BoardAdmin, short_time
 from statuses.models import Board, Status, StatusRole
 
 
@@ -17,6 +15,7 @@ class AppointmentBoard(BoardAdmin):
     """The appointments by outcome. A move that tells somebody asks first, and says whom."""
 
     board, status_field, history = Board.APPOINTMENT, "outcome", "outcome_changes"
+    card_related = ("last_source",)
 
     def card_title(self, row: Appointment) -> str:
         return str(row.lead)
@@ -24,7 +23,7 @@ class AppointmentBoard(BoardAdmin):
     def card_lines(self, row: Appointment) -> list[str]:
         """Return the time, what and with whom, and the source."""
         return [
-            date_format(timezone.localtime(row.schedule_time), "DATETIME_FORMAT"),
+            short_time(row.schedule_time),
             " · ".join(str(fact) for fact in (row.event_type, row.host) if fact),
             f"From {row.last_source}",
         ]

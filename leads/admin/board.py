@@ -1,12 +1,9 @@
 """The board of leads."""
 
-from django.utils import timezone
-from django.utils.formats import date_format
-
 from leads.models import Lead
 from leads.services import change_status
 from organizations.actors import Actor
-from statuses.boards import BoardAdmin
+from statuses.boards import BoardAdmin, short_time
 from statuses.models import Board, Status
 
 
@@ -19,7 +16,7 @@ class LeadBoard(BoardAdmin):
         """Return the next touch point, phone or e-mail, and setter and source."""
         at, kind = row.next_touch_point_at, row.get_next_touch_point_type_display() or "Next"
         return [
-            f"{kind}: {date_format(timezone.localtime(at), 'DATETIME_FORMAT')}" if at else "",
+            f"{kind}: {short_time(at)}" if at else "",
             row.phone_e164 or row.email,
             " · ".join(str(fact) for fact in (row.setter, row.last_source) if fact),
         ]

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -11,7 +12,7 @@ from appointments.models import Appointment
 from leads.models import Lead, LeadStatusChange
 from leads.services import change_status
 from organizations.actors import SYSTEM
-from organizations.models import MemberRole, Organization
+from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
 from pipeline_backend.db.timestamps import now
 from statuses.models import Status, contrast, luminance, readable_colors
@@ -146,17 +147,30 @@ def test_a_member_of_several_organizations_sees_one_and_can_choose(
     assert [row.name for row in chosen.context["board_organizations"]] == ["Acme", "Globex"]
 
 
-def test_the_number_of_statements_does_not_grow(manager: Client, organization: Organization, api: ApiClient):
+@pytest.mark.parametrize("model", [Lead, Appointment])
+def test_the_number_of_statements_does_not_grow(
+    manager: Client, organization: Organization, api: ApiClient, model: type[Model], host: Membership
+):
+    def add(number: int) -> None:
+        email = f"lead{number}@example.com"
+        api.submit(email=email, first_name=f"Lead {number}", traffic={"utm_source": f"source {number}"})
+        api.book(
+            external_reference=str(number),
+            lead_email=email,
+            host_email=host.user.email,
+            event_type_name=f"Type {number}",
+        )
+
     def statements() -> int:
         with CaptureQueriesContext(connection) as captured:
-            open_board(manager, Lead)
+            assert columns_of(open_board(manager, model))
         return len(captured)
 
-    api.submit(email="ada@example.com", first_name="Ada")
-    open_board(manager, Lead)  # the first request of a session writes more
+    add(0)
+    open_board(manager, model)  # the first request of a session writes more
     before = statements()
-    for number in range(6):
-        api.submit(email=f"lead{number}@example.com", first_name=f"Lead {number}")
+    for number in range(1, 5):
+        add(number)
         make_status(organization, f"Status {number}")
 
     assert statements() == before

@@ -123,6 +123,7 @@ class Prober:
         """Collect what is wrong with the response."""
         count_inputs(self.measurements, "admin addresses", 1)
         shown = f"{name[:200]}: {response.status_code}"
+        b"".join(response)  # a file's response closes it after its last part
         if response.status_code >= 500:
             self.problems.append(shown)
         self.problems += [
