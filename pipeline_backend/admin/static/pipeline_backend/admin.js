@@ -92,6 +92,9 @@ function nameIcons() {
 
 document.addEventListener("DOMContentLoaded", () => {
   nameIcons();
+  for (const input of document.querySelectorAll(".vDateField, .vTimeField")) {
+    if (!input.labels.length) input.ariaLabel ??= input.matches(".vDateField") ? "Date" : "Time";
+  }
   const main = document.getElementById("main");
   if (main && !document.querySelector("main")) main.role = "main";
   for (const cell of document.querySelectorAll("#result_list [data-label]")) {
