@@ -14,7 +14,7 @@ How the design follows:
   Each app names the rules of its own tables in its `privacy` module. A copy of personal data that no foreign key leads
   to is erased by a function that `on_erasing` registers.
 - `erasing` applies the rules, replaces the events about the lead by `lead.erased`, cancels their deliveries, and
-  deletes the notifications and the admin's history about it. `export` writes all of it as JSON.
+  deletes the notifications, the admin's history and the saved views about it. `export` writes all of it as JSON.
 
 The lead itself stays as `erased-<id>@erased.invalid`, with its status, setter, sources and times.
 """

@@ -9,6 +9,7 @@ from django.db.models.functions import Greatest
 
 from leads.models import Lead
 from leads.privacy.rules import Rows, find_rows, functions, load_rules
+from leads.privacy.saved_views import forget_views
 from leads.topics import ERASED
 from notifications.services import erase_notifications
 from organizations.actors import Actor
@@ -34,6 +35,7 @@ def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> No
     if lead is None:
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
     lead.organization = organization
+    forget_views(lead)
     for function in functions():
         function(lead)
     rows = find_rows(lead, lock=True)

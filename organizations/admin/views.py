@@ -1,7 +1,7 @@
 """Views of a list: its named selections of rows (tabs), and its layouts (table, board, calendar).
 
 A list's address says what it shows: `?view=<name of a built-in view>`, `?layout=<name>`, filters, search and order.
-`?view=<id of a saved view>` opens a saved one, which is nothing but such a query string with a name.
+`?view=<id of a saved view>` leads to the address that is saved; `saved=<id>` in it says which view is open.
 
 Another app adds a view with `register_view`, and a layout with `register_layout`. A layout's `render` gets the list
 with filters, search and view applied: `cl.queryset` has the rows, and `cl.get_query_string(...)` keeps the parameters.
@@ -13,15 +13,20 @@ from typing import Any, ClassVar, NamedTuple
 from django.contrib import messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ORDER_VAR
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import URLPattern
+from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
+from organizations.admin import saved_views
 from organizations.admin.base import OfferedLookupsChangeList, ServiceAdmin
+from organizations.admin.saved_views import SAVED_VAR
+from organizations.models import SavedView
 
 VIEW_VAR, LAYOUT_VAR = "view", "layout"
 TABLE = "table"
@@ -70,9 +75,11 @@ class ViewChangeList(OfferedLookupsChangeList):
     view: View | None
     layout: Layout | None
     queryset: QuerySet[Any]
+    request: HttpRequest
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: list[str] | None = None) -> QuerySet[Any]:
         """Return the rows that match the filters, the search and the view, in the view's order."""
+        self.request = request
         self.view, self.layout = self.model_admin.chosen_view(request), self.model_admin.chosen_layout(request)
         if self.view is None and self.model_admin.views:
             raise IncorrectLookupParameters
@@ -84,7 +91,7 @@ class ViewChangeList(OfferedLookupsChangeList):
         """Return the parameters that belong to filters."""
         # Search looks among all rows: its form keeps these parameters, and must not keep the view.
         self.filter_params.pop(VIEW_VAR, None)
-        others = {LAYOUT_VAR, *(name for layout in self.model_admin.layouts for name in layout.parameters)}
+        others = {LAYOUT_VAR, SAVED_VAR, *(name for layout in self.model_admin.layouts for name in layout.parameters)}
         parameters: dict[str, Any] = super().get_filters_params(params)
         return {name: value for name, value in parameters.items() if name not in others}
 
@@ -119,11 +126,34 @@ class ViewChangeList(OfferedLookupsChangeList):
 
     @property
     def tabs(self) -> list[Choice]:
-        """The list's views."""
-        return [
-            Choice(view.label, self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None}), view == self.view)
+        """The list's views: the built-in ones, then the user's own, then the shared ones."""
+        opened = self.saved_view
+        built_in = [
+            Choice(
+                view.label,
+                # What a saved view looks for stays with it.
+                f"?{VIEW_VAR}={view.name}" if opened else self.get_query_string({VIEW_VAR: view.name, ORDER_VAR: None}),
+                view == self.view and not opened,
+            )
             for view in self.model_admin.all_views
         ]
+        saved = saved_views.visible_views(self.request, self.model_admin)
+        others = [
+            Choice(view.name, f"?{VIEW_VAR}={view.pk}", view == opened, "" if view.owner_id else "group")
+            for view in saved.values()
+        ]
+        return built_in + others
+
+    @cached_property
+    def saved_view(self) -> SavedView | None:
+        """Return the saved view that is open."""
+        views = saved_views.visible_views(self.request, self.model_admin)
+        return views.get(self.request.GET.get(SAVED_VAR, ""))
+
+    @property
+    def saving(self) -> saved_views.Saving | None:
+        """What the forms that save views need; None if the user can't save any here."""
+        return saved_views.saving(self) if self.model_admin.views else None
 
     @property
     def layout_links(self) -> list[Choice]:
@@ -169,6 +199,10 @@ class ListWithViews(ServiceAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ViewChangeList]:
         return ViewChangeList
 
+    def get_urls(self) -> list[URLPattern]:
+        """Return the page's URLs, with those of the forms that save views."""
+        return [*(saved_views.urls(self) if self.views else ()), *super().get_urls()]
+
     @property
     def list_name(self) -> str:
         """The name of the list's URL."""
@@ -195,6 +229,9 @@ class ListWithViews(ServiceAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """Show the list in the layout and the view of the address; without those that don't exist."""
+        views = saved_views.visible_views(request, self)
+        if saved := views.get(request.GET.get(VIEW_VAR, "")):
+            return redirect(f"{request.path}?{saved.query}&{SAVED_VAR}={saved.pk}")
         if unknown := self.unknown_choices(request):
             parameters: QueryDict = request.GET.copy()
             for name in unknown:
@@ -203,6 +240,17 @@ class ListWithViews(ServiceAdmin):
                 parameters.setdefault(VIEW_VAR, ALL.name)
             messages.warning(request, f"The list has no such {' or '.join(unknown)} any more.")
             return redirect(f"{request.path}?{parameters.urlencode()}")
+        try:
+            return self.list_response(request, extra_context)
+        except BadRequest:
+            saved = views.get(request.GET.get(SAVED_VAR, ""))
+            if saved is None or request.GET.keys() == {VIEW_VAR, SAVED_VAR}:
+                raise
+            messages.warning(request, "What this view looked for no longer exists. These are all rows.")
+            return redirect(f"{request.path}?{VIEW_VAR}={ALL.name}&{SAVED_VAR}={saved.pk}")
+
+    def list_response(self, request: HttpRequest, extra_context: dict[str, Any] | None) -> HttpResponseBase:
+        """Return the list's page in its layout. Raises BadRequest for what no filter offers."""
         layout = self.chosen_layout(request)
         if layout is None:
             response: HttpResponseBase = super().changelist_view(request, extra_context)

@@ -3,6 +3,7 @@
 from organizations.models.api_keys import ApiKey, Scope
 from organizations.models.members import CAN_BE_NAMED, Invitation, MemberRole, Membership
 from organizations.models.organizations import Organization, RowCount
+from organizations.models.saved_views import SavedView
 from organizations.models.security_log import SecurityEvent, SecurityEventKind, SecurityNotice
 from organizations.models.sign_in import PasswordReset, RecoveryCode, Session, TotpDevice
 from organizations.models.users import User
@@ -17,6 +18,7 @@ __all__ = [
     "PasswordReset",
     "RecoveryCode",
     "RowCount",
+    "SavedView",
     "Scope",
     "SecurityEvent",
     "SecurityEventKind",

@@ -10,7 +10,7 @@ from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, PossibleDuplicate
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
-from organizations.models import MemberRole, Organization
+from organizations.models import MemberRole, Organization, SavedView
 from pipeline_backend.accounts.invitations import invite
 from tests.factories import (
     make_analysis,
@@ -80,6 +80,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     ImportRow.objects.create(
         organization=organization, file_import=file_import, number=2, cells=[word], verdict="REFUSED"
     )
+    SavedView.objects.create(organization=organization, page="leads.lead", name=f"{word} view", query="view=all")
     return Appointment.objects.of(organization).get(pk=id)
 
 

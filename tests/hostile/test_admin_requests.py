@@ -187,8 +187,8 @@ def test_every_model_is_shown_on_a_page_of_its_own_or_another_models(own_data: T
         for inline in [*model_admin.inlines, *model_admin.get_inlines(request, appointment)]
     }
 
-    # A button on the member's page, a limit's counts, a part of the endpoint's page, and the totals of lists.
-    hidden = {"MailPreference", "ReceivingHost", "Replay", "RowCount"}
+    # A button on the member's page, a limit's counts, a part of the endpoint's page, totals of lists, and their tabs.
+    hidden = {"MailPreference", "ReceivingHost", "Replay", "RowCount", "SavedView"}
     # Entries of timelines, and parts of the pages of imports, duplicates and merged leads.
     hidden |= {"LeadStatusChange", "LeadChange", "LeadNote", "OutcomeChange", "AppointmentChange"}
     hidden |= {"ImportRow", "DuplicateSearch", "LeadMerge"}

@@ -24,7 +24,7 @@ from notifications.models import Notification
 from notifications.queues import EMAILS
 from optins.models import OptIn
 from organizations.actors import SYSTEM
-from organizations.models import MemberRole, Membership, Organization, SecurityEvent
+from organizations.models import MemberRole, Membership, Organization, SavedView, SecurityEvent
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.encryption import EncryptedField
 from pipeline_backend.outbox import State, run_group
@@ -115,6 +115,8 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     merged = api.submit(email=f"{WORD}@work.example", first_name=WORD).json()["data"]["lead_id"]
     merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(merged))
     PossibleDuplicate.objects.create(organization=organization, first=lead, second=lead, reasons=1)
+    for query in (f"q={EMAIL}", f"q={WORD.upper()}", f"q=%2B1+{PHONE}", "q=zoltan"):
+        owner.post(f"{admin_url(Lead, 'changelist')}views/save/", {"name": query[2:], "query": query})
     run_group(DELIVERIES, endpoint.pk)
     Attempt.objects.of(organization).update(response=f"Hello {WORD}")  # as a receiver may answer
     send_notifications(organization.pk)
@@ -168,12 +170,20 @@ def test_after_erasing_no_column_of_any_table_has_the_persons_data(
     others = {
         "leads_importrow",
         "leads_import.file",
+        "organizations_savedview",
         "webhooks_event",
         "webhooks_attempt",
         "notifications_notification",
         "django_admin_log",
     }
     assert rules | others <= set(before), (rules | others) - set(before)
+
+
+def test_views_that_look_for_others_stay(lead: Lead, organization: Organization) -> None:
+    assert SavedView.objects.of(organization).count() == 4
+    erase(lead)
+
+    assert SavedView.objects.of(organization).get().name == "zoltan"
 
 
 def test_every_table_that_refers_to_a_lead_has_a_rule() -> None:
@@ -357,9 +367,9 @@ def test_the_export_has_everything(lead: Lead, owner: Client, organization: Orga
     tables = {str(model._meta.verbose_name_plural).replace(" ", "_") for model in load_rules()}
     assert tables - set(data) == set()
     assert {"events", "deliveries", "notifications"} <= set(data)
-    # Every row of the organization that has the person's data is in the file, but what receivers answered and the
-    # rows of uploaded files.
-    left_out = ("Attempt", "ImportRow", "Import")
+    # Every row of the organization that has the person's data is in the file, but what receivers answered, the
+    # rows of uploaded files, and what members search for.
+    left_out = ("Attempt", "ImportRow", "Import", "SavedView")
     texts = {row[1] for row in snapshot_of(organization) if WORD in row[1].lower() and row[0] not in left_out}
     ids = {json.loads(text)["id"] for text in texts}
     assert ids - set(re.findall(r"[0-9a-f-]{36}", response.content.decode())) == set()

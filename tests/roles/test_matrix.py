@@ -118,6 +118,14 @@ PAGES: dict[str, tuple[Rule, Rule]] = {
         ],
         (BACK_OFFICE, BACK_OFFICE),
     ),
+    **dict.fromkeys(
+        [
+            f"{name}_{act}_view"
+            for name in ("leads_lead", "leads_possibleduplicate", "optins_optin", "appointments_appointment")
+            for act in ("save", "change")
+        ],
+        (EVERYBODY, EVERYBODY),  # their own; tests/lists/test_saved_views.py says who shares
+    ),
     "leads_lead_export_json": (BACK_OFFICE, BACK_OFFICE),
     "leads_lead_erase": (LEADERS, LEADERS),
     "leads_import_progress": (BACK_OFFICE, BACK_OFFICE),

@@ -1,0 +1,63 @@
+"""Services for saved views. Each locks the organization, so that names stay unique and limits hold."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from organizations.models import Membership, Organization, SavedView
+from organizations.services import can_add_row
+from pipeline_backend.api.exceptions import Conflict
+
+MAX_VIEWS = 50  # of a member, and of an organization's shared ones
+MAX_QUERY = 2_000  # characters
+
+
+@transaction.atomic
+def save_view(
+    *, organization: Organization, owner: Membership | None, page: str, name: str, query: str, replace: bool = False
+) -> SavedView:
+    """Add a view of a list, shared if it has no owner; with `replace`, change the one that has the name.
+
+    Raises Conflict if the name is taken, the query too long, or the owner has MAX_VIEWS.
+    """
+    check_query(query)
+    views = SavedView.objects.of(organization).filter(owner=owner)
+    may_add = can_add_row(organization=organization, rows=views, limit=MAX_VIEWS)
+    view: SavedView | None = views.filter(page=page, name=name).first()
+    if view and not replace:
+        raise Conflict(f"There is a view “{name}” already. Choose another name, or replace it.")
+    if view is None and not may_add:
+        whose = "You have" if owner else "The organization shares"
+        raise Conflict(f"{whose} {MAX_VIEWS} views already. Delete one first.")
+    view = view or SavedView(organization=organization, owner=owner, page=page, name=name)
+    view.query = query
+    view.save()
+    return view
+
+
+@transaction.atomic
+def change_view(*, organization: Organization, view_id: UUID, name: str = "", query: str = "") -> None:
+    """Give a view another name or query. Raises Conflict if the name is taken, or the view gone."""
+    check_query(query)
+    views: QuerySet[SavedView] = SavedView.objects.of(organization)
+    can_add_row(organization=organization, rows=views.none(), limit=1)
+    view = views.filter(pk=view_id).first()
+    if view is None:
+        raise Conflict("Somebody has deleted this view.")
+    view.name, view.query = name or view.name, query or view.query
+    same = views.filter(owner=view.owner_id, page=view.page, name=view.name)
+    if same.exclude(pk=view.pk).exists():
+        raise Conflict(f"There is a view “{name}” already. Choose another name.")
+    view.save(update_fields=["name", "query"])
+
+
+def delete_view(*, organization: Organization, view_id: UUID) -> None:
+    """Delete a view; do nothing if it is gone."""
+    SavedView.objects.of(organization).filter(pk=view_id).delete()
+
+
+def check_query(query: str) -> None:
+    """Raise Conflict if the query can't be stored."""
+    if len(query) > MAX_QUERY:
+        raise Conflict(f"The address of this list has more than {MAX_QUERY:,} characters. Choose fewer filters.")
