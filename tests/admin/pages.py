@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
+from organizations.admin.views import ListWithViews
 from organizations.isolation import TenantModel
 from organizations.models import Membership
 
@@ -32,7 +33,8 @@ def admin_url(model: type[Model], view: str, *args: Any) -> str:
 
 def list_url(model: type[Model]) -> str:
     """Return the URL of a model's list with all rows, whatever view it opens with."""
-    return f"{admin_url(model, 'changelist')}?view=all"
+    has_views = isinstance(admin.site.get_model_admin(model), ListWithViews)
+    return admin_url(model, "changelist") + ("?view=all" if has_views else "")
 
 
 def form_errors(response: Any) -> list[str]:
