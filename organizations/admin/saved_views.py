@@ -11,10 +11,9 @@ from django.contrib import messages
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_POST
 
 from organizations.models import Membership, Organization, SavedView
 from organizations.permissions import ALL_ROLES, BACK_OFFICE, current_user, has_role, organization_ids
@@ -113,16 +112,20 @@ def urls(page: AnyList) -> list[URLPattern]:
     """Return the URLs to which the list's forms are sent."""
     prefix = f"{page.opts.app_label}_{page.opts.model_name}"
 
+    # A text, because browsers take an empty answer for a failure of the server.
+    def not_allowed() -> HttpResponse:
+        return HttpResponseNotAllowed(["POST"], "Only the forms of the list are sent to this address.")
+
     def save(request: HttpRequest) -> HttpResponse:
-        return respond_to_save(page, request)
+        return respond_to_save(page, request) if request.method == "POST" else not_allowed()
 
     def change(request: HttpRequest) -> HttpResponse:
-        return respond_to_change(page, request)
+        return respond_to_change(page, request) if request.method == "POST" else not_allowed()
 
     wrap = page.admin_site.admin_view
     return [
-        path("views/save/", wrap(require_POST(save)), name=f"{prefix}_save_view"),
-        path("views/change/", wrap(require_POST(change)), name=f"{prefix}_change_view"),
+        path("views/save/", wrap(save), name=f"{prefix}_save_view"),
+        path("views/change/", wrap(change), name=f"{prefix}_change_view"),
     ]
 
 

@@ -207,3 +207,9 @@ def test_a_member_of_several_organizations_chooses_one_and_an_operator_gets_no_f
     assert "views/save/" not in operator.get(LEADS).content.decode()
     assert save(operator, "Operator's").status_code == 403
     assert labels(operator)[-1] == "All"
+
+
+def test_the_addresses_of_the_forms_are_no_pages(owner: Client):
+    for act in ("save", "change"):
+        response = owner.get(f"{LEADS}views/{act}/")
+        assert (response.status_code, bool(response.content)) == (405, True)
