@@ -9,7 +9,8 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from appointments.models import Appointment, CallAnalysis, EventType, Note
-from leads.models import CustomField, Lead, Source
+from leads.imports.models import Import
+from leads.models import CustomField, Lead, PossibleDuplicate, Source
 from notifications.models import Notification
 from optins.models import OptIn
 from organizations.models import ApiKey, Invitation, MemberRole, Membership, Organization, SecurityEvent
@@ -47,6 +48,8 @@ PERMISSIONS = {
     Invitation: (OWNERS_AND_MANAGERS, OWNERS_AND_MANAGERS, NO_ROLES),
     Organization: (OWNERS_AND_MANAGERS, NO_ROLES, {MemberRole.OWNER}),
     SecurityEvent: (ALL_ROLES, NO_ROLES, NO_ROLES),
+    Import: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
+    PossibleDuplicate: (ALL_ROLES, NO_ROLES, ALL_ROLES),  # its page only leads to the comparison
 }
 
 

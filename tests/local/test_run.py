@@ -27,6 +27,7 @@ def stop_order(run: Run) -> list[str]:
 
 def test_ctrl_c_stops_web_beat_worker_and_servers_and_leaves_no_process_behind(start_run: StartRun) -> None:
     run = start_run(stubs={**STUBS, "worker": "has a child"}, own_servers=True).wait_until_up()
+    assert eventually(lambda: run.log.count("| works") == 2)
 
     code = run.send(signal.SIGINT)
 
