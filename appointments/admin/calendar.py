@@ -196,8 +196,7 @@ def read_page(admin: TenantAdmin, request: HttpRequest) -> CalendarPage:
         host_id=host_id,
         page=int(page),
         shows_canceled=values.get("canceled") == "1",
-        can_book=admin.has_add_permission(request)
-        and has_role(request, PERMISSIONS[admin.area].write, organization.pk),
+        can_book=has_role(request, PERMISSIONS[admin.area].add, organization.pk),
     )
 
 

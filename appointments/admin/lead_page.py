@@ -17,7 +17,6 @@ from unfold import widgets
 
 from appointments import reports, services
 from appointments.admin.timeline import of_lead, register_timeline
-from appointments.models import Appointment
 from leads.admin.leads import LeadAdmin
 from leads.admin.record import SET_BY_STAFF
 from leads.models import Lead, TouchPointType
@@ -25,7 +24,7 @@ from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action, row_url
 from organizations.admin.forms import validate_year
 from organizations.admin.record import Card, Fact, RecordLink, when
-from organizations.permissions import current_user
+from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from pipeline_backend.db.timestamps import isoformat_z, truncate_to_ms
 
 MAX_LISTED = 5  # appointments beside the timeline
@@ -115,7 +114,7 @@ def may_change(request: HttpRequest, lead: Lead) -> bool:
 
 def booking_url(request: HttpRequest, lead: Lead) -> str:
     """Return the address of the booking form with the lead filled in, or nothing for people who may not book."""
-    if not (may_change(request, lead) and admin.site.get_model_admin(Appointment).has_add_permission(request)):
+    if not has_role(request, PERMISSIONS[Area.WORK].add, lead.organization_id):
         return ""
     parameters = urlencode({"organization": lead.organization_id, "lead": lead.pk})
     return f"{reverse('admin:appointments_appointment_add')}?{parameters}"

@@ -14,12 +14,13 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import BadRequest
 from django.db.models import DateTimeField, F, Func, JSONField, Model, Q, QuerySet, Value
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
 
-from organizations.admin.actions import AnyRow, ObjectAction
+from organizations.admin.actions import AnyRow, ObjectAction, row_url
 from organizations.admin.tenant import TenantAdmin
 from organizations.versions import Change
 from pipeline_backend.db.timestamps import isoformat_z
@@ -185,11 +186,17 @@ class RecordAdmin(TenantAdmin):
         obj: AnyRow | None = None,
     ) -> HttpResponse:
         """Add the record to the page of an existing row."""
-        context["show_save_and_add_another"] = False
+        context["show_save_and_add_another"] = context["show_save_and_continue"] = False
         if obj is not None:
             context["actions_detail"] = []  # in the header; the record has its own
             context["record"] = self.record_context(request, obj)
         return super().render_change_form(request, context, add, change, form_url, obj)
+
+    def response_post_save_change(self, request: HttpRequest, obj: AnyRow) -> HttpResponse:
+        """Show the record after saving it."""
+        return redirect(row_url(obj))
+
+    response_post_save_add = response_post_save_change
 
     def record_context(self, request: HttpRequest, row: AnyRow) -> dict[str, object]:
         """Return what the template shows above the form."""

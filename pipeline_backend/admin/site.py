@@ -167,6 +167,7 @@ class PipelineAdminSite(UnfoldAdminSite):
     """Unfold's admin site with our rules for access."""
 
     login_form = SignInForm
+    empty_value_display = "–"
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Return whether the user is an operator, or has a role in an active organization."""

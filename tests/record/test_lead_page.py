@@ -18,6 +18,7 @@ from organizations.admin.record import PAGE, TimelineEntry
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Status
+from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
 from tests.factories import events_of, make_custom_field, owner_actor, owner_of
 
@@ -56,7 +57,22 @@ def test_the_page_shows_how_to_reach_the_lead(owner: Client, lead: Lead) -> None
     assert 'href="mailto:ours@leads.example"' in page
     assert 'href="tel:+14155552671"' in page
     assert 'data-copy="+14155552671"' in page
-    assert "Save and add another" not in page
+    assert "Save and " not in page
+
+
+def test_saving_the_form_returns_to_the_lead(owner: Client, lead: Lead) -> None:
+    response = owner.post(page_url(lead), form_data(owner, page_url(lead), first_name="Ada"))
+
+    lead.refresh_from_db()
+    assert (response.url, lead.first_name) == (page_url(lead), "Ada")
+
+
+def test_saving_a_new_lead_opens_its_page(owner: Client, lead: Lead) -> None:
+    url = admin_url(Lead, "add")
+
+    response = owner.post(url, form_data(owner, url, email="new@leads.example"))
+
+    assert response.url == page_url(Lead.objects.of(lead.organization).get(email="new@leads.example"))
 
 
 def test_the_booking_form_is_filled_in_with_the_lead(owner: Client, lead: Lead) -> None:

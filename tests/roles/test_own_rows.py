@@ -11,7 +11,7 @@ from organizations.models import MemberRole, Membership, Organization
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
 from tests.client import ApiClient
-from tests.factories import make_member, snapshot_of
+from tests.factories import make_event_type, make_member, snapshot_of
 
 LEAD, HOST, TRIAGER, COLLEAGUE = "lead's setter", "host", "triager", "colleague"
 
@@ -65,6 +65,17 @@ def test_a_colleagues_appointment_and_lead_can_be_read_and_not_changed(
 
     assert (answered, noted.status_code) == ([[200, 403], [200, 403]], 403)
     assert snapshot_of(organization) == before
+
+
+def test_a_colleagues_lead_can_be_booked_for(api: ApiClient, client: Client, host: Membership) -> None:
+    lead = book(api, "theirs", host_email=host.user.email).lead
+    [button] = client.get(admin_url(Lead, "change", lead.pk)).context["record"]["main"]
+    call = make_event_type(lead.organization, "Coaching")
+    values = {"event_type": str(call.pk), "schedule_time_0": "2030-01-01", "schedule_time_1": "10:00"}
+
+    response = client.post(button.url, form_data(client, button.url, **values))
+
+    assert (button.label, response.status_code, lead.appointments.count()) == ("Book", 302, 2)
 
 
 def test_a_setters_lead_is_theirs_without_an_appointment(
