@@ -53,8 +53,6 @@ DROP_TRIGGER = 'DROP TRIGGER IF EXISTS {name} ON leads_lead'
 
 class Migration(migrations.Migration):
 
-    atomic = False  # creating a trigger waits for running writers
-
     dependencies = [
         ('leads', '0012_next_step_index'),
     ]

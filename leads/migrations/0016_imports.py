@@ -6,12 +6,10 @@ import pipeline_backend.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
-from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls, unique_with_organization
+from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls
 
 
 class Migration(migrations.Migration):
-
-    atomic = False  # an index is built concurrently, and each step is one of its own
 
     dependencies = [
         ('leads', '0015_search'),
@@ -93,6 +91,10 @@ class Migration(migrations.Migration):
         ),
         *enable_rls('leads_import'),
         *enable_rls('leads_importrow'),
-        unique_with_organization('leads_import'),
+        # In the transaction that makes the table, so not concurrently.
+        migrations.RunSQL(
+            'CREATE UNIQUE INDEX leads_import_of_organization ON leads_import (organization_id, id)',
+            'DROP INDEX leads_import_of_organization',
+        ),
         *composite_foreign_keys('leads_importrow', file_import_id='leads_import'),
     ]

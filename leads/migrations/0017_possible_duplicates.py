@@ -2,18 +2,14 @@ import django.db.models.deletion
 import django.db.models.manager
 import pipeline_backend.db.timestamps
 import uuid_utils.compat
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 from organizations.migrations._row_level_security import composite_foreign_keys, enable_rls
 
-# A large table's index takes longer than a request may, and waits for whoever is writing.
-PATIENTLY = "SET statement_timeout = 0; SET lock_timeout = 0"
-HASTILY = "RESET statement_timeout; RESET lock_timeout"
-
 # Addresses with the same key belong to one mailbox: what follows + doesn't count, and at Gmail no dots either. A name's
 # key ignores accents, letter case, other characters than letters and digits, and which of the two names is the first.
-# Null, which equals nothing, if there is not enough to compare.
+# Null, which equals nothing, if there is not enough to compare. NFKD can make a name many times longer, and an index
+# refuses keys of more than 2704 bytes, so it is cut.
 EMAIL_KEY = """
 CREATE OR REPLACE FUNCTION leads_email_key(email text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN split_part(lower(email), '@', 2) IN ('gmail.com', 'googlemail.com')
@@ -22,8 +18,8 @@ RETURN CASE WHEN split_part(lower(email), '@', 2) IN ('gmail.com', 'googlemail.c
 END
 """
 PLAIN = (
-    r"regexp_replace(casefold(normalize({name}, NFKD) COLLATE pg_unicode_fast),"
-    r" '[\u0300-\u036F]|[^[:alnum:]]', '', 'g')"
+    r"left(regexp_replace(casefold(normalize({name}, NFKD) COLLATE pg_unicode_fast),"
+    r" '[\u0300-\u036F]|[^[:alnum:]]', '', 'g'), 255)"
 )
 NAME_KEY = f"""
 CREATE OR REPLACE FUNCTION leads_name_key(first_name text, last_name text) RETURNS text
@@ -81,8 +77,6 @@ MANAGERS = [
 
 class Migration(migrations.Migration):
 
-    atomic = False  # the indexes are made while the tables are in use
-
     dependencies = [
         ('leads', '0016_imports'),
     ]
@@ -129,19 +123,5 @@ class Migration(migrations.Migration):
         *composite_foreign_keys('leads_possibleduplicate', first_id='leads_lead', second_id='leads_lead'),
         migrations.RunSQL([EMAIL_KEY], ['DROP FUNCTION leads_email_key(text)']),
         migrations.RunSQL([NAME_KEY], ['DROP FUNCTION leads_name_key(text, text)']),
-        migrations.RunSQL(PATIENTLY, HASTILY),
-        AddIndexConcurrently(
-            model_name='lead',
-            index=models.Index(models.F('organization'), models.Func('email', function='leads_email_key'), name='lead_email_key'),
-        ),
-        AddIndexConcurrently(
-            model_name='lead',
-            index=models.Index(models.F('organization'), models.Func('first_name', 'last_name', function='leads_name_key'), name='lead_name_key'),
-        ),
-        AddIndexConcurrently(
-            model_name='lead',
-            index=models.Index(condition=models.Q(('phone_e164__isnull', False)), fields=['organization', 'phone_e164'], name='lead_phone'),
-        ),
-        migrations.RunSQL(HASTILY, PATIENTLY),
         migrations.RunSQL([SIMILAR], ['DROP FUNCTION leads_similar(uuid, uuid)']),
     ]
