@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Value
 from django.db.models.functions import Lower
@@ -10,7 +11,7 @@ from django.utils import timezone
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import parse_email, parse_name, parse_phone_number
-from leads.models import CustomField, Lead, TouchPointType
+from leads.models import CustomField, Lead, LeadMerge, TouchPointType
 from leads.services import add_leads, get_or_create_source, normalized_source_name, save_lead
 from organizations.actors import Actor
 from statuses.models import Board, StatusRole
@@ -63,11 +64,7 @@ class LeadImporter(Importer):
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
-        emails = [plan.values["email"] for plan in plans if not plan.problems]
-        leads = Lead.objects.of(self.organization).alias(lowercase_email=Lower("email"))
-        leads = leads.filter(lowercase_email__in=[Lower(Value(email)) for email in emails])
-        # One order for all, so that two transactions don't deadlock.
-        known = {lead.email.lower(): lead for lead in (leads.for_update().order_by("pk") if lock else leads)}
+        known = self.find([plan.values["email"] for plan in plans if not plan.problems], lock)
         statuses = {status.pk: status for status in self.statuses}
         for plan in plans:
             if plan.problems:
@@ -78,6 +75,24 @@ class LeadImporter(Importer):
                 lead.status = statuses.get(lead.status_id) or lead.status
             self.compare(plan, lead)
         return plans
+
+    def find(self, emails: Sequence[str], lock: bool) -> dict[str, Lead]:
+        """Return the leads with these e-mails by e-mail in lower case, also those into which one with it was merged."""
+        wanted = [Lower(Value(email)) for email in emails]
+        rows, merges = (
+            model.objects.of(self.organization).alias(lowercase_email=Lower("email")).filter(lowercase_email__in=wanted)
+            for model in (Lead, LeadMerge)
+        )
+        merged = {email.lower(): lead_id for email, lead_id in merges.values_list("email", "lead_id")}
+        # The ids first, so that both indexes are used, and one order for all, so that transactions don't deadlock.
+        ids = {*merged.values(), *rows.values_list("pk", flat=True)}
+        leads = Lead.objects.of(self.organization).filter(pk__in=ids).order_by("pk")
+        by_id: dict[UUID, Lead] = {lead.pk: lead for lead in (leads.for_update() if lock else leads)}
+        known = {email: by_id[lead_id] for email, lead_id in merged.items() if lead_id in by_id}
+        return known | {lead.email.lower(): lead for lead in by_id.values()}
+
+    def key_of(self, plan: Plan) -> str:
+        return plan.subject.email.casefold() if plan.subject else super().key_of(plan)
 
     def compare(self, plan: Plan, lead: Lead | None) -> None:
         """Note what the row changes of a lead, or gives to a new one."""

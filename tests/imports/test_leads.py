@@ -10,6 +10,7 @@ from organizations.models import Membership, Organization
 from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, make_status, snapshot_of
 from tests.imports.files import Page, csv_file, workbook
+from tests.merging.leads import make_lead, merge
 from webhooks.models import Event
 
 
@@ -249,3 +250,19 @@ def test_a_choice_of_columns_that_cannot_be_is_refused(mia: Client, organization
     assert missing == ["Choose a column for: E-mail"]
     assert unknown == ["mapping is not one of this file's; open the page again"]
     assert page.row.state == "MAPPING"
+
+
+def test_the_email_of_a_merged_lead_stands_for_the_kept_one(
+    mia: Client, organization: Organization, api: ApiClient
+) -> None:
+    ids = [make_lead(api, email) for email in ("ada@example.com", "ada@work.example", "zoe@example.com")]
+    merge(organization, ids[0], ids[1])
+    rows = [["ADA@work.example", "Augusta"], ["ada@example.com", "Ada"], ["zoe@example.com", "Zoe"]]
+    page = Page(mia, organization, csv_file(["email", "first name"], *rows))
+
+    page.run()
+
+    assert [row[1] for row in page.report()] == ["CHANGED", "REFUSED", "CHANGED"]
+    assert page.report()[1][2] == "The same e-mail is in row 2 already"
+    assert api.get_lead(str(ids[0]))["first_name"] == "Augusta"
+    assert Lead.objects.of(organization).count() == 2
