@@ -67,7 +67,8 @@ def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: Confirm
     question="This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the "
     "history of changes are removed, with the notifications about the lead and the content of its events. What is "
     "counted stays without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a "
-    "webhook. E-mails and calendar entries that were sent stay where they are.",
+    "webhook. E-mails and calendar entries that were sent stay where they are. Upcoming appointments are not canceled: "
+    "cancel them first if they will not take place.",
     form=ErasureForm,
     danger=True,
     permission="erase",

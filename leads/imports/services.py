@@ -1,11 +1,13 @@
 """The steps of an import: people upload, choose columns, start and cancel; workers read, check and import."""
 
 import logging
+import re
 import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -390,32 +392,40 @@ def erase_from_imports(lead: Lead) -> None:
     organization = lead.organization
     for unread in Import.objects.of(organization).filter(state=ImportState.READING):
         cancel_import(file_import=unread)
+    email = re.sub(r"[][{}()*+?.\\^$|]", r"\\\g<0>", lead.email.lower())
+    params: dict[str, Any] = {
+        "organization": organization.pk,
+        "email": rf"(?<![[:alnum:]._+-]){email}(?![[:alnum:]-]|\.[[:alnum:]])",
+        "digits": (lead.phone_e164 or "").lstrip("+"),
+        "first_name": lead.first_name.lower(),
+        "last_name": lead.last_name.lower(),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            MENTIONING,
-            {
-                "organization": organization.pk,
-                "email": lead.email.lower(),
-                "digits": (lead.phone_e164 or "").lstrip("+"),
-                "first_name": lead.first_name.lower(),
-                "last_name": lead.last_name.lower(),
-            },
-        )
+        cursor.execute(MENTIONING, params)
 
 
-# A phone may be written with spaces and without its country, so the last nine digits are compared.
+# E-mails and names are compared as whole words: rows of others stay. A phone may be written with spaces and without its
+# country, so the last nine digits are compared.
 MENTIONING = """
-DELETE FROM leads_importrow
-WHERE organization_id = %(organization)s AND (
-    position(%(email)s IN lower(cells::text || details)) > 0
-    OR (
-        length(%(digits)s) > 8
-        AND position(right(%(digits)s, 9) IN regexp_replace(cells::text || details, '[^0-9"]', '', 'g')) > 0
-    )
-    OR (
-        %(first_name)s <> '' AND %(last_name)s <> ''
-        AND position(%(first_name)s IN lower(cells::text)) > 0
-        AND position(%(last_name)s IN lower(cells::text)) > 0
-    )
+WITH texts AS MATERIALIZED (
+    SELECT id, lower(array_to_string(ARRAY(SELECT jsonb_array_elements_text(cells)), ' | ') || ' | ' || details) AS text
+    FROM leads_importrow
+    WHERE organization_id = %(organization)s
+), names AS MATERIALIZED (
+    SELECT
+        ' ' || nullif(trim(regexp_replace(%(first_name)s, '[^[:alnum:]]+', ' ', 'g')), '') || ' ' AS first_name,
+        ' ' || nullif(trim(regexp_replace(%(last_name)s, '[^[:alnum:]]+', ' ', 'g')), '') || ' ' AS last_name
+)
+DELETE FROM leads_importrow WHERE organization_id = %(organization)s AND id IN (
+    SELECT texts.id
+    FROM texts
+    CROSS JOIN names
+    CROSS JOIN LATERAL (SELECT ' ' || regexp_replace(text, '[^[:alnum:]]+', ' ', 'g') || ' ') AS all_words (words)
+    WHERE text ~ %(email)s
+        OR (
+            length(%(digits)s) > 8
+            AND position(right(%(digits)s, 9) IN regexp_replace(text, '[^0-9|]', '', 'g')) > 0
+        )
+        OR (position(first_name IN words) > 0 AND position(last_name IN words) > 0)
 )
 """

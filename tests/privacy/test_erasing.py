@@ -357,6 +357,26 @@ def test_other_leads_keep_everything(lead: Lead, organization: Organization) -> 
     assert other.email == "zoltan@leads.example"
 
 
+def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organization, api: ApiClient) -> None:
+    api.submit(email="al@x.example", first_name="Jo", last_name="Li", phone_e164=f"+1{PHONE}", phone_country="US")
+    others = ["val@x.example,Joan,Lindt", "al@x.example.org,Jo,Lim", "x-al@x.example,John,Li", "a@b.example,-,-"]
+    theirs = ["Al <AL@X.example>,,", "mailto:al@x.example,,", "b@b.example,LI,Jo", "c@b.example,Call (202) 555-0143,"]
+    theirs.append('d@b.example,"Two lines:\nal@x.example.",')
+    content = "\n".join(["E-mail,A,B", *others, *theirs]).encode()
+    stored = add_import(
+        organization=organization, actor=SYSTEM, kind="LEADS", file_name="a.csv", content=content, time_zone="UTC"
+    )
+    run_import(organization=organization, import_id=stored.pk)
+
+    erase(Lead.objects.of(organization).get())
+
+    assert [",".join(row.cells) for row in stored.rows.order_by("number")] == others
+
+
+def test_the_page_says_that_appointments_are_not_canceled(lead: Lead, owner: Client) -> None:
+    assert "Upcoming appointments are not canceled" in owner.get(admin_url(Lead, "erase", lead.pk)).content.decode()
+
+
 def test_the_export_has_everything(lead: Lead, owner: Client, organization: Organization) -> None:
     response = owner.post(admin_url(Lead, "export_json", lead.pk))
 
