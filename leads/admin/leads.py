@@ -1,11 +1,14 @@
 """Admin pages of leads, sources and custom fields. All writes go through `leads.services`."""
 
+from contextlib import suppress
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
@@ -19,12 +22,14 @@ from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import add_lead, change_status, delete_custom_field, edit_lead, save_custom_field
 from organizations.actors import staff_actor
+from organizations.admin.actions import row_url
 from organizations.admin.bulk import members, set_for_selected
 from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
+from pipeline_backend.api.fields import parse_uuid
 from statuses.admin import status_column
 from statuses.models import Board, Status
 
@@ -161,6 +166,17 @@ class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Return the page's addresses, with those for merging."""
         return [*lead_urls(self), *super().get_urls()]
+
+    def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
+        """Lead from the page of a merged lead to that of the kept one."""
+        with suppress(ValueError):
+            merged_id = parse_uuid(unquote(object_id))
+            if lead := self.get_queryset(request).filter(merges__previous_id=merged_id).first():
+                nothing = " Nothing was saved." if request.method == "POST" else ""
+                messages.warning(request, f"The lead that you wanted was merged into this one.{nothing}")
+                return redirect(row_url(lead))
+        response: HttpResponse = super()._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return response
 
     @admin.display(description="Lead", ordering="first_name")
     def lead_contact(self, lead: Lead) -> str:

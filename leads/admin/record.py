@@ -152,10 +152,23 @@ def changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator
     """Yield the changed fields, without those that other entries tell: the status, and touch points of appointments."""
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
     rows = lead.changes.alias(others=fields_without("status", *TOUCH_POINT)).filter(~Q(others={}) | is_set_by_staff)
-    for change in newest(rows, cursor):
+    found = list(newest(rows, cursor))
+    is_merged = any("previous_ids" in change.fields for change in found)
+    merged = dict(lead.merges.values_list("previous_id", "email")) if is_merged else {}
+    for change in found:
         step = change.fields.get("next_step_at")
         text = "" if step is None else "Next step set" if step[1] else "Next step done"
-        yield change_entry("changes", change, Lead, text=text, without=("status", *hidden_touch_point(change)))
+        without = ("status", "previous_ids", *hidden_touch_point(change))
+        yield change_entry("changes", change, Lead, text=merge_text(change, merged) or text, without=without)
+
+
+def merge_text(change: LeadChange, merged: dict[UUID, str | None]) -> str:
+    """Return what a merge, or undoing one, is called; an empty text for other changes. `merged` has e-mails by id."""
+    before, after = change.fields.get("previous_ids", ([], []))
+    if len(before) > len(after):
+        return "Merge undone"
+    added = [merged.get(UUID(id)) for id in after if id not in before]
+    return f"Merged with {added[-1] or 'another lead'}" if added else ""
 
 
 def hidden_touch_point(change: LeadChange) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """Finding possible duplicates, and the pages on which they are compared, merged and separated."""
 
 from datetime import timedelta
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from pipeline_backend.db.timestamps import now
 from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of, set_columns
-from tests.merging.leads import book, make_lead, merge
+from tests.merging.leads import book, make_lead, merge, undo
 
 
 @pytest.fixture
@@ -300,3 +301,49 @@ def test_an_unknown_lead_to_compare_with_is_404(other: str, api: ApiClient, owne
 
     assert owner.get(admin_url(Lead, "merge", lead), {"with": other}).status_code == 404
     assert owner.get(admin_url(Lead, "merge", lead), {"with": str(lead)}).status_code == 404
+
+
+def test_names_of_any_length_and_script_can_be_compared(api: ApiClient, organization: Organization) -> None:
+    # NFKD makes three letters of each syllable; what has no pattern is not compressed, and an index has a limit.
+    letters = Random(1).choices([*range(0xAC00, 0xD7A4)] * 2 + [*range(0x20000, 0x2A6D0)], k=510)
+    names = ["".join(map(chr, letters[:255])), "".join(map(chr, letters[255:]))]
+    for email in ("ada@example.com", "grace@example.com"):
+        make_lead(api, email, first_name=names[0], last_name=names[1])
+
+    search()
+
+    assert pairs(organization) == {("ada@example.com", "grace@example.com", "Same name")}
+
+
+@pytest.mark.parametrize("view", ["change", "history", "add_note"])
+def test_the_address_of_a_merged_lead_leads_to_the_kept_one(
+    view: str, api: ApiClient, owner: Client, organization: Organization, other_organization: Organization
+) -> None:
+    keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada@work.example")
+    merge(organization, keep, other)
+    url = admin_url(Lead, view, other)
+    stranger = logged_in_client(owner_of(other_organization))
+
+    shown = owner.get(url)
+    sent = owner.post(admin_url(Lead, "add_note", other), {"note": "Hello"})
+    refused = stranger.get(url)
+
+    assert [response.headers["Location"] for response in (shown, sent)] == [admin_url(Lead, "change", keep)] * 2
+    assert shown_messages(sent)[-1] == "The lead that you wanted was merged into this one. Nothing was saved."
+    assert refused.headers["Location"] == "/admin/"
+
+
+def test_the_timeline_names_the_merged_lead(api: ApiClient, owner: Client, organization: Organization) -> None:
+    keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada@work.example", first_name="Gus")
+    merge(organization, keep, other, "first_name")
+    url = admin_url(Lead, "change", keep)
+
+    def newest() -> tuple[str, list[str]]:
+        entry = owner.get(f"{url}?kind=changes").context["record"]["timeline"].entries[0]
+        return entry.text, [detail.label for detail in entry.details]
+
+    merged = newest()
+    undo(organization, other)
+
+    assert merged == ("Merged with ada@work.example", ["First name"])
+    assert newest()[0] == "Merge undone"
