@@ -88,10 +88,10 @@ def test_a_replay_of_some_event_types_names_them(owner: Client, endpoint: Endpoi
     owner.post(admin_url(Endpoint, "replay_missed", endpoint.pk), {**ALL_TIME, "types": ["lead.created"]})
 
     assert ": lead.created Requested by " in replays_text(owner, endpoint)
-    assert replays_text(owner, endpoint).endswith(" 1 delivery: 0 delivered, 1 pending, 0 failed. 0 of 1")
+    assert replays_text(owner, endpoint).endswith(" 2 deliveries: 0 delivered, 2 pending, 0 failed. 0 of 2")
     assert list(
         Delivery.objects.of(endpoint.organization).filter(state=State.PENDING).values_list("event__type", flat=True)
-    ) == ["lead.created"]
+    ) == ["lead.created", "lead.created"]
 
 
 def test_a_replay_of_a_time_without_missed_events_says_so(owner: Client, endpoint: Endpoint) -> None:
