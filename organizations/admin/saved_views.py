@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
 
@@ -109,18 +109,14 @@ def clean_query(page: AnyList, query: QueryDict) -> str:
 
 
 def urls(page: AnyList) -> list[URLPattern]:
-    """Return the URLs to which the list's forms are sent."""
+    """Return the URLs to which the list's forms are sent; opened as pages, they lead to the list."""
     prefix = f"{page.opts.app_label}_{page.opts.model_name}"
 
-    # A text, because browsers take an empty answer for a failure of the server.
-    def not_allowed() -> HttpResponse:
-        return HttpResponseNotAllowed(["POST"], "Only the forms of the list are sent to this address.")
-
     def save(request: HttpRequest) -> HttpResponse:
-        return respond_to_save(page, request) if request.method == "POST" else not_allowed()
+        return respond_to_save(page, request) if request.method == "POST" else open_list(page, "")
 
     def change(request: HttpRequest) -> HttpResponse:
-        return respond_to_change(page, request) if request.method == "POST" else not_allowed()
+        return respond_to_change(page, request) if request.method == "POST" else open_list(page, "")
 
     wrap = page.admin_site.admin_view
     return [
