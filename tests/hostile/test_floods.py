@@ -253,7 +253,7 @@ def test_a_form_of_the_admin_is_read(small_stack: Stack) -> None:
         text = page.read().decode()
 
     # A form that was not read would be a 403 for its missing token.
-    assert "Please enter the correct email and password" in text
+    assert "Please enter the correct e-mail and password" in text
 
 
 def test_what_was_sent_of_a_body_before_the_client_disconnected_is_not_booked(

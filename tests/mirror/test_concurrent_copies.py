@@ -62,7 +62,8 @@ def test_copies_equal_the_data_after_simultaneous_changes(settings: Any) -> None
     feed, lists = FeedCopy(first.api, limit="5"), ListCopy(first.api)
     lists.limit = 5
 
-    names = [name for name in WEIGHTS if name not in SLOW]
+    # Of two merges of one lead at the same time one is refused (tests/merging).
+    names = [name for name in WEIGHTS if name not in SLOW | {"merge_leads"}]
     weights = [WEIGHTS[name] for name in names]
 
     def change(number: int) -> None:
