@@ -16,7 +16,7 @@ looks for imports that nobody works on, so Redis is not needed for them to end.
 An app adds a kind of import with a subclass of `importers.Importer`, which it registers (`appointments.imports`):
 
 - `models`: `Import` and its rows
-- `files`: the rows of a CSV or XLSX file, with limits
+- `files`: the rows of a CSV or XLSX file, with limits; `workbooks`: those of an XLSX file
 - `values`: what the text of a cell stands for
 - `importers`: the base class, and how columns are guessed
 - `leads`: the importer of leads

@@ -15,9 +15,10 @@ from celery import current_app
 from django.db import DataError, IntegrityError, connection, transaction
 from kombu.exceptions import OperationalError
 
-from leads.imports.files import FileRefused, read_rows
+from leads.imports.files import read_rows
 from leads.imports.importers import IMPORTERS, Importer, Plan, guess_mapping, normalize
 from leads.imports.models import OPEN, WORKING, Import, ImportRow, ImportState, Verdict
+from leads.imports.workbooks import FileRefused
 from leads.models import Lead
 from leads.privacy.rules import on_erasing
 from organizations.actors import Actor, actor_columns
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 TASK = "leads.run_import"
 READ_BATCH, CHECK_BATCH = 1000, 500
+READ_TEXT = 5_000_000  # characters, after which a batch ends
 MAX_OPEN = 20
 KEEP_ROWS = timedelta(days=7)  # after the end, or after the last step of an import that nobody went on with
 KEEP_IMPORTS = timedelta(days=365)
@@ -196,6 +198,7 @@ def read_file(file_import: Import) -> None:
     """Store the file's rows, from the beginning: what an interrupted run has stored goes first."""
     restart(file_import)
     batch: list[tuple[int, list[str]]] = []
+    length = 0
     header: list[str] | None = None
     try:
         for number, cells in read_rows(bytes(file_import.file or b"")):
@@ -203,9 +206,10 @@ def read_file(file_import: Import) -> None:
                 header = file_import.header = [cell.strip() for cell in cells]
                 continue
             batch.append((number, cells))
-            if len(batch) == READ_BATCH:
+            length += sum(map(len, cells))
+            if len(batch) == READ_BATCH or length > READ_TEXT:
                 store_rows(file_import, batch)
-                batch = []
+                batch, length = [], 0
         store_rows(file_import, batch, is_last=True)
     except FileRefused as error:
         refuse_file(file_import, str(error))

@@ -1,5 +1,7 @@
 """Files as people have them, and files that somebody has made to do harm."""
 
+import tracemalloc
+import warnings
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
@@ -7,7 +9,7 @@ from io import BytesIO
 import pytest
 from django.test import Client
 
-from leads.imports import files
+from leads.imports import files, workbooks
 from leads.imports.models import Import, ImportRow
 from leads.models import Lead
 from organizations.models import Organization
@@ -53,28 +55,74 @@ def test_values_of_a_workbook_are_those_that_people_see(mia: Client, organizatio
     assert page.row.total == 1
 
 
-def zip_of(parts: dict[str, bytes]) -> bytes:
+def archive(parts: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return a ZIP file, compressed."""
     content = BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(content, "w", method, compresslevel=1) as file:
         for name, data in parts.items():
-            archive.writestr(name, data)
+            file.writestr(name, data)
     return content.getvalue()
 
 
-def with_sheet(sheet: bytes) -> bytes:
-    """Return a workbook with this XML as its sheet."""
-    with zipfile.ZipFile(BytesIO(workbook(["E-mail"], ["a@example.com"]))) as archive:
-        parts = {info.filename: archive.read(info) for info in archive.infolist()}
-    return zip_of(parts | {"xl/worksheets/sheet1.xml": sheet})
+def parts_of(content: bytes) -> dict[str, bytes]:
+    """Return the parts of a ZIP file by name."""
+    with zipfile.ZipFile(BytesIO(content)) as file:
+        return {info.filename: file.read(info) for info in file.infolist()}
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+LINKS = "xl/_rels/workbook.xml.rels"
+STRINGS_LINK = b'<Relationship Type="http://x/sharedStrings" Target="%s" Id="rId9"/></Relationships>'
+
+
+def changed_workbook(changes: dict[str, bytes], *, strings: str = "") -> bytes:
+    """Return a workbook of which parts are replaced, with the texts that cells share in the part `strings`."""
+    parts = parts_of(workbook(["E-mail"], ["a@example.com"])) | changes
+    if strings:
+        link = STRINGS_LINK % strings.removeprefix("xl/").encode()
+        parts[LINKS] = parts[LINKS].replace(b"</Relationships>", link)
+    return archive(parts)
+
+
+def sheet(rows: bytes) -> bytes:
+    """Return the XML of a sheet."""
+    return b"<worksheet><sheetData>%s</sheetData></worksheet>" % rows
+
+
+def with_sheet(rows: bytes) -> bytes:
+    """Return a workbook with these rows."""
+    return changed_workbook({SHEET: sheet(rows)})
+
+
+def twice(name: str) -> bytes:
+    """Return a workbook that has a part twice."""
+    content = BytesIO(workbook(["E-mail"], ["a@example.com"]))
+    with zipfile.ZipFile(content, "a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file.writestr(name, sheet(b""))
+    return content.getvalue()
+
+
+def with_header_bytes(content: bytes, name: str, offset: int, value: bytes) -> bytes:
+    """Return a ZIP file with other bytes in the entry of its directory that has this name."""
+    at = content.rindex(name.encode()) - 46 + offset
+    return content[:at] + value + content[at + len(value) :]
+
+
+def lying(size: int) -> bytes:
+    """Return a workbook whose directory states another size of the unpacked sheet."""
+    return with_header_bytes(workbook(["E-mail"], ["a@example.com"]), SHEET, 24, size.to_bytes(4, "little"))
+
+
+def encrypted() -> bytes:
+    """Return a workbook whose directory says that a part is encrypted."""
+    return with_header_bytes(workbook(["E-mail"], ["a@example.com"]), SHEET, 8, b"\1")
 
 
 MEGABYTE = 1024 * 1024
-SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
-ENTITIES = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>' + SHEET % b"&b;"
-FAR_ROW = SHEET % b'<row r="99999999999"><c r="A99999999999"><v>1</v></c></row>'
-WIDE_ROW = SHEET.replace(b"%s", b'<row r="1">%s</row>')
-TOO_LARGE = "The Excel file is too large when it is unpacked. Save it as CSV."
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+ENTITIES = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>' + sheet(b'<row><c t="str"><v>&b;</v></c></row>')
+BLANKS = b" " * 26 * MEGABYTE
 # What is made only by its test, because it takes a while, and why it is refused.
 REFUSED_FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty": (lambda: b"\n \n", "The file is empty."),
@@ -82,18 +130,45 @@ REFUSED_FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty workbook": (workbook, "The file is empty."),
     "picture": (lambda: b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", files.NOT_TEXT),
     "broken UTF-16": (lambda: b"\xff\xfe\0\xd8\n", files.NOT_TEXT),
-    "old Excel": (
-        lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV.",
+    "old Excel": (lambda: OLE, files.OLD_EXCEL),
+    "Excel with a password": (lambda: OLE + "EncryptedPackage".encode("utf-16-le"), workbooks.PROTECTED),
+    "no ZIP file": (lambda: b"PK\x03\x04 not a ZIP file", workbooks.DAMAGED),
+    "empty ZIP file": (lambda: archive({}), files.NOT_TEXT),
+    "cut ZIP file": (lambda: workbook(["E-mail"], ["a@example.com"])[:-500], workbooks.DAMAGED),
+    "no workbook": (lambda: archive({"word/document.xml": b"<x/>"}), workbooks.DAMAGED),
+    "no sheet": (lambda: changed_workbook({"xl/workbook.xml": b"<workbook/>"}), workbooks.NO_SHEET),
+    "encrypted part": (encrypted, workbooks.PROTECTED),
+    "part twice": (lambda: twice(SHEET), workbooks.DAMAGED),
+    "stated too small": (lambda: lying(100), workbooks.DAMAGED),
+    "other compression": (
+        lambda: archive(parts_of(workbook(["E-mail"], ["a@example.com"])), zipfile.ZIP_LZMA),
+        workbooks.DAMAGED,
     ),
-    "no ZIP file": (lambda: b"PK\x03\x04 not a ZIP file", files.DAMAGED),
-    "no workbook": (lambda: zip_of({"word/document.xml": b"<x/>"}), files.DAMAGED),
-    "broken XML": (lambda: with_sheet(b"<not closed"), files.DAMAGED),
-    "entities": (lambda: with_sheet(ENTITIES), files.DAMAGED),
-    "far row": (lambda: with_sheet(FAR_ROW), "The file is empty."),
-    "wide row": (lambda: with_sheet(WIDE_ROW % (b"<c/>" * 1_000_000)), TOO_LARGE),
-    "bomb of parts": (lambda: zip_of({f"part{number}": bytes(20 * MEGABYTE) for number in range(8)}), TOO_LARGE),
-    "bomb of strings": (lambda: zip_of({"xl/sharedStrings.xml": bytes(26 * MEGABYTE)}), TOO_LARGE),
+    "many parts": (lambda: archive({f"xl/{'a/' * 50}{number}": b"" for number in range(1001)}), workbooks.TOO_LARGE),
+    "broken XML": (lambda: changed_workbook({SHEET: b"<not closed"}), workbooks.DAMAGED),
+    "entities": (lambda: changed_workbook({SHEET: ENTITIES}), workbooks.DAMAGED),
+    "entity of a file": (
+        lambda: changed_workbook({SHEET: b'<!DOCTYPE x SYSTEM "file:///etc/passwd">' + sheet(b"")}),
+        workbooks.DAMAGED,
+    ),
+    "deep XML": (lambda: changed_workbook({SHEET: b"<a>" * 101}), workbooks.DAMAGED),
+    "far row": (lambda: with_sheet(b'<row r="99999999999"><c r="A99999999999"><v>1</v></c></row>'), workbooks.DAMAGED),
+    "row twice": (lambda: with_sheet(b'<row r="1"><c><v>1</v></c></row>' * 2), workbooks.DAMAGED),
+    "wide row": (
+        lambda: with_sheet(b"<row>%s</row>" % (b"<c><v>1</v></c>" * 1000)),
+        "Row 1 has more than 200 columns.",
+    ),
+    "unknown text": (lambda: with_sheet(b'<row><c t="s"><v>7</v></c></row>'), workbooks.DAMAGED),
+    # Whatever the part is called.
+    "bomb of texts": (
+        lambda: changed_workbook({"xl/worksheets/a.xml": b"<sst>" + BLANKS}, strings="xl/worksheets/a.xml"),
+        workbooks.TOO_LARGE,
+    ),
+    "bomb of styles": (lambda: changed_workbook({"xl/styles.xml": b"<a>" + BLANKS}), workbooks.TOO_LARGE),
+    "long row": (
+        lambda: csv_file(["email"] * 4, ["x" * 30_000] * 4),
+        "Row 2 has more than 100,000 characters.",
+    ),
     "201 columns": (lambda: b"email" + b",x" * 200 + b"\na@example.com", "Row 1 has more than 200 columns."),
     "1,000 columns": (lambda: workbook([*range(1000)], ["a"]), "Row 1 has more than 200 columns."),
     "long cell": (lambda: b"email\n" + b"x" * 40_000, "Row 2 has a cell with more than 32,767 characters."),
@@ -115,6 +190,109 @@ def test_a_file_that_cannot_be_imported_is_refused_with_the_reason(
     assert (page.row.state, page.row.problem, page.row.file) == ("FAILED", problem, None)
     assert problem in page.get().content.decode().replace("&#x27;", "'")
     assert not ImportRow.objects.of(organization).exists()
+
+
+SHARED = b'<row><c t="s"><v>0</v></c></row>'
+# Workbooks of 1 to 5 MB unpacked, of which a library that builds trees would make 10 to 200 MB.
+GREEDY_FILES: dict[str, Callable[[], bytes]] = {
+    "stated size": lambda: lying(2**31),
+    "rows": lambda: with_sheet(b"<row/>" * 150_000),
+    "cells of a row": lambda: with_sheet(b"<row>%s</row>" % (b"<c/>" * 200_000)),
+    "rows in comments": lambda: with_sheet(b"<row>%s</row>" % ((b"<c/>" * 1000 + b"<!--<row-->") * 200)),
+    "names": lambda: with_sheet(b"".join(b"<a%d/>" % number for number in range(100_000))),
+    "one tag": lambda: with_sheet(b'<row a="%s"/>' % (b"x" * 5 * MEGABYTE)),
+    "one comment": lambda: with_sheet(b"<!--%s-->" % (b"x" * 5 * MEGABYTE)),
+    "one text": lambda: with_sheet(b'<row><c t="str"><v>%s</v></c></row>' % (b"x" * 5 * MEGABYTE)),
+    "formats": lambda: changed_workbook({"xl/styles.xml": b"<a><cellXfs>%s</cellXfs></a>" % (b"<xf/>" * 100_000)}),
+    "fonts": lambda: changed_workbook({"xl/styles.xml": b"<a><fonts>%s</fonts></a>" % (b"<font/>" * 150_000)}),
+    "one text in many rows": lambda: changed_workbook(
+        {"xl/a.xml": b"<sst><si><t>%s</t></si></sst>" % (b"x" * 32_767), SHEET: sheet(SHARED * 20_000)},
+        strings="xl/a.xml",
+    ),
+    "parts that nothing refers to": lambda: changed_workbook(
+        {f"xl/worksheets/sheet{number}.xml": BLANKS for number in range(2, 9)}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GREEDY_FILES)
+def test_a_file_takes_no_more_memory_than_the_limits_say(name: str) -> None:
+    content = GREEDY_FILES[name]()
+    tracemalloc.start()
+    try:
+        for _ in files.read_rows(content):
+            pass
+    except workbooks.FileRefused:
+        pass
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 8 * MEGABYTE
+
+
+def test_what_is_unpacked_is_bounded_whatever_the_parts_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = changed_workbook({"xl/a.xml": b"<sst>%s</sst>" % (b" " * MEGABYTE)}, strings="xl/a.xml")
+    list(files.read_rows(content))
+    monkeypatch.setattr(workbooks, "MAX_UNPACKED", MEGABYTE)
+
+    with pytest.raises(workbooks.FileRefused, match="too large when it is unpacked"):
+        list(files.read_rows(content))
+
+
+def test_one_text_in_many_rows_does_not_fill_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_TEXT", 1_000_000)
+
+    with pytest.raises(workbooks.FileRefused, match="The file has more than 1,000,000 characters"):
+        list(files.read_rows(GREEDY_FILES["one text in many rows"]()))
+
+
+STYLES = b"""<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[$-407]d. mmm yyyy"/>
+<numFmt numFmtId="171" formatCode="[h]:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>
+<cellXfs><xf/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>"""
+TEXTS = """<x:sst xmlns:x="y"><x:si><x:t xml:space="preserve"> Zoë</x:t></x:si>
+<x:si><x:r><x:rPr><x:b/></x:rPr><x:t>Ad</x:t></x:r><x:r><x:t>a &amp; B</x:t></x:r>
+<x:rPh sb="0" eb="1"><x:t>spoken</x:t></x:rPh></x:si>
+<x:si><x:t>one_x000D_two_x005F_x000D_</x:t></x:si></x:sst>""".encode()
+CELLS = {
+    b'<c t="s"><v>0</v></c>': " Zoë",
+    b'<c t="s"><v>1</v></c>': "Ada & B",
+    b'<c t="s"><v>2</v></c>': "one\rtwo_x000D_",
+    b'<c t="inlineStr"><is><r><t>in</t></r><r><t>line</t></r></is></c>': "inline",
+    b'<c t="str"><f>A1&amp;"x"</f><v>formula</v></c>': "formula",
+    b"<c><f>1+1</f><v>2</v></c>": "2",
+    b'<c t="n"><v>1.4155552671E10</v></c>': "14155552671",
+    b"<c><v>0.5</v></c>": "0.5",
+    b'<c t="b"><v>1</v></c>': "TRUE",
+    b'<c t="e"><v>#N/A</v></c>': "#N/A",
+    b'<c t="d"><v>2027-01-05T10:00:00</v></c>': "2027-01-05 10:00:00",
+    b'<c s="1"><v>46392</v></c>': "2027-01-05 00:00:00",
+    b'<c s="2"><v>46392.4166666667</v></c>': "2027-01-05 10:00:00",
+    b'<c s="2"><v>0.25</v></c>': "06:00:00",
+    b'<c s="3"><v>1.25</v></c>': "1 day, 6:00:00",
+    b'<c s="1"><v>99999999</v></c>': "#VALUE!",
+    b'<c s="99"><v>46392</v></c>': "46392",
+}
+
+
+def test_cells_are_read_as_spreadsheet_programs_write_them() -> None:
+    rows = b'<row r="2"><c r="B2" t="str"><v>far</v></c></row><row r="5">%s</row><row/><row>%s</row>'
+    cells = b"".join(CELLS)
+    changes = {"xl/styles.xml": STYLES, "xl/a.xml": TEXTS, SHEET: sheet(rows % (cells, b"<c><v>7</v></c>"))}
+
+    found = list(files.read_rows(changed_workbook(changes, strings="xl/a.xml")))
+
+    assert found == [(2, ["", "far"]), (5, list(CELLS.values())), (7, ["7"])]
+
+
+def test_days_may_count_from_1904() -> None:
+    parts = parts_of(workbook(["E-mail"], ["a@example.com"]))
+    book = parts["xl/workbook.xml"].replace(b"<workbookPr ", b'<workbookPr date1904="1" ')
+    rows = b'<row><c s="1"><v>44930</v></c></row><row><c><v>1</v></c></row>'
+    changes = {"xl/workbook.xml": book, "xl/styles.xml": STYLES, SHEET: sheet(rows)}
+
+    found = list(files.read_rows(changed_workbook(changes)))
+
+    assert found == [(1, ["2027-01-05 00:00:00"]), (2, ["1"])]
 
 
 def test_a_file_with_too_many_rows_is_refused_and_leaves_none(

@@ -1,0 +1,332 @@
+"""The rows of an XLSX file, whoever has made it.
+
+Only the parts that rows come from are read, and each of them as a stream: nothing else of the archive is unpacked, and
+no tree of XML is built. So memory is bounded by the limits below, whatever the archive says of its names and sizes.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta
+from functools import partial
+from io import BytesIO
+from xml.parsers import expat
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
+from openpyxl.utils.cell import column_index_from_string
+from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel, from_ISO8601
+
+MEGABYTE = 1024 * 1024
+MAX_ROW_NUMBER = 1_048_576  # this and the next three as in Excel
+MAX_CELL = 32_767
+MAX_FORMAT, MAX_FORMATS = 255, 65_490
+MAX_COLUMNS = 200
+MAX_PARTS = 1000
+# Of what is unpacked: everything, the texts that cells share, which are kept, and each other part but the sheet.
+MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 * MEGABYTE
+# What the XML parser keeps: one tag, the open elements, and each name.
+MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
+CHUNK = 256 * 1024
+ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
+DAMAGED = "The Excel file can't be read. Open it in your spreadsheet program and save it again, as .xlsx or CSV."
+TOO_LARGE = "The Excel file is too large when it is unpacked. Save it as CSV."
+NO_SHEET = "The Excel file has no sheet with cells."
+PROTECTED = "The Excel file is protected by a password. Save it without one, or as CSV."
+# A control character in the text of a cell, and an underscore that would begin one.
+ESCAPED = re.compile("_x00([01][0-9A-F]|5F)_", re.I)
+
+Row = tuple[int, list[str]]  # the number, as spreadsheets count, and the cells
+Start = Callable[[str, dict[str, str]], object]
+End = Callable[[str], object]
+
+
+class FileRefused(Exception):
+    """The file can't be imported; the message says why, to the person who has uploaded it."""
+
+
+def read_workbook(content: bytes) -> Iterator[Row]:
+    """Yield the rows of the first sheet that have text. Of a formula it is the value that the file has stored.
+
+    A cell with more than `MAX_CELL` characters is cut after one more. Raises FileRefused, also after some rows.
+    """
+    try:
+        yield from Workbook(content).read_rows()
+    except (FileRefused, GeneratorExit):
+        raise
+    except Exception:  # whatever is raised for a file that somebody has made to break it
+        raise FileRefused(DAMAGED) from None
+
+
+class Workbook:
+    """A file, of which parts are read."""
+
+    def __init__(self, content: bytes) -> None:
+        if content.count(ENTRY) > MAX_PARTS:
+            raise FileRefused(TOO_LARGE)
+        self.archive = ZipFile(BytesIO(content))
+        entries = self.archive.infolist()
+        if any(entry.flag_bits & 1 for entry in entries):
+            raise FileRefused(PROTECTED)
+        # Others than these take memory as the file wants.
+        is_packed_otherwise = any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries)
+        if is_packed_otherwise or len({entry.filename for entry in entries}) < len(entries):
+            raise FileRefused(DAMAGED)
+        self.unpacked = 0
+        self.epoch = WINDOWS_EPOCH
+
+    def read_rows(self) -> Iterator[Row]:
+        """Yield the rows of the first sheet."""
+        workbook = next(target for type, target in self.relationships("").values() if type == "officeDocument")
+        sheet_ids: list[str] = []
+        self.parse(workbook, partial(self.start_of_workbook, sheet_ids))
+        targets = self.relationships(workbook)
+        types = dict(targets.values())
+        sheets = [targets[id][1] for id in sheet_ids if targets[id][0] == "worksheet"]
+        if not sheets:
+            raise FileRefused(NO_SHEET)
+        strings, styles = SharedStrings(), Styles()
+        names = set(self.archive.namelist())  # some programs refer to parts that they don't write
+        if types.get("sharedStrings") in names:
+            self.parse(types["sharedStrings"], strings.start, strings.end, strings.add, limit=MAX_SHARED_STRINGS)
+        if types.get("styles") in names:
+            self.parse(types["styles"], styles.start)
+        sheet = Sheet(strings.found, styles, self.epoch)
+        for _ in self.feed(sheets[0], sheet.start, sheet.end, sheet.add, limit=MAX_UNPACKED):
+            yield from sheet.rows
+            sheet.rows.clear()
+
+    def start_of_workbook(self, sheet_ids: list[str], name: str, attributes: dict[str, str]) -> None:
+        """Note the sheets, and from when the file counts its days."""
+        if name == "sheet":
+            sheet_ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
+        elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
+            self.epoch = MAC_EPOCH
+
+    def relationships(self, part: str) -> dict[str, tuple[str, str]]:
+        """Return the type and name of the parts that a part, or "" the file, refers to, by the id of the reference."""
+        folder, name = posixpath.split(part)
+        found: dict[str, tuple[str, str]] = {}
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            if name == "Relationship" and attributes.get("TargetMode") != "External":
+                target = posixpath.normpath(posixpath.join("/", folder, attributes["Target"])).lstrip("/")
+                found[attributes["Id"]] = (attributes["Type"].rpartition("/")[2], target)
+
+        self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), start)
+        return found
+
+    def parse(
+        self,
+        part: str,
+        start: Start,
+        end: End = str,
+        text: End | None = None,
+        limit: int = MAX_PART,
+    ) -> None:
+        """Call the functions with what the part has. Raises FileRefused."""
+        for _ in self.feed(part, start, end, text, limit):
+            pass
+
+    def feed(self, part: str, start: Start, end: End, text: End | None, limit: int) -> Iterator[None]:
+        """Do the same piece by piece, yielding after each."""
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        depth = size = 0
+
+        def start_element(name: str, attributes: dict[str, str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise FileRefused(DAMAGED)
+            start(local_name(name), attributes)
+
+        def end_element(name: str) -> None:
+            nonlocal depth
+            depth -= 1
+            end(local_name(name))
+
+        def refuse(*_: object) -> None:
+            raise FileRefused(DAMAGED)
+
+        parser.StartElementHandler, parser.EndElementHandler = start_element, end_element
+        parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = text, refuse
+        with self.archive.open(part) as file:
+            while chunk := file.read(CHUNK):
+                size += len(chunk)
+                self.unpacked += len(chunk)
+                if size > limit or self.unpacked > MAX_UNPACKED:
+                    raise FileRefused(TOO_LARGE)
+                parser.Parse(chunk)
+                if size - parser.CurrentByteIndex > MAX_TAG or len(parser.intern) > MAX_NAMES:
+                    raise FileRefused(TOO_LARGE)
+                yield
+        parser.Parse(b"", True)
+        yield
+
+
+def local_name(name: str) -> str:
+    """Return the name of an element without its prefix."""
+    return name.rpartition(":")[2] if ":" in name else name
+
+
+class TextReader:
+    """Collects the text of one cell, or one shared string."""
+
+    elements: frozenset[str]  # in which text is
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.length = 0
+        self.is_text = self.is_phonetic = False
+
+    def clear(self) -> None:
+        """Begin a new text."""
+        self.pieces.clear()
+        self.length = 0
+
+    def add(self, text: str) -> None:
+        """Add a piece, unless the text is too long already."""
+        if self.is_text and self.length <= MAX_CELL:
+            self.pieces.append(text[: MAX_CELL + 1 - self.length])
+            self.length += len(self.pieces[-1])
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Note whether text follows. How a word is pronounced is no text."""
+        if name == "rPh":
+            self.is_phonetic = True
+        self.is_text = name in self.elements and not self.is_phonetic
+
+    def end(self, name: str) -> None:
+        """Note that the text ends."""
+        self.is_text = False
+        if name == "rPh":
+            self.is_phonetic = False
+
+
+class SharedStrings(TextReader):
+    """The texts that cells refer to by their number."""
+
+    elements = frozenset({"t"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def end(self, name: str) -> None:
+        super().end(name)
+        if name == "si":
+            self.found.append(unescape("".join(self.pieces)))
+            self.clear()
+
+
+class Styles:
+    """Which formats of cells are of dates, by the number of the format."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, str] = {}
+        self.format_ids: list[str] = []
+        self.is_inside = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Note a format, or the list in which those of the cells are."""
+        if max(len(self.codes), len(self.format_ids)) > MAX_FORMATS:
+            raise FileRefused(TOO_LARGE)
+        if name == "xf":
+            if self.is_inside:
+                self.format_ids.append(attributes.get("numFmtId", "0")[:9])
+        elif name == "numFmt":
+            self.codes[attributes["numFmtId"][:9]] = attributes["formatCode"][:MAX_FORMAT]
+        elif name in ("cellStyleXfs", "cellXfs"):
+            self.is_inside = name == "cellXfs"
+
+    def code(self, style: int) -> str | None:
+        """Return the format of cells with this style, such as yyyy-mm-dd."""
+        id = self.format_ids[style]
+        return self.codes[id] if id in self.codes else builtin_format_code(int(id))
+
+
+class Sheet(TextReader):
+    """The rows of a sheet that have text: `rows` has those that have come since somebody cleared it."""
+
+    elements = frozenset({"v", "t"})
+
+    def __init__(self, strings: list[str], styles: Styles, epoch: datetime) -> None:
+        super().__init__()
+        self.strings, self.styles, self.epoch = strings, styles, epoch
+        self.rows: list[Row] = []
+        self.number = self.column = 0
+        self.cells: dict[int, str] = {}
+        self.attributes: dict[str, str] | None = None  # of the cell that is being read
+        self.kinds: dict[int, tuple[bool, bool]] = {}  # whether a style is for dates, and for durations
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "c":
+            reference = attributes.get("r", "").rstrip("0123456789")
+            self.column = column_index_from_string(reference) if reference else self.column + 1
+            self.attributes = attributes
+            self.clear()
+        elif name == "row":
+            number = int(float(attributes.get("r", self.number + 1)))
+            if not self.number < number <= MAX_ROW_NUMBER:
+                raise FileRefused(DAMAGED)
+            self.number, self.column = number, 0
+            self.cells.clear()
+        elif self.attributes is not None:
+            super().start(name, attributes)
+
+    def end(self, name: str) -> None:
+        super().end(name)
+        if name == "c":
+            if self.pieces and self.attributes is not None:
+                if self.column > MAX_COLUMNS:
+                    raise FileRefused(f"Row {self.number} has more than {MAX_COLUMNS} columns.")
+                self.cells[self.column] = self.value("".join(self.pieces), self.attributes)
+            self.attributes = None
+        elif name == "row" and self.cells:
+            self.rows.append((self.number, [self.cells.get(index + 1, "") for index in range(max(self.cells))]))
+            self.cells.clear()
+
+    def value(self, text: str, attributes: dict[str, str]) -> str:
+        """Return what a cell stands for, as a CSV file would have it."""
+        match attributes.get("t", "n"):
+            case "s":
+                return self.strings[int(text)]
+            case "b":
+                return "TRUE" if text.strip() in ("1", "true") else "FALSE"
+            case "d":
+                return cell_text(from_ISO8601(text))
+            case "n":
+                return self.number_text(text, int(attributes.get("s", "0")))
+        return unescape(text)
+
+    def number_text(self, text: str, style: int) -> str:
+        """Return a number, or the time that a number stands for."""
+        if style not in self.kinds and style < len(self.styles.format_ids):
+            code = self.styles.code(style)
+            self.kinds[style] = is_date_format(code), is_timedelta_format(code)
+        is_date, is_duration = self.kinds.get(style, (False, False))
+        number = float(text) if "." in text or "e" in text.lower() else int(text)
+        if not is_date:
+            return cell_text(number)
+        try:
+            return cell_text(from_excel(number, self.epoch, timedelta=is_duration))
+        except (OverflowError, ValueError):
+            return "#VALUE!"
+
+
+def unescape(text: str) -> str:
+    """Return the text with its control characters."""
+    return ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x00" in text else text
+
+
+def cell_text(value: object) -> str:
+    """Return a cell's value as the text that a CSV file would have."""
+    if isinstance(value, datetime):
+        # Spreadsheets store times as fractions of a day.
+        return (value + timedelta(microseconds=500)).isoformat(sep=" ", timespec="milliseconds").removesuffix(".000")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
