@@ -20,7 +20,7 @@ from leads.imports.values import (
     parse_url,
     parse_uuid,
 )
-from leads.models import CustomField, Lead
+from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import Membership
 from pipeline_backend.api.exceptions import Conflict
@@ -96,13 +96,13 @@ class AppointmentImporter(Importer):
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
         plans = [self.read(row) for row in rows]
-        known, leads, notes = self.find(plans, lock)
+        known, emails, notes = self.find(plans, lock)
         for plan in plans:
             self.choose_subject(plan, known)
             if plan.problems:
                 continue
             if plan.subject:
-                self.compare(plan, plan.subject, leads, notes)
+                self.compare(plan, plan.subject, emails[plan.subject.pk], notes)
             else:
                 self.describe(plan)
         return plans
@@ -110,7 +110,7 @@ class AppointmentImporter(Importer):
     def find(
         self, plans: Sequence[Plan], lock: bool
     ) -> tuple[list[Appointment], dict[UUID, str], set[tuple[UUID, str]]]:
-        """Return the appointments that the rows name, their leads' e-mails, and which have the rows' notes."""
+        """Return the appointments that the rows name, the e-mails of their leads, and which have the rows' notes."""
         wanted = [plan.values for plan in plans]
         references = {values["external_reference"] for values in wanted if "external_reference" in values}
         ids = {values["id"] for values in wanted if "id" in values}
@@ -119,12 +119,13 @@ class AppointmentImporter(Importer):
         ids |= set(rows.filter(external_reference__in=references).values_list("pk", flat=True))
         rows = rows.filter(pk__in=ids).order_by("pk")
         known: list[Appointment] = list(rows.for_update() if lock else rows)
-        leads = Lead.objects.of(self.organization).filter(pk__in={row.lead_id for row in known})
+        # By appointment: without locks, its lead may have been merged into another one since the statement before.
+        emails = dict(rows.order_by().values_list("pk", "lead__email"))
         texts = {values["note"] for values in wanted if "note" in values}
         notes = Note.objects.of(self.organization).filter(appointment__in=ids, note__in=texts) if texts else []
         return (
-            known,
-            dict(leads.values_list("pk", "email")),
+            [row for row in known if row.pk in emails],
+            emails,
             {(note.appointment_id, note.note) for note in notes},
         )
 
@@ -152,11 +153,10 @@ class AppointmentImporter(Importer):
         if event_type and event_type.casefold() not in names:
             plan.changes.append(f"New event type: {event_type}")
 
-    def compare(self, plan: Plan, stored: Appointment, leads: dict[UUID, str], notes: set[tuple[UUID, str]]) -> None:
+    def compare(self, plan: Plan, stored: Appointment, email: str, notes: set[tuple[UUID, str]]) -> None:
         """Note what the row changes of an appointment. Of its lead it changes nothing."""
         stored.organization = self.organization
         values = plan.values
-        email = leads[stored.lead_id]
         if values.get("lead_email", email).lower() != email.lower():
             plan.problems.append(f"Lead e-mail: the appointment is one of {email}")
         if (time := values.get("schedule_time")) and not is_same_time(stored.schedule_time, time):

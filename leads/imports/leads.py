@@ -83,12 +83,16 @@ class LeadImporter(Importer):
             model.objects.of(self.organization).alias(lowercase_email=Lower("email")).filter(lowercase_email__in=wanted)
             for model in (Lead, LeadMerge)
         )
-        merged = {email.lower(): lead_id for email, lead_id in merges.values_list("email", "lead_id")}
         # The ids first, so that both indexes are used, and one order for all, so that transactions don't deadlock.
-        ids = {*merged.values(), *rows.values_list("pk", flat=True)}
+        ids = set(rows.values_list("pk", flat=True))
+        # After the leads: a lead that is merged in between is found by its merge, or again below.
+        merged = {email.lower(): lead_id for email, lead_id in merges.values_list("email", "lead_id")}
+        ids |= set(merged.values())
         leads = Lead.objects.of(self.organization).filter(pk__in=ids).order_by("pk")
         by_id: dict[UUID, Lead] = {lead.pk: lead for lead in (leads.for_update() if lock else leads)}
-        known = {email: by_id[lead_id] for email, lead_id in merged.items() if lead_id in by_id}
+        if by_id.keys() != ids:
+            return self.find(emails, lock)  # one has been merged meanwhile: its rows are about the lead that was kept
+        known = {email: by_id[lead_id] for email, lead_id in merged.items()}
         return known | {lead.email.lower(): lead for lead in by_id.values()}
 
     def key_of(self, plan: Plan) -> str:

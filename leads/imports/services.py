@@ -195,15 +195,16 @@ def store_progress(stored: Import, position: int, verdicts: Counter[str] | None 
 
 
 def read_file(file_import: Import) -> None:
-    """Store the file's rows, from the beginning: what an interrupted run has stored goes first."""
-    restart(file_import)
+    """Store the file's rows, after those that an interrupted run has stored."""
     batch: list[tuple[int, list[str]]] = []
-    length = 0
+    length, stored_until = 0, file_import.position
     header: list[str] | None = None
     try:
         for number, cells in read_rows(bytes(file_import.file or b"")):
             if header is None:
                 header = file_import.header = [cell.strip() for cell in cells]
+                continue
+            if number <= stored_until:
                 continue
             batch.append((number, cells))
             length += sum(map(len, cells))
@@ -217,11 +218,8 @@ def read_file(file_import: Import) -> None:
 
 @transaction.atomic
 def restart(file_import: Import) -> None:
-    """Go back to the beginning of the reading or the check, which change nothing."""
+    """Go back to the beginning of the check, which knows the keys of all rows before, and changes nothing."""
     stored = take(file_import)
-    if stored.state == ImportState.READING:
-        stored.rows.all().delete()
-        stored.total = 0
     stored.counts = {}
     store_progress(stored, 0)
     file_import.position = 0

@@ -1,6 +1,8 @@
 """Imports go on after a killed worker, are done by one worker at a time, and end without a broker."""
 
+from collections.abc import Iterator
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -9,9 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from leads.imports import importers
+from leads.imports import importers, services
+from leads.imports.files import read_rows
 from leads.imports.leads import LeadImporter
-from leads.imports.models import Import
+from leads.imports.models import Import, ImportRow
+from leads.imports.workbooks import Row
 from leads.models import Lead
 from organizations.models import Organization
 from pipeline_backend.celery import app
@@ -64,6 +68,28 @@ def test_a_killed_worker_loses_no_row_and_does_none_twice(
     assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 450})
     assert Lead.objects.of(organization).count() == 450
     assert events_of(organization) == ["lead.created"] * 450
+
+
+def test_a_killed_worker_reads_on_where_it_has_stopped(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_rows_until_killed(content: bytes) -> Iterator[Row]:
+        yield from islice(read_rows(content), 251)
+        raise Killed
+
+    monkeypatch.setattr(services, "READ_BATCH", 100)
+    monkeypatch.setattr(services, "read_rows", read_rows_until_killed)
+    with pytest.raises(Killed):
+        Page(mia, organization, LEADS)
+    before = list(ImportRow.objects.of(organization).order_by("number").values_list("pk", "number"))
+    monkeypatch.setattr(services, "read_rows", read_rows)
+    work(organization)
+
+    stored = Import.objects.of(organization).get()
+    rows = list(stored.rows.order_by("number").values_list("pk", "number"))
+    assert (stored.state, stored.total, stored.header) == ("MAPPING", 450, ["email", "first name"])
+    assert [number for _, number in rows] == list(range(2, 452))
+    assert rows[:200] == before
 
 
 def test_a_message_that_comes_twice_and_late_does_nothing(mia: Client, organization: Organization) -> None:

@@ -1,0 +1,100 @@
+"""What others do while a worker checks or imports rows: merging and erasing the leads that the rows are about."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from appointments.models import Appointment
+from leads.models import Lead
+from leads.privacy.erasing import erase_lead
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from tests.client import ApiClient
+from tests.imports.files import Page, csv_file
+from tests.merging.leads import make_lead, merge
+
+MERGED, KEPT = "ada@work.example", "ada@example.com"
+TABLES = ('FROM "leads_lead"', 'FROM "leads_leadmerge"', 'FROM "appointments_appointment"', 'FROM "appointments_note"')
+
+
+class Interruption:
+    """Does something just before the statement with this number, of those that read what rows are about."""
+
+    def __init__(self, number: int, act: Callable[[], object]) -> None:
+        self.left, self.act = number, act
+
+    def __call__(self, execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        if self.left > 0 and sql.startswith("SELECT") and any(table in sql for table in TABLES):
+            self.left -= 1
+            if self.left == 0:
+                self.act()
+        return execute(sql, *arguments)
+
+
+def lead_page(client: Client, organization: Organization) -> Page:
+    return Page(client, organization, csv_file(["email", "first name"], [MERGED, "Ada"]))
+
+
+def appointment_page(client: Client, organization: Organization) -> Page:
+    rows = ["reference", "outcome", "note"], ["ref-1", "No-show", "Called"]
+    return Page(client, organization, csv_file(*rows), kind="APPOINTMENTS")
+
+
+PAGES = {"LEADS": lead_page, "APPOINTMENTS": appointment_page}
+ACTS = ["merge", "erase"]
+
+
+@pytest.fixture
+def _leads(organization: Organization, api: ApiClient) -> None:
+    make_lead(api, KEPT, first_name="Ada")
+    make_lead(api, MERGED, first_name="Ada")
+    api.book(lead_email=MERGED, external_reference="ref-1")
+
+
+def do(act: str, organization: Organization) -> None:
+    """Merge or erase the lead of the rows."""
+    ids = dict(Lead.objects.of(organization).values_list("email", "pk"))
+    if act == "merge":
+        merge(organization, ids[KEPT], ids[MERGED])
+    else:
+        erase_lead(organization=organization, actor=SYSTEM, lead_id=ids[MERGED])
+
+
+@pytest.mark.usefixtures("_leads")
+@pytest.mark.parametrize("number", range(1, 5))
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_check_ends_whatever_happens_to_the_leads_meanwhile(
+    mia: Client, organization: Organization, kind: str, act: str, number: int
+) -> None:
+    page = PAGES[kind](mia, organization)
+    interruption = Interruption(number, lambda: do(act, organization))
+
+    with connection.execute_wrapper(interruption):
+        page.check()
+
+    assert interruption.left < number
+    assert page.row.state == "CHECKED"
+    if act == "merge":
+        expected = {"LEADS": "UNCHANGED", "APPOINTMENTS": "CHANGED"}[kind]
+        assert [verdict for _, verdict, _ in page.report()] == [expected]
+
+
+@pytest.mark.usefixtures("_leads")
+def test_rows_of_a_lead_that_was_merged_after_the_check_change_the_kept_one(
+    mia: Client, organization: Organization
+) -> None:
+    pages = [page(mia, organization) for page in PAGES.values()]
+    for page in pages:
+        page.check()
+    do("merge", organization)
+
+    for page in pages:
+        page.press("start")
+
+    assert [page.row.counts for page in pages] == [{"UNCHANGED": 1}, {"CHANGED": 1}]
+    [appointment] = Appointment.objects.of(organization)
+    assert (appointment.lead.email, appointment.outcome and appointment.outcome.name) == (KEPT, "No-show")
