@@ -1,13 +1,18 @@
 """Fixtures for the admin: sample data of two organizations, and clients logged in with each role."""
 
+from collections.abc import Iterator
+from uuid import UUID
+
 import pytest
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization, User
 from tests.admin.pages import logged_in_client
 from tests.admin.sample_data import create_sample_data
-from tests.factories import make_member, owner_of
+from tests.factories import make_member, make_organization, owner_of
+from tests.shared_rows import clear_caches, shared_rows
 
 
 @pytest.fixture
@@ -20,6 +25,16 @@ def appointment(organization: Organization) -> Appointment:
 def other_appointment(other_organization: Organization) -> Appointment:
     """An appointment of Globex, which has sample data for every model."""
     return create_sample_data(other_organization, "zyxwv")
+
+
+@pytest.fixture(scope="module")
+def shared_appointment(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[UUID]:
+    """Create Acme with sample data for every model, once for the tests of a file; return the appointment's id."""
+    with shared_rows(django_db_blocker):
+        id = create_sample_data(make_organization("Acme"), "ours").pk
+        clear_caches()
+        with django_db_blocker.block():
+            yield id
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from typing import Any
 from urllib.parse import urlencode
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -18,7 +18,6 @@ from organizations.services import add_member
 from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import MODEL_ADMINS, admin_url, form_errors, list_url, logged_in_client
-from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member, make_organization, owner_of, snapshot_of
 from webhooks.models import Delivery, Endpoint, Event
 
@@ -51,6 +50,16 @@ PERMISSIONS = {
     Import: (BACK_OFFICE, BACK_OFFICE, BACK_OFFICE),
     PossibleDuplicate: (ALL_ROLES, NO_ROLES, ALL_ROLES),  # its page only leads to the comparison
 }
+
+
+@pytest.fixture
+def appointment(shared_appointment: UUID, db: None) -> Appointment:
+    return Appointment.unscoped.get(pk=shared_appointment)
+
+
+@pytest.fixture
+def organization(appointment: Appointment) -> Organization:
+    return appointment.organization
 
 
 def test_the_table_contains_every_page():
@@ -194,15 +203,13 @@ def test_the_only_organization_may_be_named_in_the_url(owner: Client, appointmen
     assert Lead.objects.of(appointment.organization).filter(email="new@example.com").exists()
 
 
-def test_an_action_is_in_the_history_of_the_row(owner: Client, organization: Organization):
-    appointment = create_sample_data(organization, "ours")
-
+def test_an_action_is_in_the_history_of_the_row(owner: Client, appointment: Appointment):
     owner.post(admin_url(Appointment, "cancel", appointment.pk), {"notes": "a private reason"})
 
     entry = LogEntry.objects.get()
     assert (entry.object_id, entry.user, entry.get_change_message()) == (
         str(appointment.pk),
-        owner_of(organization).user,
+        owner_of(appointment.organization).user,
         "Cancel the appointment.",
     )
     assert b"Cancel the appointment." in owner.get(admin_url(Appointment, "history", appointment.pk)).content

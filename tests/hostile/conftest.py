@@ -1,32 +1,45 @@
 """Fixtures of the isolation tests: two organizations with a row in every table, and code that runs inside a request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from notifications.models import MailPreference
 from organizations.models import Membership, Organization
 from tests.admin.pages import logged_in_client
 from tests.admin.sample_data import create_replays, create_sample_data
 from tests.client import ApiClient
-from tests.factories import owner_of
+from tests.factories import make_organization, owner_of
 from tests.hostile import unscoped_urls
+from tests.shared_rows import clear_caches, shared_rows
 
 ViewCode = Callable[[], Any]
 RunInRequest = Callable[[ViewCode], Any]
 
 
+@pytest.fixture(scope="module")
+def shared_organizations(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[list[UUID]]:
+    """Create Acme and Globex with a row in every table, once for the tests of a file; return their ids."""
+    with shared_rows(django_db_blocker):
+        organizations = [make_organization(name) for name in ("Acme", "Globex")]
+        for organization, word in zip(organizations, ("ours", "zyxwv"), strict=True):
+            create_sample_data(organization, word)
+            create_replays(organization)
+            member = Membership.objects.of(organization).first()
+            MailPreference.objects.create(organization=organization, member=member)
+        clear_caches()
+        with django_db_blocker.block():
+            yield [organization.pk for organization in organizations]
+
+
 @pytest.fixture
-def both_organizations(
-    organization: Organization, other_organization: Organization
-) -> tuple[Organization, Organization]:
-    """Create a row in every table for Acme and for Globex, and return both organizations in this order."""
-    for owner, word in ((organization, "ours"), (other_organization, "zyxwv")):
-        create_sample_data(owner, word)
-        create_replays(owner)
-        MailPreference.objects.create(organization=owner, member=Membership.objects.of(owner).first())
-    return organization, other_organization
+def both_organizations(shared_organizations: list[UUID], db: None) -> tuple[Organization, Organization]:
+    """Return Acme and Globex, which have a row in every table. The other fixtures of the file must use these two."""
+    acme, globex = (Organization.objects.get(pk=id) for id in shared_organizations)
+    return acme, globex
 
 
 @pytest.fixture

@@ -87,6 +87,13 @@ def rolled_back() -> Iterator[list[str]]:
         transaction.set_rollback(True)
 
 
+def organizations_in(table: str) -> list[str]:
+    """Return the ids of the organizations whose rows a statement without a filter sees."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT DISTINCT organization_id::text FROM {table}")  # noqa: S608  # a model's table
+        return [id for (id,) in cursor.fetchall()]
+
+
 def cross_tenant_references() -> list[str]:
     """Return the foreign keys (`Model.field`) by which any row refers to a row of another organization."""
     selects = [

@@ -1,11 +1,10 @@
 """Row-level security, the second layer of tenant isolation: code that forgets the organization reveals nothing."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, IntegrityError, connection, connections, models, transaction
+from django.db import DatabaseError, IntegrityError, connection, models, transaction
 from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.http import Http404
@@ -17,14 +16,15 @@ from appointments.models import Appointment, Note
 from leads.models import Lead
 from leads.serializers import CustomFieldValueSerializer
 from optins.models import OptIn
-from organizations.isolation import TenantModel, bypass_rls
+from organizations.isolation import TenantModel
 from organizations.models import MemberRole, Membership, Organization, User
 from pipeline_backend.api.sql_serializers import SQLSerializer
 from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.architecture.test_tenancy import TENANT_MODELS
 from tests.client import ApiClient
-from tests.factories import make_api, snapshot_of
+from tests.factories import snapshot_of
 from tests.hostile.conftest import RunInRequest
+from tests.hostile.tenants import organizations_in
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES
 
@@ -43,11 +43,16 @@ def serializers(base: type[SQLSerializer] = SQLSerializer) -> list[type[SQLSeria
     return [found for found in classes if hasattr(found, "model") and found is not CustomFieldValueSerializer]
 
 
-def organizations_in(table: str) -> list[str]:
-    """Return the ids of the organizations whose rows a statement without a filter sees."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT DISTINCT organization_id::text FROM {table}")  # noqa: S608  # a model's table
-        return [id for (id,) in cursor.fetchall()]
+@pytest.fixture
+def organization(both_organizations: BothOrganizations) -> Organization:
+    """Acme, with a row in every table."""
+    return both_organizations[0]
+
+
+@pytest.fixture
+def other_organization(both_organizations: BothOrganizations) -> Organization:
+    """Globex, with a row in every table."""
+    return both_organizations[1]
 
 
 def result_of(write: Callable[[], Any]) -> str:
@@ -245,53 +250,6 @@ def test_after_an_exception_the_next_request_inherits_nothing(
 
     assert other_api.get("/api/unscoped").json()["data"] == [str(both_organizations[1].pk)]
     assert api.client.get("/unscoped").json()["data"] == []
-
-
-@transaction.atomic
-def see_and_roll_back() -> list[str]:
-    """Return the organizations that a statement in a transaction sees. Each call enters the same block."""
-    seen = organizations_in("leads_lead")
-    transaction.set_rollback(True)
-    return seen
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_function_that_was_rolled_back_has_the_scope_again_in_its_next_call(
-    set_view_code: SetViewCode, api: ApiClient, both_organizations: BothOrganizations
-):
-    def call_twice() -> list[list[str]]:
-        with bypass_rls():
-            organizations_in("leads_lead")
-        return [see_and_roll_back(), see_and_roll_back()]
-
-    set_view_code(call_twice)
-
-    assert api.get("/api/unscoped").json()["data"] == [[str(both_organizations[0].pk)]] * 2
-
-
-@pytest.mark.django_db(transaction=True)
-def test_persistent_connections_of_many_threads_serve_only_the_requests_organization(
-    set_view_code: SetViewCode, both_organizations: BothOrganizations
-):
-    keys = [make_api(tenant).key for tenant in both_organizations]
-    set_view_code(lambda: organizations_in("leads_lead"))
-
-    def sees_only_its_own(number: int) -> bool:
-        response = ApiClient(keys[number % 2]).get("/api/unscoped")
-        if number % 5 == 0:
-            connection.close()  # this thread's next request starts on a new connection
-        return response.json()["data"] == [str(both_organizations[number % 2].pk)]
-
-    def run_requests(first: int) -> list[bool]:
-        try:
-            return [sees_only_its_own(first + number) for number in range(15)]
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(run_requests, range(4)))
-
-    assert results == [[True] * 15] * 4
 
 
 def test_outside_of_requests_all_organizations_are_visible(api: ApiClient, both_organizations: BothOrganizations):

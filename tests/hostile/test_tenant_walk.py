@@ -16,7 +16,6 @@ from appointments.models import Appointment
 from organizations.models import MemberRole, Organization, SecurityEvent, User
 from tests.admin.forms import FormParser
 from tests.admin.pages import MODEL_ADMINS, admin_url
-from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import make_member, owner_of, snapshot_of
 from tests.hostile.routes import ADMIN_ROUTES, Route
 from tests.hostile.tenants import TENANT_MODELS, TenantData, cross_tenant_references, make_admin_client, rolled_back
@@ -70,31 +69,26 @@ class Crawler:
 
 
 @pytest.fixture
-def appointment(organization: Organization) -> Appointment:
-    """An appointment of Acme, which has sample data for every model."""
-    appointment = create_sample_data(organization, "ours")
-    create_replays(organization)
-    return appointment
-
-
-@pytest.fixture
-def other_data(other_organization: Organization) -> TenantData:
+def other_data(both_organizations: tuple[Organization, Organization]) -> TenantData:
     """Globex's data: a row of every model, and an entry in the admin's log."""
-    appointment = create_sample_data(other_organization, "zyxwv")
-    create_replays(other_organization)
-    make_admin_client(owner_of(other_organization)).post(
+    globex = both_organizations[1]
+    appointment = Appointment.objects.of(globex).get(external_reference="zyxwv")
+    make_admin_client(owner_of(globex)).post(
         admin_url(Appointment, "add_note", appointment.pk), {"note": "zyxwv third note"}
     )
-    return TenantData(other_organization)
+    return TenantData(globex)
 
 
 @pytest.fixture(params=list(MemberRole))
 def crawler(
-    request: pytest.FixtureRequest, appointment: Appointment, other_data: TenantData, settings: Any
+    request: pytest.FixtureRequest,
+    both_organizations: tuple[Organization, Organization],
+    other_data: TenantData,
+    settings: Any,
 ) -> Iterator[Crawler]:
     """A crawler of each role; fails the test if it has collected a problem."""
     settings.ADMIN_REQUESTS_PER_MINUTE = 10**9
-    crawler = Crawler(request.param, appointment.organization, other_data)
+    crawler = Crawler(request.param, both_organizations[0], other_data)
     yield crawler
     assert crawler.problems == []
 
