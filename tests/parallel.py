@@ -6,6 +6,7 @@ and Redis. The tests of one file stay in one process and in their order, except 
 """
 
 import fcntl
+import gc
 import os
 import tempfile
 from collections import Counter
@@ -194,6 +195,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     scopes = sorted(sizes, key=lambda scope: (ranks.get(scope.split("::")[0], len(RUN_FIRST)), -sizes[scope], scope))
     positions = {scope: position for position, scope in enumerate(scopes)}
     items.sort(key=lambda item: positions[scope_of(item.nodeid)])
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without garbage collection, and leave what exists then out of all later ones: it stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
