@@ -1,4 +1,8 @@
-"""Fills a database with a million appointments, an event for each of them, and deliveries that are mostly finished."""
+"""Fills a database with a million appointments, an event for each of them, and deliveries that are mostly finished.
+
+The histories of statuses and the answers of opt-ins are there as well, one lead has a long story, and many leads are
+possible duplicates.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,13 +10,72 @@ from contextlib import contextmanager
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from benchmarks.bulk_data import BULK_SETTINGS, LIST_NON_UNIQUE_INDEXES, create_data
+from appointments.models import Appointment
+from benchmarks.bulk_data import (
+    BULK_SETTINGS,
+    COPIED_APPOINTMENT_ID,
+    COPIED_LEAD_ID,
+    JOIN_APPOINTMENT,
+    JOIN_LEAD,
+    LIST_NON_UNIQUE_INDEXES,
+    ORIGINAL_APPOINTMENTS,
+    CopiedTable,
+    copy_table,
+    create_data,
+)
+from leads.duplicates import search_batch
 from organizations.models import Organization
 from webhooks.services import add_endpoint
 
 ENDPOINTS = 10
 BACKLOG = 200_000  # due deliveries of one endpoint, as if its receiver had been down for a day
 DUE = 100  # due deliveries of each other endpoint
+
+STORY = 1_000  # opt-ins and appointments of one lead, in 500 days
+DUPLICATE_BATCHES = 3
+
+HISTORIES = [
+    CopiedTable("leads_leadstatuschange", {"lead_id": COPIED_LEAD_ID}, JOIN_LEAD),
+    CopiedTable("appointments_outcomechange", {"appointment_id": COPIED_APPOINTMENT_ID}, JOIN_APPOINTMENT),
+    CopiedTable(
+        "optins_questionanswer",
+        {"opt_in_id": "id_at(opt_in.id, earlier(opt_in.created_at, copy.number))"},
+        "JOIN optins_optin AS opt_in ON opt_in.id = original.opt_in_id",
+    ),
+]
+# Copies of a row of each table, for the lead of an appointment, half a day apart.
+CREATE_STORY = """
+INSERT INTO {table}
+SELECT changed.*
+FROM (
+    SELECT template, template.created_at FROM {table} AS template
+    WHERE organization_id = %(organization)s ORDER BY id DESC LIMIT 1
+) AS original
+CROSS JOIN generate_series(1, %(size)s) AS number
+CROSS JOIN LATERAL jsonb_populate_record(original.template, jsonb_build_object(
+    'id', uuidv7(original.created_at - number * interval '12 hours' - now()),
+    'created_at', original.created_at - number * interval '12 hours',
+    'lead_id', %(lead)s::uuid,
+    'external_reference', 'story.' || number
+)) AS changed
+"""
+STORY_TABLES = ["optins_optin", "appointments_appointment", "leads_leadstatuschange"]
+CREATE_STORY_OF_APPOINTMENTS = """
+INSERT INTO {table}
+SELECT changed.*
+FROM (
+    SELECT template, template.created_at FROM {table} AS template
+    WHERE organization_id = %(organization)s ORDER BY id DESC LIMIT 1
+) AS original
+CROSS JOIN appointments_appointment AS appointment
+CROSS JOIN LATERAL jsonb_populate_record(original.template, jsonb_build_object(
+    'id', uuidv7(appointment.created_at - now()),
+    'created_at', appointment.created_at,
+    'appointment_id', appointment.id
+)) AS changed
+WHERE appointment.lead_id = %(lead)s AND appointment.external_reference LIKE 'story.%%'
+"""
+STORY_TABLES_OF_APPOINTMENTS = ["appointments_outcomechange", "appointments_note"]
 
 # One event for each appointment. The bodies are those of the demo's events.
 CREATE_EVENTS = """
@@ -85,22 +148,40 @@ ORDER BY created_at
 def fill(appointments: int) -> Organization:
     """Create the data in an empty database and return the organization that owns it."""
     organization = create_data(appointments)
+    with connection.cursor() as cursor:
+        cursor.execute(BULK_SETTINGS)
+        for table in HISTORIES if appointments > ORIGINAL_APPOINTMENTS else ():
+            copy_table(cursor, table, organization, appointments // ORIGINAL_APPOINTMENTS - 1)
+        create_story(cursor, organization)
+        cursor.execute("RESET ALL")
     for number in range(ENDPOINTS):
         add_endpoint(organization=organization, url=f"https://receiver{number}.example/events")
     values = {"organization": organization.pk, "backlog": BACKLOG, "due": DUE}
     with connection.cursor() as cursor:
         cursor.execute(BULK_SETTINGS)
-        for table, statement in {
+        for name, statement in {
             "webhooks_event": CREATE_EVENTS,
             "webhooks_delivery": CREATE_DELIVERIES,
             "webhooks_attempt": CREATE_ATTEMPTS,
             "notifications_notification": CREATE_NOTIFICATIONS,
         }.items():
-            with without_indexes(cursor, table):
+            with without_indexes(cursor, name):
                 cursor.execute(statement, values)
         cursor.execute("VACUUM ANALYZE")  # takes longer than a statement usually may
+        for _ in range(DUPLICATE_BATCHES):
+            search_batch(organization=organization)
         cursor.execute("RESET ALL")
     return organization
+
+
+def create_story(cursor: CursorWrapper, organization: Organization) -> None:
+    """Give one lead thousands of opt-ins and appointments, with their histories and notes."""
+    lead = Appointment.objects.of(organization).earliest("created_at").lead_id
+    values = {"organization": organization.pk, "lead": lead, "size": STORY}
+    for table in STORY_TABLES:
+        cursor.execute(CREATE_STORY.format(table=table), values)
+    for table in STORY_TABLES_OF_APPOINTMENTS:
+        cursor.execute(CREATE_STORY_OF_APPOINTMENTS.format(table=table), values)
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class Recorder:
 def explain(sql: str, params: Any) -> Statement:
     """Run a statement with EXPLAIN, and undo what it changed."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {sql}", params)
         [([result],)] = cursor.fetchall()
         transaction.set_rollback(True)
     return Statement(sql, result["Planning Time"] + result["Execution Time"], result["Plan"])

@@ -22,6 +22,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.views.decorators.http import require_http_methods
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.actors import Actor, staff_actor
 from organizations.admin.actions import AnyRow, page_context, row_url
@@ -34,6 +35,7 @@ from pipeline_backend.api.exceptions import DomainError
 from pipeline_backend.db.timestamps import now
 from statuses.models import Board, Status, StatusRole, readable_colors
 
+JSON = "application/json"
 CARDS = 25  # of a column at once
 MAX_COUNT = 1_000  # beyond it, a count is "1,000+", and cards are not loaded
 ROLE_ORDER = {role.value: number for number, role in enumerate(StatusRole)}
@@ -273,7 +275,7 @@ class BoardAdmin(ExportAdmin):
         move = self.try_move(request, data)
         if isinstance(move, HttpResponse):
             return move
-        if request.headers.get("Accept") == "application/json":
+        if request.headers.get("Accept") == JSON:
             answer = {"state": move.state, "message": move.message, "url": move.url}
             if move.card:
                 answer |= {"column": move.card.version.rpartition(":")[2], "card": self.card_html(request, move.card)}
@@ -302,6 +304,8 @@ class BoardAdmin(ExportAdmin):
         name = self.card_title(row)
         if not self.has_write_permission(request, row):
             return Move("refused", f"You may not move {name}: only your own and unassigned ones.")
+        if f"to-{id}" not in data and request.headers.get("Accept") != JSON:
+            return self.choose(request, data, row)
         status = Status.objects.of(row.organization).filter(pk=to_uuid(data.get(f"to-{id}", ""))).first()
         if status is None:
             return Move("refused", f"{name} was not moved: choose a column of the board.")
@@ -316,6 +320,18 @@ class BoardAdmin(ExportAdmin):
             return self.move_locked(request, row, status, seen)
         except DomainError as error:
             return Move("refused", f"{name} was not moved. {error}")
+
+    def choose(self, request: HttpRequest, data: QueryDict, row: AnyRow) -> HttpResponse:
+        """Return the page that asks where to move the card, for a browser without the board's script."""
+        present = getattr(row, f"{self.status_field}_id")
+        targets = Status.objects.of(row.organization).choices(self.board, current=present)
+        select = UnfoldAdminSelectWidget(choices=[(row.pk, row.name) for row in sorted(targets, key=board_order)])
+        context = page_context(self, request, row, "Move") | {
+            "fields": [(name, data.get(name, "")) for name in ("card", "query")],
+            "target": select.render(f"to-{row.pk}", present, {"id": "move-to"}),
+            "back_url": self.board_url(data),
+        }
+        return TemplateResponse(request, "statuses/board_move.html", context)
 
     def ask(
         self, request: HttpRequest, data: QueryDict, row: AnyRow, status: Status, question: str

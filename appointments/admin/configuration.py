@@ -58,6 +58,7 @@ class NoteAdmin(TenantAdmin):
     can_add = can_change = False
     list_display = ("note_start", "appointment", "actor_name", "created_at")
     select_related = ("appointment__lead",)
+    ordering = ("-id",)  # which rises with time, and has an index
     search_fields = ("note", "actor_name", "appointment__lead__email")
     fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
 

@@ -11,7 +11,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
 from django.core.exceptions import BadRequest, ValidationError
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db import IntegrityError
 from django.db.models import Field, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -81,6 +81,14 @@ class BoundedPaginator(Paginator):
     def num_pages(self) -> int:
         """Return the number of pages that can be opened."""
         return max(1, -(-min(self.count, MAX_COUNT) // self.per_page))
+
+    def page(self, number: int | str) -> "Page[Any]":
+        """Return the page, whose ids are read first: of the rows before it, nothing is joined then."""
+        page = super().page(number)
+        rows: Any = self.object_list
+        ids: Any = page.object_list
+        page.object_list = rows.filter(pk__in=list(ids.values_list("pk", flat=True)))
+        return page
 
 
 class OfferedLookupsChangeList(ChangeList):

@@ -48,19 +48,34 @@ def test_a_move_changes_the_status_with_history_and_event(manager: Client, organ
     assert "lead.status_changed" in events_of(organization)
 
 
-def test_without_script_the_form_comes_back_to_the_same_board(manager: Client, organization: Organization, lead: Lead):
+def test_without_script_a_page_asks_where_to_and_leads_back_to_the_same_board(
+    manager: Client, organization: Organization, lead: Lead
+):
     page = open_board(manager, Lead, "q=ada").content.decode()
     won = status_named(organization, "Won")
     data = move_data(lead, lead.status, won, "layout=board&q=ada")
+    target = f"to-{lead.pk}"
 
-    response = manager.post(admin_url(Lead, "move"), data)
+    question = manager.post(admin_url(Lead, "move"), {name: data[name] for name in ("card", "query")})
+    form = question.content.decode()
+    response = manager.post(admin_url(Lead, "move"), dict(question.context["fields"]) | {target: data[target]})
 
     assert f'name="card" value="{data["card"]}"' in page
-    assert f'name="to-{lead.pk}"' in page
+    assert f'name="{target}"' in form
+    assert f'<option value="{won.pk}"' in form
+    assert 'name="confirmed"' not in form
     assert response.headers["Location"] == f"{admin_url(Lead, 'changelist')}?layout=board&q=ada"
     assert shown_messages(response) == ["Ada moved to Won."]
     lead.refresh_from_db()
     assert lead.status == won
+
+
+def test_the_list_of_statuses_is_on_the_page_once_and_not_in_each_card(manager: Client, lead: Lead):
+    page = open_board(manager, Lead).content.decode()
+    cards = open_board(manager, Lead, f"column={lead.status_id}&offset=0").content.decode()
+
+    assert page.count('<template id="board-targets"><label>Move to <select>') == 1
+    assert ("data-movable" in cards, "<option" in cards) == (True, False)
 
 
 def test_a_card_that_somebody_else_has_moved_is_not_moved_again(

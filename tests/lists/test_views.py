@@ -64,6 +64,25 @@ def test_each_view_of_appointments_shows_its_rows_in_its_order(closer: Client):
     }
 
 
+@pytest.mark.parametrize("few", [0, 1, 2])
+def test_few_and_many_appointments_without_outcome_are_found_alike(
+    closer: Client, few: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("appointments.reports.FEW", few)
+
+    assert names(closer, f"{APPOINTMENTS}?view=without_outcome") == ["morning", "yesterday"]
+
+
+def test_the_pages_of_a_list_have_each_row_once_and_in_order(closer: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("organizations.admin.base.ServiceAdmin.list_per_page", 2)
+
+    pages = [names(closer, f"{APPOINTMENTS}?view=all&p={page}") for page in (1, 2, 3)]
+    by_lead = [names(closer, f"{APPOINTMENTS}?view=all&o=1&p={page}") for page in (1, 2, 3)]
+
+    assert pages == [["tomorrow", "evening"], ["soon", "morning"], ["yesterday"]]
+    assert sorted(name for page in by_lead for name in page) == sorted(HOURS)
+
+
 def test_today_is_the_day_of_the_members_zone(closer: Client, organization: Organization):
     # In Kiritimati it is the next day already, which began at 10:00 UTC.
     client = logged_in_client(make_member(organization, "kiri@acme.example", time_zone="Pacific/Kiritimati"))

@@ -1,5 +1,5 @@
 // A board: cards are dragged or moved by their menu, columns are folded, and further cards load on scroll.
-// Without this script the menus are forms, and "More" leads to the list.
+// Without this script a menu's button leads to a page that asks where to, and "More" leads to the list.
 "use strict";
 
 (() => {
@@ -7,7 +7,7 @@
   if (!board) return;
   const form = document.getElementById("board-move");
   const message = board.querySelector(".board-message");
-  const options = board.querySelector(".board-menu select")?.innerHTML;
+  const targets = document.getElementById("board-targets");
 
   const all = (selector, root = board) => [...root.querySelectorAll(selector)];
   const listOf = (key) => all(".board-cards").find((list) => list.dataset.column === key);
@@ -21,11 +21,6 @@
   function parse(html) {
     const template = document.createElement("template");
     template.innerHTML = html;
-    for (const select of all("select", template.content)) if (!select.options.length) select.innerHTML = options ?? "";
-    for (const card of all(".board-card", template.content)) {
-      const select = card.querySelector("select");
-      if (select) select.value = keyOf(card);
-    }
     return template.content;
   }
 
@@ -108,9 +103,18 @@
     if (!button) return;
     event.preventDefault();
     const card = button.closest(".board-card");
-    const to = card.querySelector("select").value;
+    const to = card.querySelector("select")?.value ?? keyOf(card);
     if (to !== keyOf(card)) move(card, to, () => {});
   });
+
+  // A menu gets its list of columns when it is opened. The event doesn't bubble.
+  function fill({ target: menu }) {
+    if (!menu.open || !menu.matches(".board-menu") || menu.querySelector("select")) return;
+    const label = targets.content.cloneNode(true);
+    label.querySelector("select").value = keyOf(menu.closest(".board-card"));
+    menu.querySelector("button").before(label);
+  }
+  board.addEventListener("toggle", fill, true);
 
   board.addEventListener("keydown", (event) => {
     const menu = event.target.closest(".board-menu[open]");
