@@ -188,7 +188,7 @@ def test_addresses_that_clients_invent_change_nothing(proxy: Proxy, kind: str) -
             x_forwarded_for=f"192.0.2.{number}",
             x_forwarded_proto="http",
         )
-        for number in range(5)
+        for number in range(9)  # so that the limit is passed in one of two windows
     ]
     other = proxy.send(LEADS, client=f"{network}.2", x_api_key="pb_x")
 

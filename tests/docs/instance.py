@@ -14,7 +14,8 @@ from pipeline_backend.local.embedded import package_dir
 from pipeline_backend.local.environment import RUNNING
 from pipeline_backend.local.run import clean
 from tests.docs.pages import ROOT
-from tests.local.runner import descendants, port_for_run
+from tests.faults.stack import reserved_port
+from tests.local.runner import descendants
 
 SECONDS = 300  # for each wait: only a hang takes as long
 COPIED = shutil.ignore_patterns(".git", ".venv", ".data", ".env", "*_cache", ".hypothesis")
@@ -27,7 +28,7 @@ class Instance:
     """`make run` in a folder of its own, without any settings in the environment."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.log_file, self.port = folder / "checkout", folder / "run.log", port_for_run()
+        self.folder, self.log_file, self.port = folder / "checkout", folder / "run.log", reserved_port()
         copy_checkout(self.folder)
         # A line of a page fails if its request does.
         (folder / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")

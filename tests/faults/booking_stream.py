@@ -32,7 +32,7 @@ class BookingStream:
     def wait_for_more(self, count: int) -> None:
         """Wait until `count` more bookings are accepted."""
         target = len(self.accepted) + count
-        wait_for(lambda: len(self.accepted) >= target, seconds=40)
+        wait_for(lambda: len(self.accepted) >= target)
 
 
 @contextmanager

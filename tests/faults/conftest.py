@@ -24,8 +24,8 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any) -> Iterator[Sta
 
 @pytest.fixture
 def short_lease_stack(stack: Stack) -> Stack:
-    """Return a stack whose leases end after three seconds, so that a dead worker's jobs are soon due again."""
-    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "1", "DELIVERY_LEASE_SECONDS": "3"}
+    """Return a stack whose leases end after five seconds, so that a dead worker's jobs are soon due again."""
+    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "2", "DELIVERY_LEASE_SECONDS": "5"}
     return stack
 
 

@@ -4,6 +4,7 @@ import socketserver
 import threading
 import time
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 
 @dataclass
@@ -67,7 +68,7 @@ def handler_for(server: MailServer) -> type[socketserver.StreamRequestHandler]:
                         self.reply(server.refused.get(recipient, "250 ok"))
                     elif verb == "DATA":
                         self.reply("354 go on")
-                        server.mails.append((recipient, self.read_message()))
+                        server.mails.append((recipient, read_message(self.rfile)))
                         self.reply("250 accepted")
                     elif verb == "QUIT":
                         return self.reply("221 bye")
@@ -80,10 +81,14 @@ def handler_for(server: MailServer) -> type[socketserver.StreamRequestHandler]:
             time.sleep(server.pause)
             self.wfile.write(f"{text}\r\n".encode())
 
-        def read_message(self) -> str:
-            lines = []
-            while (line := self.rfile.readline()) not in {b".\r\n", b""}:
-                lines.append(line.decode())
-            return "".join(lines)
-
     return Handler
+
+
+def read_message(file: BinaryIO) -> str:
+    """Read an e-mail up to the line that ends it. Raises ConnectionError if the client ends first."""
+    lines = []
+    while (line := file.readline()) != b".\r\n":
+        if not line:
+            raise ConnectionError
+        lines.append(line.decode())
+    return "".join(lines)

@@ -1,6 +1,7 @@
 """The whole service as processes, on the test's database and a Redis of its own: for faults that need real signals."""
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -23,6 +24,7 @@ from redis import Redis as Client
 from pipeline_backend.local import processes
 from pipeline_backend.local.embedded import Redis
 from tests.client import booking_payload
+from tests.parallel import MAX_PROCESSES
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = "worker --loglevel warning --pool threads --concurrency 4 --without-gossip --without-mingle -n {name}@test"
@@ -38,10 +40,18 @@ COMMANDS = {
 }
 
 
+PORTS_OF_EACH = 2000
+_port_numbers = itertools.count(random.randrange(PORTS_OF_EACH))
+
+
 def reserved_port() -> int:
-    """Return a free port that the kernel gives to no client, so that it is still free when the server starts."""
+    """Return a free port that nothing else takes before the server listens on it, and that wasn't returned lately.
+
+    The kernel gives ports of this range to no client. Each process of pytest has some of its own.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     while True:
-        port = random.randrange(20_000, 32_000)
+        port = 20_000 + worker % MAX_PROCESSES * PORTS_OF_EACH + next(_port_numbers) % PORTS_OF_EACH
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
@@ -109,7 +119,7 @@ class Stack:
                     stderr=log,
                 )
         if {"web", "crashing_web", "streaming_web"} & set(names):
-            wait_for(self.is_ready, seconds=30)
+            wait_for(self.is_ready)
 
     def is_ready(self) -> bool:
         """Return True if the web server answers. Fails if any process has ended."""
@@ -153,10 +163,10 @@ class Stack:
         if number == signal.SIGSTOP:
             os.waitpid(process.pid, os.WUNTRACED)  # the signal takes effect only a moment later
         if number == signal.SIGKILL:
-            process.wait(10)
+            process.wait(60)
             del self.processes[name]
 
-    def wait_for_exit(self, name: str, *, seconds: float) -> int:
+    def wait_for_exit(self, name: str, *, seconds: float = 60) -> int:
         """Wait until a process ends and return its exit code, -9 for SIGKILL."""
         try:
             return self.processes[name].wait(seconds)
@@ -170,7 +180,7 @@ class Stack:
     def start_redis(self) -> None:
         """Start it again, empty, on the same port."""
         self.redis.process = self.redis.spawn(self.redis_port)
-        wait_for(lambda: self.redis.is_ready(self.redis_port), seconds=10)
+        wait_for(lambda: self.redis.is_ready(self.redis_port))
 
     def flush_redis(self) -> None:
         """Delete everything in Redis."""
@@ -223,13 +233,16 @@ class Stack:
     def open(self, request: urllib.request.Request) -> Any:
         """Open a request and return its response, whatever its status."""
         try:
-            return urllib.request.urlopen(request, timeout=20)
+            return urllib.request.urlopen(request, timeout=60)
         except urllib.error.HTTPError as error:
             return error
 
 
-def wait_for(condition: Callable[[], Any], *, seconds: float) -> None:
-    """Return as soon as the condition is true; fail after `seconds`."""
+def wait_for(condition: Callable[[], Any], *, seconds: float = 120) -> None:
+    """Return as soon as the condition is true; fail after `seconds`.
+
+    The limit is no claim about speed, and generous, because the machine may be busy: it costs only failing tests time.
+    """
     stop_at = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < stop_at, f"not true after {seconds} s"

@@ -72,7 +72,7 @@ def test_messages_of_a_newer_version_do_not_harm_a_worker(
     make_backlog(endpoint, EVENTS)
 
     stack.start("worker")
-    wait_for(lambda: all_delivered(endpoint), seconds=30)
+    wait_for(lambda: all_delivered(endpoint))
 
     assert inbox.counts().total() == EVENTS
     assert stack.processes["worker"].poll() is None

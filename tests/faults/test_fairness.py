@@ -1,6 +1,5 @@
 """A receiver that hangs does not delay other receivers."""
 
-import time
 from typing import Any
 
 from organizations.models import Organization
@@ -14,53 +13,66 @@ from webhooks.models import Endpoint, Event
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 
 ORGANIZATIONS, ENDPOINTS_OF_EACH, ROUNDS, HANGING_BACKLOG = 5, 10, 4, 1000
-TRIES, MAX_SECONDS = 3, 2.0
+# Requests to the hanging endpoint neither fail nor succeed meanwhile; whatever waits for them waits that long.
+HANGING_SECONDS = 300
+# How much longer than without the hanging endpoint; below it, differences are the machine's other work.
+MAX_RATIO, MIN_SECONDS = 10, 1.0
 
 
-def test_beside_a_hanging_endpoint_99_percent_of_first_attempts_elsewhere_start_within_two_seconds(
+def test_a_hanging_endpoint_with_a_backlog_does_not_delay_first_attempts_elsewhere(
     stack: Stack, organization: Organization, inbox: FastReceiver, settings: Any, measurements: dict[str, str]
 ) -> None:
-    make_backlog(make_endpoint(organization, inbox.url("hang")), HANGING_BACKLOG)
     organizations = [organization, *(make_organization(f"Org{number}") for number in range(ORGANIZATIONS - 1))]
     keys = [str(make_api(each).key) for each in organizations]
     for each in organizations:
         for number in range(ENDPOINTS_OF_EACH):
             make_endpoint(each, inbox.url(f"ok/{each.pk}/{number}"))
-    # So that the endpoint hangs all the while: its first requests neither fail nor succeed.
-    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "300", "DELIVERY_LEASE_SECONDS": "1200"}
+    stack.settings |= {
+        "DELIVERY_DEADLINE_SECONDS": str(HANGING_SECONDS),
+        "DELIVERY_LEASE_SECONDS": str(4 * HANGING_SECONDS),
+    }
     stack.start("web", "worker")
-    wait_for(lambda: inbox.arrivals("hang"), seconds=30)
-    # The first bookings create the leads, which is an event more for each endpoint.
-    book_in_each(stack, keys, "warm-up")
-    wait_for(lambda: len(inbox.arrivals("ok")) == 2 * ORGANIZATIONS * ENDPOINTS_OF_EACH, seconds=60)
+    for number, key in enumerate(keys):
+        # The first booking creates the lead, which is an event more for each endpoint.
+        book_and_wait(stack, inbox, key, "warm-up", arrivals=2 * (number + 1) * ENDPOINTS_OF_EACH)
 
-    # Once more if the machine was busy with something else.
-    for attempt in range(TRIES):
-        waits = first_attempt_waits(stack, inbox, keys, f"try-{attempt}")
-        p99 = waits[int(len(waits) * 0.99)]
-        if p99 <= MAX_SECONDS:
-            break
+    without = first_attempt_waits(stack, inbox, keys, "without")
+    make_backlog(make_endpoint(organization, inbox.url("hang")), HANGING_BACKLOG)
+    wait_for(lambda: len(inbox.arrivals("hang")) == settings.WEBHOOK_REQUESTS_PER_ENDPOINT)
+    beside = first_attempt_waits(stack, inbox, keys, "beside")
+
+    p99 = percentile(beside, 99)
     measurements["first attempts while an endpoint hangs"] = (
-        f"half within {waits[len(waits) // 2]:.2f} s, 99 % within {p99:.2f} s, of {len(waits)}"
+        f"half within {percentile(beside, 50):.2f} s, 99 % within {p99:.2f} s, of {len(beside)}; "
+        f"otherwise {percentile(without, 50):.2f} s and {percentile(without, 99):.2f} s"
     )
-    assert p99 <= MAX_SECONDS
+    assert p99 <= MAX_RATIO * max(percentile(without, 99), MIN_SECONDS)
     assert len(inbox.arrivals("hang")) == settings.WEBHOOK_REQUESTS_PER_ENDPOINT
 
 
+def percentile(values: list[float], percent: int) -> float:
+    """Return the value that so many percent of the values don't exceed."""
+    return sorted(values)[(len(values) - 1) * percent // 100]
+
+
 def first_attempt_waits(stack: Stack, inbox: FastReceiver, keys: list[str], reference: str) -> list[float]:
-    """Book in rounds, and return how long the events needed to arrive at the other endpoints, sorted."""
+    """Book in rounds, one after another, and return how long the events needed to arrive at the other endpoints."""
     before = len(inbox.arrivals("ok"))
     for number in range(ROUNDS):
-        book_in_each(stack, keys, f"{reference}-{number}")
-    wait_for(lambda: len(inbox.arrivals("ok")) == before + ROUNDS * ORGANIZATIONS * ENDPOINTS_OF_EACH, seconds=60)
-    return sorted(seconds_to_arrival(inbox.arrivals("ok")[before:]))
+        for key in keys:
+            book_and_wait(
+                stack, inbox, key, f"{reference}-{number}", arrivals=len(inbox.arrivals("ok")) + ENDPOINTS_OF_EACH
+            )
+    return seconds_to_arrival(inbox.arrivals("ok")[before:])
 
 
-def book_in_each(stack: Stack, keys: list[str], reference: str) -> None:
-    """Create an appointment in each organization, which sends an event to its ten endpoints."""
-    for key in keys:
-        assert stack.book(key, external_reference=reference)[0] == 201
-        time.sleep(0.2)
+def book_and_wait(stack: Stack, inbox: FastReceiver, key: str, reference: str, *, arrivals: int) -> None:
+    """Create an appointment, which sends an event to its organization's ten endpoints; wait for so many arrivals.
+
+    The next booking comes after that, because on a slow machine bookings at a fixed rate would queue.
+    """
+    assert stack.book(key, external_reference=reference)[0] == 201
+    wait_for(lambda: len(inbox.arrivals("ok")) == arrivals)
 
 
 def seconds_to_arrival(arrivals: list[Arrival]) -> list[float]:

@@ -19,15 +19,15 @@ def test_two_workers_send_no_more_than_the_limit_in_a_minute(
         make_backlog(endpoint, EVENTS)
 
     stack.start("worker-1", "worker-2")
-    wait_for(inbox.has_received(LIMIT), seconds=30)
+    wait_for(inbox.has_received(LIMIT))
     # Every endpoint that has something left is paused; further polling sends nothing.
     late = make_endpoint(organization, inbox.url("ok/late"))
     make_backlog(late, 1)
-    wait_for(lambda: is_paused(late), seconds=10)
+    wait_for(lambda: is_paused(late))
 
     assert len(inbox.arrivals()) == LIMIT
     let_time_pass(61)
-    wait_for(lambda: all_delivered(*endpoints, late), seconds=30)
+    wait_for(lambda: all_delivered(*endpoints, late))
     assert len(inbox.arrivals()) == ENDPOINTS * EVENTS + 1
 
 

@@ -28,7 +28,7 @@ def test_a_web_server_killed_in_the_middle_of_a_booking_stores_nothing_of_it(
     stack.start("crashing_web")
 
     assert stack.book(str(api.key), external_reference="interrupted")[0] == 0
-    assert stack.wait_for_exit("crashing_web", seconds=10) == -signal.SIGKILL
+    assert stack.wait_for_exit("crashing_web") == -signal.SIGKILL
     assert summary_of(organization) == NO_ROWS
 
     stack.start("web")
@@ -59,7 +59,7 @@ def test_killing_all_processes_at_once_repeatedly_loses_nothing_that_was_accepte
             stack.start_redis()
             stack.start(*ALL_PROCESSES)
         bookings.wait_for_more(20)
-    wait_for(all_events_received(inbox), seconds=40)
+    wait_for(all_events_received(inbox))
 
     repeats = inbox.counts().total() - len(inbox.counts())
     measurements["all processes killed at once"] = (

@@ -65,8 +65,8 @@ def test_each_request_and_each_delivery_is_one_line_without_personal_data(
         "test-3": send(stack, f"/api/{LEAD['email']}", api.key, "test-3"),
     }
     events = {str(event.pk): event for event in Event.objects.of(organization)}
-    wait_for(lambda: len(find_deliveries(stack)) == len(events) == 2, seconds=30)
-    wait_for(lambda: len(find_requests(stack)) == len(sent), seconds=10)
+    wait_for(lambda: len(find_deliveries(stack)) == len(events) == 2)
+    wait_for(lambda: len(find_requests(stack)) == len(sent))
 
     requests = find_requests(stack)
     assert (status, sent) == (201, {"test-1": 200, "test-2": 401, "test-3": 404})

@@ -36,13 +36,13 @@ def test_a_worker_paused_past_its_lease_does_not_overwrite_what_another_has_deli
     [delivery] = make_backlog(endpoint, 1)
 
     stack.start("worker")
-    wait_for(lambda: receiver.requests, seconds=30)
+    wait_for(lambda: receiver.requests)
     stack.start("worker-2")
-    wait_for(lambda: all_delivered(endpoint), seconds=30)
+    wait_for(lambda: all_delivered(endpoint))
     delivery.refresh_from_db()
     finished_at = delivery.finished_at
     stack.kill("worker", signal.SIGCONT)
-    wait_for(lambda: len(attempts_of(delivery)) == 2, seconds=10)
+    wait_for(lambda: len(attempts_of(delivery)) == 2)
 
     assert_delivered_once(delivery, endpoint)
     assert delivery.finished_at == finished_at
@@ -56,19 +56,20 @@ def test_a_worker_that_returns_while_another_sends_does_not_take_its_lease(
     is_stored = threading.Event()
     actions = {
         1: lambda: stack.kill("worker", signal.SIGSTOP),
-        2: lambda: (stack.kill("worker", signal.SIGCONT), is_stored.wait(10)),
+        2: lambda: (stack.kill("worker", signal.SIGCONT), is_stored.wait(60)),
     }
+    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "100", "DELIVERY_LEASE_SECONDS": "300"}
     receiver.status_codes, receiver.on_request = [500, 204], lambda number: actions[number]()
     endpoint = make_endpoint(organization, receiver.url)
     [delivery] = make_backlog(endpoint, 1)
 
     stack.start("worker")
-    wait_for(lambda: receiver.requests, seconds=30)
+    wait_for(lambda: receiver.requests)
     Delivery.unscoped.update(next_attempt_at=now())  # end the lease
     stack.start("worker-2")
-    wait_for(lambda: attempts_of(delivery), seconds=30)
+    wait_for(lambda: attempts_of(delivery))
     is_stored.set()
-    wait_for(lambda: all_delivered(endpoint), seconds=10)
+    wait_for(lambda: all_delivered(endpoint))
 
     assert_delivered_once(delivery, endpoint)
     assert attempts_of(delivery) == [(204, False), (500, True)]

@@ -165,10 +165,10 @@ def test_errors_and_traces_have_no_content_of_requests(
     statuses.append(stack.book(api.key, **lead)[0])
     stack.start("worker")
     stack.send_task("outbox.deliver_due", "webhooks.delivery", ARGUMENT)
-    wait_for(lambda: set(collectors.errors()) >= {API, PAGE, TASK, DISPATCHER}, seconds=60)
-    wait_for(lambda: "run/outbox.deliver_due" in {span.name for span in collectors.spans()}, seconds=60)
-    wait_for(lambda: f"GET {APPOINTMENTS}" in {span.name for span in collectors.spans(TRACE_ID)}, seconds=60)
-    wait_for(lambda: len(receiver.requests) == Delivery.objects.of(organization).count() // 2 == 2, seconds=60)
+    wait_for(lambda: set(collectors.errors()) >= {API, PAGE, TASK, DISPATCHER})
+    wait_for(lambda: "run/outbox.deliver_due" in {span.name for span in collectors.spans()})
+    wait_for(lambda: f"GET {APPOINTMENTS}" in {span.name for span in collectors.spans(TRACE_ID)})
+    wait_for(lambda: len(receiver.requests) == Delivery.objects.of(organization).count() // 2 == 2)
 
     assert statuses == [200, 200, 500, 500, 201]
     everything = collectors.everything()

@@ -44,7 +44,7 @@ def test_bookings_are_accepted_or_answered_with_503_while_postgresql_refuses_and
         stack.start("web", "worker")
         refused = {}
         with booking_stream(stack, str(api.key), threads=4) as bookings:
-            wait_for(inbox.has_received(5), seconds=30)
+            wait_for(inbox.has_received(5))
             for name, fault in faults.items():
                 before = len(bookings.responses)
                 fault()
@@ -52,9 +52,9 @@ def test_bookings_are_accepted_or_answered_with_503_while_postgresql_refuses_and
                 refused[name] = [response.status for response, _ in bookings.responses[before:]].count(503)
                 role.restore()
                 bookings.wait_for_more(20)
-        wait_for(all_events_received(inbox), seconds=60)
+        wait_for(all_events_received(inbox))
         # A result is stored after the request has arrived: a worker killed in between would repeat the delivery.
-        wait_for(lambda: not Delivery.unscoped.exclude(state=State.DONE).exists(), seconds=10)
+        wait_for(lambda: not Delivery.unscoped.exclude(state=State.DONE).exists())
         stack.kill("web")
         stack.kill("worker")
 
@@ -87,18 +87,18 @@ def test_a_read_only_database_answers_every_read_and_nothing_is_sent_twice_after
     with ServiceRole(stack) as role:
         stack.start("web", "worker")
         assert stack.book(key, external_reference="before")[0] == 201
-        wait_for(inbox.has_received(2), seconds=30)
+        wait_for(inbox.has_received(2))
 
         role.forbid_writes()
-        wait_for(lambda: stack.book(key, external_reference="meanwhile")[0] == 503, seconds=10)
+        wait_for(lambda: stack.book(key, external_reference="meanwhile")[0] == 503)
         make_backlog(endpoint, 20)  # the test's own role may still write
         time.sleep(FAULT_SECONDS)  # the worker tries to claim them
         reads = {stack.get(f"/api/external/{name}", key)[0] for name in LISTS}
         role.restore()
 
-        wait_for(inbox.has_received(22), seconds=20)
-        wait_for(lambda: stack.book(key, external_reference="meanwhile")[0] == 201, seconds=10)
-        wait_for(inbox.has_received(23), seconds=20)
+        wait_for(inbox.has_received(22))
+        wait_for(lambda: stack.book(key, external_reference="meanwhile")[0] == 201)
+        wait_for(inbox.has_received(23))
         stack.kill("web")
         stack.kill("worker")
     assert reads == {200}

@@ -23,12 +23,12 @@ def test_a_worker_that_is_shut_down_finishes_what_it_is_sending_and_releases_the
     stack.start("worker")
     for endpoint in endpoints:
         stack.send_task("outbox.deliver_due", "webhooks.delivery", str(endpoint.pk))
-    wait_for(inbox.has_received(2 * ENDPOINTS), seconds=30)
+    wait_for(inbox.has_received(2 * ENDPOINTS))
     if not has_redis:
         stack.stop_redis()
 
     stack.kill("worker", signal.SIGTERM)
-    exit_code = stack.wait_for_exit("worker", seconds=20)
+    exit_code = stack.wait_for_exit("worker")
 
     sent = len(inbox.arrivals())
     assert exit_code == 0

@@ -32,11 +32,11 @@ def test_workers_killed_at_each_step_lose_nothing_and_repeat_at_most_one_event_e
     # Each worker serves one endpoint and crashes at one point.
     for kill_point in kill_points:
         stack.start(f"crashing_worker-{kill_point}", arguments=f"{kill_point} {kill_point}")
-    exit_codes = {stack.wait_for_exit(f"crashing_worker-{kill_point}", seconds=60) for kill_point in kill_points}
+    exit_codes = {stack.wait_for_exit(f"crashing_worker-{kill_point}") for kill_point in kill_points}
     assert exit_codes == {-signal.SIGKILL}
     assert not all_delivered(*endpoints)
     stack.start("worker")
-    wait_for(lambda: all_delivered(*endpoints), seconds=30)
+    wait_for(lambda: all_delivered(*endpoints))
 
     counts = {kill_point: inbox.counts(f"ok/{kill_point}") for kill_point in kill_points}
     assert {kill_point: len(count) for kill_point, count in counts.items()} == dict.fromkeys(kill_points, EVENTS)
@@ -60,14 +60,14 @@ def test_a_worker_killed_while_it_sends_eight_requests_to_an_endpoint_repeats_at
         if number == EIGHT:
             stack.kill("worker")
             killed.set()
-        killed.wait(10)
+        killed.wait(60)
 
     receiver.on_request = kill_at_the_eighth
     stack.start("worker")
-    assert killed.wait(30)
+    assert killed.wait(60)
     interrupted = len(receiver.requests)
     stack.start("worker-2")
-    wait_for(lambda: all_delivered(endpoint), seconds=30)
+    wait_for(lambda: all_delivered(endpoint))
 
     ids = Counter(request.headers["webhook-id"] for request in receiver.requests)
     assert interrupted == EIGHT
@@ -84,7 +84,7 @@ def test_an_event_that_kills_each_worker_ends_dead_and_the_endpoints_other_event
 
     stack.settings["DELIVERY_LEASE_SECONDS"] = "2"
     stack.start("crashing_worker", arguments="OnPoison")
-    wait_for(lambda: State.PENDING.value not in count_by_state(endpoint), seconds=60)
+    wait_for(lambda: State.PENDING.value not in count_by_state(endpoint))
 
     poison.refresh_from_db()
     assert (poison.state, poison.last_error, poison.claim_count) == (State.DEAD, "worker_crash", MAX_CLAIMS)
@@ -101,9 +101,9 @@ def test_a_web_server_killed_between_commit_and_notification_loses_no_event(
     stack.start("crashing_web", "worker")
 
     assert stack.book(str(api.key), external_reference="interrupted")[0] == 0
-    assert stack.wait_for_exit("crashing_web", seconds=10) == -signal.SIGKILL
+    assert stack.wait_for_exit("crashing_web") == -signal.SIGKILL
     assert events_of(organization) == ["appointment.created", "lead.created"]
-    wait_for(lambda: all_delivered(endpoint), seconds=10)
+    wait_for(lambda: all_delivered(endpoint))
 
     stack.start("web")
     status, body = stack.book(str(api.key), external_reference="interrupted")
@@ -116,15 +116,15 @@ def test_a_killed_web_process_is_replaced_and_the_log_says_so(
 ) -> None:
     stack.web_workers = 2
     stack.start("web")
-    wait_for(lambda: len(web_processes(stack)) == 2, seconds=30)
+    wait_for(lambda: len(web_processes(stack)) == 2)
     killed, other = web_processes(stack)
 
     killed.kill()
 
-    wait_for(lambda: len(web_processes(stack)) == 2 and killed not in web_processes(stack), seconds=30)
+    wait_for(lambda: len(web_processes(stack)) == 2 and killed not in web_processes(stack))
     assert other in web_processes(stack)
     # A connection that the killed process had accepted ends without a response.
-    wait_for(lambda: stack.book(str(api.key), external_reference="after the kill")[0] in {200, 201}, seconds=30)
+    wait_for(lambda: stack.book(str(api.key), external_reference="after the kill")[0] in {200, 201})
     log = stack.folder / "web.log"
     for message in ("Unexpected exit from worker-", "Respawning worker-"):
-        wait_for(lambda message=message: message in log.read_text(), seconds=30)
+        wait_for(lambda message=message: message in log.read_text())

@@ -27,19 +27,19 @@ def test_a_paused_worker_fails_the_health_check_and_loses_nothing(
     endpoint = make_endpoint(organization, inbox.url("ok"))
     stack.start("web", "worker")
     assert stack.book(key, external_reference="before")[0] == 201
-    wait_for(lambda: all_delivered(endpoint), seconds=30)
-    wait_for(lambda: stack.get("/healthz") == HEALTHY, seconds=30)
+    wait_for(lambda: all_delivered(endpoint))
+    wait_for(lambda: stack.get("/healthz") == HEALTHY)
 
     stack.kill("worker", signal.SIGSTOP)
     assert stack.book(key, external_reference="meanwhile")[0] == 201
     make_backlog(make_endpoint(make_organization("Globex"), inbox.url("ok/2")), 20)
-    wait_for(lambda: stack.get("/healthz") == (503, {"status": "error", "message": STALE}), seconds=30)
+    wait_for(lambda: stack.get("/healthz") == (503, {"status": "error", "message": STALE}))
     assert stack.get("/readyz") == HEALTHY
     assert stack.get("/api/external/appointments", key)[0] == 200
 
     stack.start("worker-2")
-    wait_for(lambda: stack.get("/healthz")[0] == 200, seconds=30)
-    wait_for(inbox.has_received(3 + 20), seconds=30)
+    wait_for(lambda: stack.get("/healthz")[0] == 200)
+    wait_for(inbox.has_received(3 + 20))
     assert set(inbox.counts().values()) == {1}
 
 
@@ -53,8 +53,8 @@ def test_the_dispatcher_delivers_while_all_task_threads_are_stuck(
     for number in range(BOOKINGS):
         assert stack.book(str(api.key), external_reference=f"ref-{number}")[0] == 201
 
-    wait_for(inbox.has_received(BOOKINGS + 1), seconds=30)
-    wait_for(lambda: set(Notification.unscoped.values_list("state", flat=True)) == {State.DONE.value}, seconds=30)
+    wait_for(inbox.has_received(BOOKINGS + 1))
+    wait_for(lambda: set(Notification.unscoped.values_list("state", flat=True)) == {State.DONE.value})
     assert inbox.counts().total() == BOOKINGS + 1
 
 
@@ -68,16 +68,16 @@ def test_after_an_hour_without_beat_due_work_is_done_once_without_beat_and_with_
 
     make_backlog(endpoint, BOOKINGS, age=timedelta(hours=1))
     stack.start("worker")
-    wait_for(lambda: all_delivered(endpoint), seconds=30)
+    wait_for(lambda: all_delivered(endpoint))
     assert not digests.exists()  # only beat starts the digest
 
     make_backlog(endpoint, BOOKINGS, age=timedelta(hours=1))
     for _ in range(BEATS):
         stack.send_task("webhooks.send_endpoint_digest")  # as each beat does when it is started again
     stack.start(*(f"beat-{number}" for number in range(BEATS)))
-    wait_for(lambda: all_delivered(endpoint) and digests.exists(), seconds=30)
+    wait_for(lambda: all_delivered(endpoint) and digests.exists())
     stack.kill("worker", signal.SIGTERM)
-    assert stack.wait_for_exit("worker", seconds=30) == 0  # so every task that has begun is finished
+    assert stack.wait_for_exit("worker") == 0  # so every task that has begun is finished
 
     assert inbox.counts("ok").total() == 2 * BOOKINGS
     assert digests.count() == 1

@@ -43,9 +43,9 @@ def deadlock(first: Membership, second: Membership) -> Iterator[None]:
 
     thread = threading.Thread(target=lock_both)
     thread.start()
-    assert has_first_lock.wait(10)
+    assert has_first_lock.wait(60)
     yield
-    thread.join(30)
+    thread.join(60)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -87,15 +87,15 @@ def locked_in_another_connection(lead: Lead) -> Iterator[None]:
         with transaction.atomic():
             Lead.unscoped.select_for_update().get(pk=lead.pk)
             is_locked.set()
-            is_over.wait(20)
+            is_over.wait(60)
         connections.close_all()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert is_locked.wait(10)
+    assert is_locked.wait(60)
     yield
     is_over.set()
-    thread.join(20)
+    thread.join(60)
 
 
 @contextmanager

@@ -28,7 +28,9 @@ from tests.hostile.raw_http import RawHttpClient, read_response
 
 ATTACKER, OTHER_CLIENT = "127.0.0.1", "127.0.0.2"
 CONNECTIONS = 3_000
-SECONDS = 2  # in which every request of the other client must be answered, on a machine that is otherwise idle
+# In which every request of the other client must be answered: less than it takes to close a stalled connection. The
+# multiple of the usual time is for a busy machine.
+SECONDS, USUAL_TIMES = 4.5, 10
 MIB = 1024 * 1024
 CREATE = "POST /api/external/appointments"
 UNFINISHED = f"Content-Length: {MIB - 1}"
@@ -74,7 +76,7 @@ def open_connections(port: int, address: str, count: int, data: bytes) -> Iterat
     with contextlib.ExitStack() as stack:
         connections = []
         for _ in range(count):
-            connection = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(address, 0))
+            connection = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(address, 0))
             connections.append(stack.enter_context(connection))
             with contextlib.suppress(ConnectionError):
                 connection.sendall(data)
@@ -86,7 +88,7 @@ def request_from(
 ) -> tuple[int, http.client.HTTPMessage]:
     """Send a request from an address; return its status code and headers."""
     method, path = operation.split(" ")
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20, source_address=(address, 0))
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(address, 0))
     headers = {"Host": "localhost", "x-api-key": key, "Content-Type": "application/json"}
     with contextlib.closing(connection):
         connection.request(method, path, body, headers)
@@ -115,7 +117,7 @@ def is_open(connection: socket.socket) -> bool:
     except ConnectionError:
         return False
     finally:
-        connection.settimeout(20)
+        connection.settimeout(60)
     return False
 
 
@@ -141,7 +143,7 @@ def test_3_000_stalled_connections_of_one_client_delay_no_other(
         codes, seconds = request_as_other_client(stack.port, key)
 
     assert codes == [200] * 10
-    assert seconds < SECONDS + 3 * usual_seconds
+    assert seconds < SECONDS + USUAL_TIMES * usual_seconds
 
 
 def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
@@ -157,7 +159,7 @@ def test_3_000_kept_alive_connections_of_one_client_delay_no_other(
         codes, seconds = request_as_other_client(stack.port, key)
 
     assert (answered, codes) == (CONNECTIONS, [200] * 10)
-    assert seconds < SECONDS + 3 * usual_seconds
+    assert seconds < SECONDS + USUAL_TIMES * usual_seconds
 
 
 def test_idle_connections_are_closed_after_five_seconds(stack: Stack, measurements: dict[str, str]) -> None:
@@ -172,7 +174,7 @@ def test_idle_connections_are_closed_after_five_seconds(stack: Stack, measuremen
         assert used.recv(12) == b"HTTP/1.1 200"
         used.recv(65_536)
         were_open = [is_open(connection) for connection in (idle, half, used)]
-        wait_for(lambda: not any(is_open(connection) for connection in (idle, half, used)), seconds=10)
+        wait_for(lambda: not any(is_open(connection) for connection in (idle, half, used)))
 
     assert were_open == [True] * 3
 
@@ -244,12 +246,12 @@ def test_a_body_is_read_where_one_is_documented(small_stack: Stack, api: ApiClie
 def test_a_form_of_the_admin_is_read(small_stack: Stack) -> None:
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     url = small_stack.url("/admin/login/")
-    with browser.open(url, timeout=20) as page:
+    with browser.open(url, timeout=60) as page:
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())
     assert token
 
     form = {"csrfmiddlewaretoken": token[1], "username": "nobody@example.com", "password": "wrong"}
-    with browser.open(url, urllib.parse.urlencode(form).encode(), timeout=20) as page:
+    with browser.open(url, urllib.parse.urlencode(form).encode(), timeout=60) as page:
         text = page.read().decode()
 
     # A form that was not read would be a 403 for its missing token.
@@ -289,13 +291,13 @@ def test_the_bodies_of_one_client_take_16_mib_and_the_others_are_served(
     body = json.dumps(booking_payload()).encode()
 
     with open_connections(small_stack.port, ATTACKER, 40, stalled_body(RawHttpClient(small_stack.port, key))) as sent:
-        wait_for(lambda: sum(not is_open(connection) for connection in sent) >= 24, seconds=10)
+        wait_for(lambda: sum(not is_open(connection) for connection in sent) >= 24)
         stalled = sum(is_open(connection) for connection in sent)
         other = request_from(OTHER_CLIENT, small_stack.port, CREATE, key, body)[0]
 
     assert 0 < stalled <= 16
     assert other == 201
-    wait_for(lambda: request_from(ATTACKER, small_stack.port, CREATE, key, body)[0] == 200, seconds=10)
+    wait_for(lambda: request_from(ATTACKER, small_stack.port, CREATE, key, body)[0] == 200)
     assert summary_of(organization)["appointments"] == 1
 
 
@@ -314,7 +316,7 @@ def test_all_bodies_together_take_64_mib_and_everything_else_is_served(
             for address in addresses
             for connection in exit_stack.enter_context(open_connections(small_stack.port, address, 20, data))
         ]
-        wait_for(lambda: sum(is_open(connection) for connection in sent) <= 64, seconds=10)
+        wait_for(lambda: sum(is_open(connection) for connection in sent) <= 64)
         growth = worker_memory(small_stack) - memory
         reads = [request_from(OTHER_CLIENT, small_stack.port, f"GET {path}", key)[0] for path in ("/readyz", LIST)]
         refusals = [read_response(connection, is_head=False) for connection in sent if not is_open(connection)]

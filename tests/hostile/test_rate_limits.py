@@ -47,8 +47,10 @@ def start_window(api: ApiClient, clock: Traveller) -> None:
 
 
 def redis_at(url: str) -> override_settings:
-    """Return a context in which rate limits are counted in the Redis at this URL."""
-    default = {**django_settings.CACHES["default"], "LOCATION": url}
+    """Return a context in which rate limits are counted in the Redis at this URL, with the service's own timeouts."""
+    configured = django_settings.CACHES["default"]
+    timeouts = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), django_settings.REDIS_SOCKET_SECONDS)
+    default = {**configured, "LOCATION": url, "OPTIONS": {**configured["OPTIONS"], **timeouts}}
     return override_settings(CACHES={**django_settings.CACHES, "default": default})
 
 
@@ -74,13 +76,13 @@ def no_redis() -> Iterator[None]:
 
 
 @pytest.fixture
-def hanging_redis() -> Iterator[None]:
+def hanging_redis() -> Iterator[socket.socket]:
     """Count in a Redis that accepts connections and never answers."""
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         redis_at(f"redis://127.0.0.1:{listener.getsockname()[1]}/0"),
     ):
-        yield
+        yield listener
 
 
 def test_of_200_concurrent_requests_exactly_100_are_allowed(stopped_clock: Traveller):
@@ -155,6 +157,7 @@ def test_the_ratelimit_header_has_the_remaining_requests_and_the_seconds_to_the_
     assert headers == ['"default";r=2;t=60', '"default";r=1;t=45', '"default";r=0;t=30', '"default";r=0;t=15']
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_a_429_needs_no_query_and_changes_nothing(
     api: ApiClient, organization: Organization, settings: Any, django_assert_num_queries: Any
 ):
@@ -190,6 +193,7 @@ def test_a_revoked_key_over_its_limit_gets_429_then_401_and_never_200(
     assert status_codes == [429, 429, *[401] * 18]
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_a_wrong_secret_is_401_even_when_the_limit_is_exhausted(
     api: ApiClient, organization: Organization, settings: Any
 ):
@@ -260,6 +264,7 @@ ADDRESS_PAIRS = {
 }
 
 
+@pytest.mark.usefixtures("stopped_clock")
 @pytest.mark.parametrize(("first", "second", "status_code"), ADDRESS_PAIRS.values(), ids=ADDRESS_PAIRS)
 def test_failed_keys_are_counted_per_ipv6_network_and_per_ipv4_address(
     first: str, second: str, status_code: int, db: None, settings: Any
@@ -272,6 +277,7 @@ def test_failed_keys_are_counted_per_ipv6_network_and_per_ipv4_address(
     assert status_codes == [401, status_code]
 
 
+@pytest.mark.usefixtures("stopped_clock")
 def test_failed_keys_do_not_use_up_an_organizations_limit(api: ApiClient, settings: Any):
     settings.FAILED_KEYS_PER_MINUTE = 1
 
@@ -281,7 +287,10 @@ def test_failed_keys_do_not_use_up_an_organizations_limit(api: ApiClient, settin
     assert api.get(PATH).headers["RateLimit"].startswith('"default";r=599;')
 
 
-def test_a_hanging_redis_is_tried_once_and_logged_once(api: ApiClient, settings: Any, hanging_redis: None, caplog: Any):
+@pytest.mark.usefixtures("stopped_clock")
+def test_a_hanging_redis_is_tried_once_and_logged_once(
+    api: ApiClient, settings: Any, hanging_redis: socket.socket, caplog: Any
+):
     settings.RATE_LIMIT_PER_MINUTE = 4
 
     status_codes = [api.get(PATH).status_code for _ in range(6)]
@@ -289,6 +298,10 @@ def test_a_hanging_redis_is_tried_once_and_logged_once(api: ApiClient, settings:
     messages = [record.getMessage() for record in caplog.records if "Redis" in record.getMessage()]
     assert status_codes == [200] * 6
     assert messages == ["Redis is unavailable (TimeoutError); requests are not limited"]
+    hanging_redis.settimeout(0.1)
+    hanging_redis.accept()[0].close()
+    with pytest.raises(TimeoutError):
+        hanging_redis.accept()
 
 
 def test_redis_is_tried_again_after_five_seconds(api: ApiClient, settings: Any, clock: Traveller, caplog: Any):

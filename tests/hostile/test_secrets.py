@@ -198,7 +198,7 @@ def test_no_secret_is_in_the_database_redis_logs_mails_or_pages(stack: Stack, se
         user.create_secrets()
         user.secrets |= {"encryption key": settings.FIELD_ENCRYPTION_KEYS[0], "secret key": settings.SECRET_KEY}
         stack.start("crashing")
-        wait_for(stack.is_ready, seconds=60)
+        wait_for(stack.is_ready)
         user.use_secrets()
         user.fail_to_log_in()
         # Before a worker takes the messages away.

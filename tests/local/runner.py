@@ -1,10 +1,7 @@
 """Starts `make run` as a process, and keeps track of the processes that it has started."""
 
 import json
-import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -49,11 +46,11 @@ class Run:
     def send(self, number: signal.Signals) -> int:
         """Send a signal, wait for the end, and return the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def exit_code(self) -> int:
         """Wait for the end, and return the exit code."""
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def survivors(self) -> list[str]:
         """Return the command lines of those processes that still run."""
@@ -74,20 +71,6 @@ def descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
-def port_for_run() -> int:
-    """Return a free port that nothing else takes before the run listens on it.
-
-    It is outside of the range from which the system takes ports for connections: while nobody listens, a client that
-    polls a port of that range may even connect to itself. Each process of pytest has ports of its own.
-    """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    while True:
-        port = 20_000 + worker % 80 * 150 + random.randrange(150)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 60) -> bool:
     """Return whether the condition becomes true within that time."""
     return processes.wait_until(condition, seconds)

@@ -29,7 +29,7 @@ def with_servers(temporary_dir: Path, code: str, **environment: str) -> "subproc
 
 def test_the_exit_code_is_that_of_the_command_and_nothing_is_left(tmp_path: Path) -> None:
     with with_servers(tmp_path, "sys.exit(7)", **EXISTING_DATABASE) as process:
-        exit_code = process.wait(20)
+        exit_code = process.wait(60)
 
     assert exit_code == 7
     assert list(tmp_path.iterdir()) == []
@@ -45,7 +45,7 @@ def test_a_signal_reaches_the_command_and_everything_is_removed(tmp_path: Path, 
 
         process.send_signal(number)
 
-        assert process.wait(20) == 9
+        assert process.wait(60) == 9
     assert [child for child in children if processes.is_alive(child)] == []
     assert list(tmp_path.iterdir()) == []
 
@@ -59,7 +59,7 @@ def test_servers_and_files_of_a_killed_run_are_removed_by_the_next_run(tmp_path:
     assert list(tmp_path.iterdir()) != []
 
     with with_servers(tmp_path, "", **EXISTING_DATABASE) as process:
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
     assert list(tmp_path.iterdir()) == []
     assert eventually(lambda: not any(map(processes.is_alive, children)))

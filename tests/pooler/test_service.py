@@ -245,7 +245,7 @@ def test_two_organizations_never_see_each_others_rows_and_always_see_their_own(
                 client.result(timeout=120)
 
         listed = {tenant.name: tenant.list_references() for tenant in tenants}
-        wait_for(lambda: not Delivery.unscoped.exclude(state=State.DONE).exists(), seconds=60)
+        wait_for(lambda: not Delivery.unscoped.exclude(state=State.DONE).exists())
 
     assert listed == {tenant.name: tenant.references for tenant in tenants}
     assert len(listed["acme"]) == 1 + CLIENTS_PER_TENANT * ROUNDS

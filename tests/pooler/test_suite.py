@@ -58,7 +58,7 @@ def run(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]"
         env=environment | variables,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
 

@@ -63,7 +63,7 @@ class Machines(Stack):
         """Wait until these web servers and workers do their work."""
         for name in names:
             is_ready = self.answers if name.startswith("web") else self.has_connected
-            wait_for(lambda name=name, is_ready=is_ready: is_ready(name), seconds=60)
+            wait_for(lambda name=name, is_ready=is_ready: is_ready(name))
 
     def answers(self, name: str) -> bool:
         """Return whether a web server answers what a load balancer asks. Fails if it has ended."""

