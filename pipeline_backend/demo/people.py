@@ -83,6 +83,22 @@ def random_person(rng: random.Random, suffix: str = "") -> Person:
     return Person(first, last, email, f"{prefix}{start + rng.randrange(100):0{digits}d}", country)
 
 
+def same_mailbox(person: Person) -> Person:
+    """Return the person with another address of the same mailbox, and without phone."""
+    return person._replace(email=person.email.replace("@", "+webinar@"), phone="", country="")
+
+
+def same_phone(person: Person) -> Person:
+    """Return the person with another e-mail and without last name."""
+    return person._replace(last_name="", email=f"{person.first_name}@office.example".lower())
+
+
+def same_name(person: Person) -> Person:
+    """Return the person with another e-mail and without phone."""
+    name = f"{person.first_name[0]}.{person.last_name}"
+    return person._replace(email=f"{name}@home.example".lower(), phone="", country="")
+
+
 def random_traffic(rng: random.Random, traffic_source: TrafficSource, setter_user_id: str = "") -> dict[str, str]:
     """Return the traffic fields of one submission."""
     source, medium, referrer = traffic_source

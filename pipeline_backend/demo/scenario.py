@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from appointments import services
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Provider
+from leads.duplicates import search_batch
 from leads.models import CustomField, Lead
 from leads.phones import parse_phone
 from leads.services import change_status, edit_lead
@@ -26,7 +27,17 @@ from organizations.actors import SYSTEM, api_key_actor, staff_actor
 from organizations.models import ApiKey, MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.demo.organization import CUSTOM_FIELDS
-from pipeline_backend.demo.people import FORMS, TRAFFIC_SOURCES, Person, random_answers, random_person, random_traffic
+from pipeline_backend.demo.people import (
+    FORMS,
+    TRAFFIC_SOURCES,
+    Person,
+    random_answers,
+    random_person,
+    random_traffic,
+    same_mailbox,
+    same_name,
+    same_phone,
+)
 from statuses.models import PAID_ROLES, Status, StatusRole
 
 # A lead's number of opt-ins, and its appointments: each with its day, in working days from today, and its outcome.
@@ -53,6 +64,8 @@ STORIES: list[tuple[int, list[tuple[int, str | None]]]] = [
     (1, [(-17, "PARTIAL_PAYMENT"), (-10, "WON"), (9, None)]),
     (2, [(-19, "FOLLOW_UP"), (-12, "LOST"), (1, None), (12, "CANCELED")]),
 ]
+# Leads who are an earlier lead, by number, and what the two have in common. All of them only opted in.
+DUPLICATES = {15: (1, same_mailbox), 22: (3, same_phone), 35: (8, same_name)}
 # When the stories repeat, what is further away than a day moves by so many working days.
 SHIFT_PAST, SHIFT_UPCOMING = -16, 4
 FIRST_DAY, LAST_DAY = -70, 40  # calendar days from today; enough for all working days above
@@ -103,6 +116,7 @@ class Scenario:
         self.opt_in_sources, self.traffic_sources = cycle(OptInSource), cycle(TRAFFIC_SOURCES)
         self.booking_notes, self.follow_up_days = cycle(BOOKING_NOTES), cycle([1, 0, 2])
         self.numbers = count(1)
+        self.people: list[Person] = []
         self.steps: list[tuple[datetime, Callable[[], object]]] = []
         today = now().astimezone(TIME_ZONE).date()
         days = [today + timedelta(days=number) for number in range(FIRST_DAY, LAST_DAY)]
@@ -121,13 +135,15 @@ class Scenario:
                     run()
         while services.refresh_touch_points(organization=self.organization):
             pass
+        while search_batch(organization=self.organization):
+            pass
 
     # Planning
 
     def plan_lead(self, index: int) -> None:
         """Plan the opt-ins and appointments of a lead, and what staff enter."""
         repetition, story = divmod(index, len(STORIES))
-        person, (opt_ins, appointments) = random_person(self.rng), STORIES[story]
+        person, (opt_ins, appointments) = self.next_person(), STORIES[story]
         first_day, previous_day, has_paid = -repetition, FIRST_DAY, False
         for number, (planned_day, outcome) in enumerate(appointments, 1):
             shift = SHIFT_PAST if planned_day < -1 else SHIFT_UPCOMING if planned_day > 1 else 0
@@ -142,6 +158,15 @@ class Scenario:
             submitted_at = self.at(first_day, 7) if number == 0 else self.at(self.rng.randint(first_day, -1), 8)
             submitted_at = min(submitted_at, now() - timedelta(hours=2))
             self.steps.append((submitted_at, partial(self.submit_opt_in, person)))
+
+    def next_person(self) -> Person:
+        """Return the next lead: a random person, or an earlier one who opts in again as somebody else."""
+        person, number = random_person(self.rng), len(self.people)
+        if number in DUPLICATES:
+            earlier, change = DUPLICATES[number]
+            person = change(self.people[earlier])
+        self.people.append(person)
+        return person
 
     def at(self, day: int, hour: int) -> datetime:
         """Return a time within this hour of the day, which is a number of working days from today."""

@@ -16,7 +16,17 @@ from tests.browser.site import Site
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 REMOVE_ROWS = "document.querySelectorAll('tbody:nth-of-type(n+8), tr:nth-child(n+8)').forEach(row => row.remove())"
-IDLE = "new Promise(done => requestIdleCallback(done))"  # also after what scripts do at the start
+# Adds up by how much the elements of a page move by themselves (web.dev/cls).
+OBSERVE_SHIFTS = """
+window.layoutShift = 0;
+new PerformanceObserver(list => {
+  for (const shift of list.getEntries()) if (!shift.hadRecentInput) window.layoutShift += shift.value;
+}).observe({type: 'layout-shift', buffered: true});
+"""
+MAX_SHIFT = 0.1  # what Google calls good
+# After what scripts do at the start, with all fonts, and painted.
+IDLE = """document.fonts.ready.then(() => new Promise(
+  done => requestIdleCallback(() => requestAnimationFrame(() => requestAnimationFrame(done)))))"""
 MILLISECONDS = 30_000  # for each wait: only a hang takes as long
 # No host but this computer has an address.
 ARGUMENTS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-dev-shm-usage"]
@@ -36,7 +46,9 @@ class Members:
     def page(self, role: str = "OWNER", *, size: dict[str, int] = WIDE, dark: bool = False) -> Iterator[Page]:
         """Open a page as the member with this role. Fails at the end if a page did what none may do."""
         if role not in self.contexts:
-            self.contexts[role] = self.sign_in(role)
+            self.contexts[role] = self.new_context()
+            cookie = {"name": "sessionid", "value": self.site.sessions[role], "url": self.site.url("/")}
+            self.contexts[role].add_cookies([cast(Any, cookie)])
         page = self.contexts[role].new_page()
         try:
             page.set_viewport_size(cast(Any, size))
@@ -63,6 +75,7 @@ class Members:
         """Return a context in which nobody is signed in, and whose pages are watched."""
         context = self.browser.new_context(base_url=self.site.url(""), locale="en-US", timezone_id="America/New_York")
         context.set_default_timeout(MILLISECONDS)
+        context.add_init_script(OBSERVE_SHIFTS)
         context.on("console", self.on_console)
         context.on("weberror", lambda error: self.problems.append(str(error.error)))
         context.on("request", self.on_request)
@@ -93,6 +106,12 @@ def running_chromium(site: Site, program: str) -> Iterator[Members]:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield Members(browser, site)
         browser.close()
+
+
+def layout_shift(page: Page) -> float:
+    """Return by how much the page's elements have moved while it was loaded."""
+    page.evaluate(IDLE)
+    return float(page.evaluate("layoutShift"))
 
 
 def violations(page: Page, *, rules: Sequence[str] = ()) -> list[str]:

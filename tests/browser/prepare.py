@@ -6,6 +6,7 @@ import sys
 from django.apps import apps
 from django.contrib.auth.hashers import make_password
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
 from organizations.isolation import TenantModel, bypass_rls
@@ -16,6 +17,7 @@ from pipeline_backend.onboarding import create_organization
 
 PASSWORD = "secret-of-tests"
 EMPTY = "EMPTY"  # stands among the roles for the owner of an organization without data
+NEWCOMER = "NEWCOMER"  # a setter whose sign-in a test changes
 COMMAND = ["manage.py", "shell", "--no-imports", "-c", "from tests.browser import prepare; prepare.main()"]
 
 
@@ -25,18 +27,27 @@ def main() -> None:
     with bypass_rls():
         demo = load()
         register_inbox(demo)
-        if "VIEWER" in MemberRole.names:
-            viewer = User.objects.create_user("victor.view@northwind.example", first_name="Victor", last_name="View")
-            add_member(organization=demo.organization, user=viewer, role=MemberRole["VIEWER"])
+        newcomer = User.objects.create_user("nora.new@northwind.example", first_name="Nora", last_name="New")
+        add_member(organization=demo.organization, user=newcomer, role=MemberRole.SETTER)
         owner = User.objects.create_user("emma.owner@empty.example", first_name="Emma", last_name="Owner")
         create_organization(name="Empty Ltd", owner=owner)
         User.objects.update(password=make_password(PASSWORD), email_verified_at=timezone.now())
         members = Membership.objects.of(demo.organization).order_by("-created_at", "-id").select_related("user")
+        users = {member.role: member.user for member in members} | {EMPTY: owner, NEWCOMER: newcomer}
         facts = {
-            "members": {member.role: member.user.email for member in members} | {EMPTY: owner.email},
+            "members": {role: user.email for role, user in users.items()},
+            "sessions": {role: start_session(user.email) for role, user in users.items()},
+            "key": demo.key_text,
             "rows": rows_of_all_models(demo.organization) | {"organizations.user": str(demo.owner.pk)},
         }
     json.dump(facts, sys.stdout)
+
+
+def start_session(email: str) -> str:
+    """Sign the user in, and return the session's key."""
+    client = Client()
+    client.force_login(User.objects.get(email=email))
+    return str(client.session.session_key)
 
 
 def rows_of_all_models(organization: Organization) -> dict[str, str]:

@@ -8,19 +8,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from pipeline_backend.local import ephemeral
 from tests.browser.prepare import COMMAND
 from tests.databases import empty_database
 from tests.faults.stack import ROOT, Stack
 
+FACTS = ["members", "sessions", "rows", "key"]
+
 
 @dataclass
 class Site(Stack):
-    """The processes. `members` has the e-mail of a member with each role, `rows` the id of a row of each model."""
+    """The processes, and what is known of their data.
+
+    `members` has the e-mail of a member with each role, `sessions` the key of a session of each, `rows` the id of a row
+    of each model, and `key` is an API key of the organization.
+    """
 
     database_url: str = ""
+    key: str = ""
     members: dict[str, str] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
 
     def servers(self) -> dict[str, str]:
@@ -36,6 +47,16 @@ class Site(Stack):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def add_booking(self, reference: str, **fields: Any) -> None:
+        """Book an appointment for a lead, through the API."""
+        status, answer = self.book(self.key, external_reference=reference, **fields)
+        assert status == 201, answer
+
+    def select(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return the rows that the database has for the query."""
+        with psycopg.connect(self.database_url) as connection:
+            return connection.execute(query.encode(), values).fetchall()
+
 
 @contextmanager
 def running_site(folder: Path) -> Iterator[Site]:
@@ -50,6 +71,6 @@ def running_site(folder: Path) -> Iterator[Site]:
         }
         site.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
         facts = json.loads(site.run(*COMMAND))
-        site.members, site.rows = facts["members"], facts["rows"]
+        site.members, site.sessions, site.rows, site.key = (facts[name] for name in FACTS)
         site.start("web", "worker")
         yield site

@@ -2,10 +2,12 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import Members
+from tests.browser.site import Site
 
 CHANGING = re.compile("^(Book|Note|Reschedule|Won|No-show|Cancel the appointment)$")
 LEADS, APPOINTMENTS = "/admin/leads/lead/", "/admin/appointments/appointment/"
@@ -30,6 +32,34 @@ def test_a_closer_books_calls_and_enters_the_outcome(members: Members):
         expect(page.locator(".record-head summary")).to_contain_text("Follow-up")
         open_lead(page, "Ada")
         expect(page.locator(".record-head summary")).to_contain_text("Follow-up")
+
+
+def test_a_closer_books_a_free_time_of_the_calendar(members: Members, site: Site):
+    with members.page("CLOSER") as page:
+        page.goto("/admin/")
+        page.get_by_role("link", name="Appointments", exact=True).click()
+        page.get_by_role("link", name="Calendar", exact=True).click()
+        page.get_by_role("link", name="Next day").click()
+        free = page.get_by_role("link", name=re.compile("book Daniel Okoro")).first
+        address = parse_qs(urlsplit(free.get_attribute("href")).query)
+        free.click()
+        expect(page.get_by_label("Host")).to_have_value(address["host"][0])
+        page.get_by_label("or e-mail").fill("free.time@example.com")
+        page.get_by_label("First name").fill("Frida")
+        page.get_by_label("Event type").select_option(label="Strategy call")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_text("was added successfully")).to_be_visible()
+
+        page.get_by_role("link", name="Appointments", exact=True).first.click()
+        page.get_by_role("link", name="Calendar", exact=True).click()
+        page.get_by_role("link", name="Next day").click()
+        expect(page.get_by_role("link", name="Frida")).to_be_visible()
+    query = (
+        "SELECT appointment.schedule_time, appointment.host_id FROM appointments_appointment AS appointment "
+        "JOIN leads_lead AS lead ON lead.id = appointment.lead_id WHERE lead.email = 'free.time@example.com'"
+    )
+    ((time, host),) = site.select(query)
+    assert (time, str(host)) == (datetime.fromisoformat(address["schedule_time"][0]), address["host"][0])
 
 
 def test_a_setter_moves_a_card_by_menu_and_by_drag(members: Members):

@@ -9,7 +9,8 @@ import pytest
 from django.db.models import Count, Min
 
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType, Note, OutcomeChange
-from leads.models import CustomField, Lead, LeadStatusChange, Source
+from leads.duplicates import describe_reasons
+from leads.models import CustomField, Lead, LeadStatusChange, PossibleDuplicate, Source
 from notifications.models import Notification
 from optins.models import OptIn, OptInSource, QuestionAnswer
 from organizations.models import MemberRole, Membership, Organization
@@ -185,6 +186,16 @@ def test_leads_have_up_to_four_appointments(demo: LoadedDemo) -> None:
     counts = Lead.objects.of(demo.organization).annotate(count=Count("appointments")).values_list("count", flat=True)
 
     assert set(counts) == {0, 1, 2, 3, 4}
+
+
+def test_there_are_possible_duplicates_for_every_reason(demo: LoadedDemo) -> None:
+    pairs = PossibleDuplicate.objects.of(demo.organization)
+
+    assert {tuple(describe_reasons(pair.reasons)) for pair in pairs} == {
+        ("Same mailbox", "Same name"),
+        ("Same phone",),
+        ("Same name",),
+    }
 
 
 def test_a_repeated_run_changes_nothing(demo: LoadedDemo) -> None:

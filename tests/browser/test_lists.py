@@ -1,0 +1,115 @@
+"""Several rows at once, and saved views, in the lists."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import Members
+from tests.browser.site import Site
+
+LEADS = "/admin/leads/lead/"
+NAMES = ["Abel", "Bea", "Cyd"]
+STORED = """
+SELECT lead.first_name, status.name, setter_user.first_name, host_user.first_name
+FROM appointments_appointment AS appointment
+JOIN leads_lead AS lead ON lead.id = appointment.lead_id
+JOIN statuses_status AS status ON status.id = lead.status_id
+LEFT JOIN organizations_membership AS setter ON setter.id = lead.setter_id
+LEFT JOIN organizations_user AS setter_user ON setter_user.id = setter.user_id
+LEFT JOIN organizations_membership AS host ON host.id = appointment.host_id
+LEFT JOIN organizations_user AS host_user ON host_user.id = host.user_id
+WHERE lead.email LIKE '%%@several.example' ORDER BY 1
+"""
+
+
+@pytest.fixture(scope="module")
+def several(site: Site) -> list[str]:
+    """Three leads with an appointment each; all are Hannah's. Return their names."""
+    soon = datetime.now(UTC) + timedelta(days=4)
+    for number, name in enumerate(NAMES):
+        site.add_booking(
+            f"several-{number}",
+            schedule_time=(soon + timedelta(hours=number)).isoformat(timespec="milliseconds"),
+            lead_email=f"{name}@several.example".lower(),
+            lead_first_name=name,
+            host_email="hannah.weiss@northwind.example",
+        )
+    return NAMES
+
+
+def test_a_manager_changes_several_rows_at_once(members: Members, site: Site, several: list[str]):
+    with members.page("MANAGER") as page:
+        search(page, "Leads", "@several.example")
+        run_on_all(page, "Set the status of the selected leads", status="Follow-up")
+        expect(page.get_by_text("3 changed.")).to_be_visible()
+        run_on_all(page, "Set the setter of the selected leads", setter="Grace Kim")
+        expect(page.get_by_text("3 changed.")).to_be_visible()
+        search(page, "Appointments", "@several.example")
+        run_on_all(page, "Set the host of the selected appointments", host="Priya Nair", leave_out="Cyd")
+        expect(page.get_by_text("2 changed.")).to_be_visible()
+
+    assert site.select(STORED) == [
+        ("Abel", "Follow-up", "Grace", "Priya"),
+        ("Bea", "Follow-up", "Grace", "Priya"),
+        ("Cyd", "Follow-up", "Grace", "Hannah"),
+    ]
+
+
+def test_a_closer_is_told_what_was_skipped(members: Members, site: Site, several: list[str]):
+    before = site.select(STORED)
+
+    with members.page("CLOSER") as page:
+        search(page, "Leads", "@several.example")
+        run_on_all(page, "Set the status of the selected leads", status="Lost")
+        expect(page.get_by_text("Skipped 3: you may not change them.")).to_be_visible()
+
+    assert site.select(STORED) == before
+
+
+def test_a_colleague_opens_a_view_that_a_manager_shares(members: Members, site: Site, several: list[str]):
+    with members.page("MANAGER") as page:
+        search(page, "Leads", "@several.example")
+        page.get_by_text("Save this view").click()
+        page.get_by_label("Name", exact=True).fill("From the fair")
+        page.get_by_label("Share with everybody").check()
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_role("link", name="From the fair")).to_have_attribute("aria-current", "page")
+    with members.page("CLOSER") as page:
+        page.goto("/admin/")
+        page.get_by_role("link", name="Leads", exact=True).click()
+        page.get_by_role("link", name="From the fair, shared").click()
+        expect(page.locator("#result_list tbody tr")).to_have_count(len(several))
+        expect(page.get_by_text("Change “From the fair”")).to_have_count(0)
+    query = "SELECT owner_id FROM organizations_savedview WHERE name = 'From the fair'"
+    assert site.select(query) == [(None,)]
+
+    with members.page("MANAGER") as page:
+        page.goto(LEADS)
+        page.get_by_role("link", name="From the fair").click()
+        page.get_by_text("Change “From the fair”").click()
+        page.get_by_role("button", name="Delete").click()
+        expect(page.get_by_role("link", name="From the fair")).to_have_count(0)
+    assert site.select(query) == []
+
+
+def search(page: Page, name: str, text: str) -> None:
+    """Open all rows of a list by the menu, and search."""
+    page.goto("/admin/")
+    page.get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("link", name="All", exact=True).click()
+    page.get_by_role("search").get_by_role("textbox").fill(text)
+    page.get_by_role("search").get_by_role("textbox").press("Enter")
+    expect(page.locator("#result_list tbody tr")).to_have_count(len(NAMES))
+
+
+def run_on_all(page: Page, action: str, *, leave_out: str = "", **value: str) -> None:
+    """Select the rows, except that with the text `leave_out`, choose the action, and answer its question."""
+    page.locator("#action-toggle").check()
+    if leave_out:
+        page.get_by_role("row").filter(has_text=leave_out).get_by_role("checkbox").uncheck()
+    page.locator("select[name=action]").select_option(label=action)
+    page.get_by_role("button", name="Run").click()
+    ((label, choice),) = value.items()
+    page.get_by_label(label.capitalize()).select_option(label=choice)
+    page.get_by_role("button", name=f"Set the {label}").click()
