@@ -9,7 +9,9 @@ from leads.models import Lead
 from leads.search import SEPARATORS
 from organizations.models import SavedView
 
-MIN_DIGITS = 6  # fewer digits of a phone number say nothing about a person
+# Fewer digits of a phone number, or letters of a name, say nothing about a person.
+MIN_DIGITS, MIN_LETTERS = 6, 3
+WITHOUT_ACCENTS = str.maketrans("łøđßıæœ", "lodsiao")
 
 
 def forget_views(lead: Lead) -> None:
@@ -19,26 +21,31 @@ def forget_views(lead: Lead) -> None:
 
 
 def is_about(view: SavedView, lead: Lead) -> bool:
-    """Return whether the view's query or name has the lead's e-mail or phone, its search a name, or its name both."""
+    """Return whether the view's query or name has the lead's e-mail or phone, or its name both names.
+
+    Also if a word of its search finds the lead: the beginning of a name, or of a part of the e-mail before the @.
+    """
     query, email = QueryDict(view.query), lead.email.lower()
     values = [view.name, *(value for _, found in query.lists() for value in found)]
     digits = [re.sub(r"\D", "", value).lstrip("0") for value in values]
     search, names = fold(" ".join(query.getlist("q"))), words_of(f"{lead.first_name} {lead.last_name}")
+    found_by = words_of(f"{lead.first_name} {lead.last_name} {lead.email.partition('@')[0]}")
     return (
         any(email in value.lower() for value in values)
         or any(email.startswith(word) for word in search.split() if "@" in word.strip("@"))
         or any(len(number) >= MIN_DIGITS and number in (lead.phone_e164 or "") for number in digits)
-        or bool(names & words_of(search))
+        or bool(found_by & words_of(search))
+        or any(len(word) >= MIN_LETTERS and name.startswith(word) for word in words_of(search) for name in found_by)
         or (len(names) > 1 and names <= words_of(view.name))
     )
 
 
 def fold(text: str) -> str:
-    """Return the text without upper case and accents."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    """Return the text without upper case and accents, as the search compares it."""
+    letters = unicodedata.normalize("NFD", text.lower())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(WITHOUT_ACCENTS)
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words of the text, folded, as the search compares them."""
+    """Return the words of the text, folded."""
     return set(SEPARATORS.split(fold(text))) - {""}
