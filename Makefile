@@ -20,13 +20,16 @@ ifeq ($(and $(DATABASE_URL),$(REDIS_URL)),)
 SERVERS := .venv/embedded.stamp
 endif
 
-.PHONY: run test soak lint bench explain pins release-check release clean
+.PHONY: run test rows soak lint bench explain pins release-check release clean
 
 run: .venv/app.stamp $(SERVERS)
 	@$(VENV) -m pipeline_backend.local run
 
 test: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m pipeline_backend.local test $(ARGS)
+
+rows: .venv/app.stamp $(SERVERS) .venv/dev.stamp
+	@IMPORT_ROWS=50000 $(VENV) -m pipeline_backend.local test tests/imports/test_many_rows.py -n 0 --durations=3
 
 soak: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m pipeline_backend.local with-servers $(VENV) -m tests.soak $(SECONDS)
