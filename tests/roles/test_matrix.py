@@ -15,6 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.test import RequestFactory
 from django.urls import resolve, reverse
+from pytest_django import DjangoDbBlocker
 
 from appointments.models import Appointment, CallAnalysis
 from leads.models import Lead
@@ -25,6 +26,7 @@ from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import make_analysis, make_api, make_member, make_organization, snapshot_of
 from tests.hostile.routes import ADMIN_ROUTES, Route
 from tests.hostile.tenants import rolled_back
+from tests.shared_rows import clear_caches, shared_rows
 
 OWNER, MANAGER, SALES_OPS, CLOSER, SETTER, VIEWER = MemberRole.values
 OUTSIDER = "an owner of another organization"
@@ -238,10 +240,22 @@ class World:
         return model.objects.of(self.organization).order_by("pk").last()
 
 
-@pytest.fixture(params=[*MemberRole.values, OUTSIDER])
-def world(request: pytest.FixtureRequest, organization: Organization, settings: Any) -> World:
+@pytest.fixture(scope="module", params=[*MemberRole.values, OUTSIDER])
+def shared_world(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[World]:
+    """Create the world of each role once for the tests of this file."""
+    with shared_rows(django_db_blocker):
+        world = World(make_organization("Acme"), request.param)
+        clear_caches()
+        with django_db_blocker.block():
+            yield world
+
+
+@pytest.fixture
+def world(shared_world: World, db: None, settings: Any) -> World:
     settings.ADMIN_REQUESTS_PER_MINUTE = 10**9
-    return World(organization, request.param)
+    return shared_world
 
 
 def rules_of(route: Route) -> tuple[Rule, Rule]:
@@ -329,7 +343,7 @@ def test_forms_that_name_a_row_reach_only_rows_that_may_be_changed(world: World)
     assert problems == []
 
 
-@pytest.mark.parametrize("world", [SALES_OPS, CLOSER, VIEWER], indirect=True)
+@pytest.mark.parametrize("shared_world", [SALES_OPS, CLOSER, VIEWER], indirect=True)
 @pytest.mark.parametrize("model", [Lead, Appointment])
 def test_a_page_shows_only_buttons_that_work(world: World, model: Any) -> None:
     client, problems = logged_in_client(world.member), []
