@@ -41,7 +41,9 @@ RUN_FIRST = [
     "tests/docs/test_pages.py",
     "tests/deployment/test_without_containers.py",
     "tests/hostile/test_tenant_walk.py",
-    "tests/hostile/test_row_level_security.py",
+    "tests/hostile/test_admin_parameters.py",
+    "tests/roles/test_matrix.py",
+    "tests/pooler/test_suite.py",
     *SPLIT,
 ]
 # These measure throughput, delays or memory, or put the whole service under load. They run at the end, and no other
