@@ -15,7 +15,7 @@ from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import format_json, state_label
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.members import MembershipAdmin
-from organizations.admin.tenant import TenantAdmin
+from organizations.admin.newest_search import HELP, NewestSearchAdmin
 from organizations.models import Membership
 from organizations.permissions import Area
 
@@ -29,7 +29,7 @@ class ChannelFilter(ChoicesDropdownFilter):
 
 
 @admin.register(Notification)
-class NotificationAdmin(TenantAdmin):
+class NotificationAdmin(NewestSearchAdmin):
     """The list and the page of notifications: what members were sent, and whether it was delivered."""
 
     empty_text = "Members get one when an appointment of theirs is booked, moved or canceled."
@@ -48,7 +48,7 @@ class NotificationAdmin(TenantAdmin):
     select_related = ("recipient__user",)
     list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", DayRangeFilter))
     search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
-    search_help_text = "Search by the recipient's name or e-mail."
+    search_help_text = f"Search by the recipient's name or e-mail. {HELP}"
     fields = (
         ("kind", "channel", "recipient"),
         ("state", "attempt_count"),

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from appointments.reports import is_open_to
 from appointments.services import delete_event_type, save_analysis, save_event_type
+from organizations.admin.newest_search import HELP, NewestSearchAdmin
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin, TenantForm
 from organizations.models import Membership
 from organizations.permissions import Area
@@ -50,7 +51,7 @@ class EventTypeAdmin(TenantAdmin):
 
 
 @admin.register(Note)
-class NoteAdmin(TenantAdmin):
+class NoteAdmin(NewestSearchAdmin):
     """Notes of all appointments, read-only: they are added on the appointment's page."""
 
     empty_text = "Open an appointment and choose Add a note."
@@ -60,6 +61,7 @@ class NoteAdmin(TenantAdmin):
     select_related = ("appointment__lead",)
     ordering = ("-id",)  # which rises with time, and has an index
     search_fields = ("note", "actor_name", "appointment__lead__email")
+    search_help_text = HELP
     fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
 
     @admin.display(description="Note")
@@ -95,7 +97,7 @@ def analyzes_open_call(members: QuerySet[Membership]) -> Q:
 
 
 @admin.register(CallAnalysis)
-class CallAnalysisAdmin(TenantAdmin):
+class CallAnalysisAdmin(NewestSearchAdmin):
     """Call analyses, which staff enter by hand."""
 
     empty_text = "Your call recorder adds them through the API; it needs a key from API keys."
@@ -106,7 +108,9 @@ class CallAnalysisAdmin(TenantAdmin):
     service_argument = "analysis"
     list_display = ("ai_generated_title", "appointment", "ai_suggested_outcome", "ai_confidence_score", "created_at")
     select_related = ("appointment__lead",)
+    ordering = ("-id",)
     search_fields = ("ai_generated_title", "call_analysis_call_id", "appointment__lead__email")
+    search_help_text = HELP
     autocomplete_fields = readonly_fields = ("appointment",)
     fields = (
         "appointment",

@@ -12,7 +12,7 @@ from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ReadOnlyInline, format_json, state_label
 from organizations.admin.filters import DayRangeFilter
-from organizations.admin.tenant import TenantAdmin
+from organizations.admin.newest_search import HELP, NewestSearchAdmin
 from organizations.permissions import Area, current_user
 from pipeline_backend.outbox import State
 from webhooks.models import Attempt, Delivery
@@ -32,7 +32,7 @@ def is_replayable(delivery: Delivery) -> bool:
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(TenantAdmin):
+class DeliveryAdmin(NewestSearchAdmin):
     """The list and the page of deliveries. Nothing on them can be edited, but deliveries can be replayed."""
 
     empty_text = "Add a webhook endpoint; each event that it wants is a delivery."
@@ -52,7 +52,8 @@ class DeliveryAdmin(TenantAdmin):
     select_related = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
-    search_help_text = "Search by the id of the event or its subject, the endpoint's URL, or the error."
+    id_lookups = ("event__id", "event__subject_id")
+    search_help_text = f"Search by the id of the event or its subject, the endpoint's URL, or the error. {HELP}"
     actions = ("replay_selected",)
     actions_detail = ("replay",)
     inlines = (AttemptInline,)

@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 
 from organizations.admin.base import ReadOnlyInline, format_json
 from organizations.admin.filters import DayRangeFilter
-from organizations.admin.tenant import TenantAdmin
+from organizations.admin.newest_search import HELP, NewestSearchAdmin
 from organizations.permissions import Area
 from webhooks.models import Delivery, Event
 from webhooks.topics import topics
@@ -44,7 +44,7 @@ class DeliveryInline(ReadOnlyInline):
 
 
 @admin.register(Event)
-class EventAdmin(TenantAdmin):
+class EventAdmin(NewestSearchAdmin):
     """The list and the page of events. Events are never changed."""
 
     empty_text = "Every change to leads and appointments adds one."
@@ -53,7 +53,8 @@ class EventAdmin(TenantAdmin):
     list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
     list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))
     search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
-    search_help_text = "Search by the id of the event, its subject or its request, or by who caused it."
+    id_lookups = ("id", "subject_id")
+    search_help_text = f"Search by the id of the event, its subject or its request, or by who caused it. {HELP}"
     fields = (
         ("type", "created_at"),
         ("actor_name", "actor_kind"),
