@@ -15,7 +15,8 @@ from tests.browser.site import Site
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
-REMOVE_ROWS = "document.querySelectorAll('tbody:nth-of-type(n+8), tr:nth-child(n+8)').forEach(row => row.remove())"
+REMOVE_ROWS = "document.querySelectorAll('tbody:nth-of-type(n+5), tr:nth-child(n+5)').forEach(row => row.remove())"
+MENU = "#nav-sidebar"
 # Adds up by how much the elements of a page move by themselves (web.dev/cls).
 OBSERVE_SHIFTS = """
 window.layoutShift = 0;
@@ -114,17 +115,18 @@ def layout_shift(page: Page) -> float:
     return float(page.evaluate("layoutShift"))
 
 
-def violations(page: Page, *, rules: Sequence[str] = ()) -> list[str]:
+def violations(page: Page, *, rules: Sequence[str] = (), leave_out: Sequence[str] = ()) -> list[str]:
     """Return what axe finds on the page and calls serious or critical; with `rules`, by these alone.
 
-    Removes all but the first rows of tables, which look alike.
+    Removes all but the first rows of tables, which look alike. `leave_out` are selectors of what isn't looked at.
     """
     page.evaluate(IDLE)
     page.evaluate(REMOVE_ROWS)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     options = {"resultTypes": ["violations"], "preload": False} | ({"runOnly": list(rules)} if rules else {})
-    found = page.evaluate(f"axe.run(document, {json.dumps(options)}).then(result => result.violations)")
+    where = json.dumps({"exclude": [[selector] for selector in leave_out]}) if leave_out else "document"
+    found = page.evaluate(f"axe.run({where}, {json.dumps(options)}).then(result => result.violations)")
     return [
         f"{rule['id']}: {node['target'][0]} {node['html'][:200]} {node['failureSummary'].splitlines()[1].strip()}"
         for rule in found

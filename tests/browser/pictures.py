@@ -27,6 +27,8 @@ PICTURES = {
     "lead": ("OWNER", "/admin/leads/lead/<leads.lead>/change/"),
     "appointment": ("OWNER", "/admin/appointments/appointment/<appointments.appointment>/change/"),
     "board": ("OWNER", "/admin/leads/lead/?layout=board&view=all"),
+    "duplicates": ("MANAGER", "/admin/leads/possibleduplicate/"),
+    "merge": ("MANAGER", "/admin/leads/possibleduplicate/<leads.possibleduplicate>/change/"),
     "import": ("SALES_OPS", "/admin/leads/import/add/"),
 }
 # The picture's pixels as indexes of its most frequent colors; the others become the nearest of these.
