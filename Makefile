@@ -3,7 +3,7 @@
 # make soak    ten minutes of load with kills and restarts, then a report; SECONDS=60 for one minute
 # make lint    check style, types and missing migrations
 # make bench   run the benchmarks of docs/performance.md, about 15 minutes; QUICK=1 for a smaller run of 4 minutes
-# make explain how PostgreSQL runs the statements that meet the large tables (docs/scaling.md), about 8 minutes
+# make explain how PostgreSQL runs the statements that meet the large tables (docs/scaling.md), about 15 minutes
 # make pins    compile pyproject.toml into requirements*.txt, with hashes
 # make release-check           check that changelog, version and git tags agree
 # make release VERSION=0.3.0   check, build a source archive and the image, and create the tag; pushes nothing
