@@ -103,6 +103,6 @@ def request_bytes(stack: Stack, key: str, **fields: str) -> bytes:
 
 def send_and_disconnect(stack: Stack, data: bytes, *, after: float = 0) -> None:
     """Send the bytes and disconnect `after` that many seconds without reading the response."""
-    with socket.create_connection(("127.0.0.1", stack.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", stack.port), timeout=60) as connection:
         connection.sendall(data)
         time.sleep(after)

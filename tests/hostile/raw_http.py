@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-TIMEOUT = 20
+TIMEOUT = 60
 GIBIBYTE = 2**30
 # SO_LINGER with a timeout of 0: closing the socket sends a reset (RST) instead of a regular end (FIN).
 RESET_ON_CLOSE = b"\x01\x00\x00\x00\x00\x00\x00\x00"

@@ -64,7 +64,7 @@ def postgres_url() -> str:
 @pytest.fixture
 def pgbouncer(transactional_db: None) -> Iterator[PgBouncer]:
     """Start PgBouncer with two sessions, so that every client soon meets every session."""
-    with PgBouncer(urlsplit(postgres_url()), default_pool_size=2, query_wait_timeout=1) as pgbouncer:
+    with PgBouncer(urlsplit(postgres_url()), default_pool_size=2, query_wait_timeout=4) as pgbouncer:
         yield pgbouncer
 
 
@@ -79,8 +79,8 @@ def stack(pgbouncer: PgBouncer, tmp_path: Path, settings: LazySettings) -> Itera
             "PGAPPNAME": APPLICATION,
             "RATE_LIMIT_PER_MINUTE": "1000000",
             "ADMIN_REQUESTS_PER_MINUTE": "1000000",
-            "DELIVERY_DEADLINE_SECONDS": "1",
-            "DELIVERY_LEASE_SECONDS": "3",
+            "DELIVERY_DEADLINE_SECONDS": "3",
+            "DELIVERY_LEASE_SECONDS": "7",
         }
         yield stack
 
@@ -238,11 +238,11 @@ def test_two_organizations_never_see_each_others_rows_and_always_see_their_own(
                 for tenant, other in (tenants, tenants[::-1])
                 for number in range(CLIENTS_PER_TENANT)
             ]
-            wait_for(lambda: is_half_done(clients, tenants), seconds=120)
+            wait_for(lambda: is_half_done(clients, tenants), seconds=300)
             stack.kill("web")
             stack.start("web")
             for client in clients:
-                client.result(timeout=120)
+                client.result(timeout=300)
 
         listed = {tenant.name: tenant.list_references() for tenant in tenants}
         wait_for(lambda: not Delivery.unscoped.exclude(state=State.DONE).exists())
@@ -302,7 +302,7 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
 
 def pooled_session(stack: Stack) -> psycopg.Connection[Any]:
     """Connect through PgBouncer; the connection is closed at the end of a `with` block."""
-    stop_at = time.monotonic() + 30
+    stop_at = time.monotonic() + 60
     while True:
         try:
             return psycopg.connect(stack.settings["DATABASE_URL"], autocommit=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from pipeline_backend.local.processes import wait_until
 from tests.faults.stack import Stack
 from tests.soak.fault_injection import web_processes
 
@@ -61,6 +62,8 @@ class MemorySamples:
 def sample_memory(stack: Stack, warm_up: float, stop: threading.Event) -> dict[str, MemorySamples]:
     """Wait for the warm-up, then measure the processes that are no longer killed, until `stop` is set."""
     stop.wait(warm_up)
+    # On a slow machine the web server may still be starting after it was killed.
+    wait_until(lambda: stop.is_set() or ("web" in stack.processes and len(web_processes(stack)) == stack.web_workers))
     processes = {name: psutil.Process(stack.processes[name].pid) for name in ("web", "worker-1", "beat")}
     # The fault injector kills the newer web processes only.
     processes["web process"] = web_processes(stack)[0]

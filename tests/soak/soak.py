@@ -18,7 +18,7 @@ from tests.soak.memory import MemorySamples, sample_memory
 
 ORGANIZATION_COUNT = 4
 # Short deadlines and leases, so that deliveries interrupted by a kill are repeated within the run.
-SETTINGS = {"RATE_LIMIT_PER_MINUTE": "1000000", "DELIVERY_DEADLINE_SECONDS": "3", "DELIVERY_LEASE_SECONDS": "8"}
+SETTINGS = {"RATE_LIMIT_PER_MINUTE": "1000000", "DELIVERY_DEADLINE_SECONDS": "6", "DELIVERY_LEASE_SECONDS": "13"}
 WARM_UP = 1 / 3  # of the run, before memory is measured
 QUIET_SECONDS = 6.0  # without faults at the end of the run
 DELIVERY_SECONDS = 120  # for the last events to arrive

@@ -225,7 +225,7 @@ def test_a_receiver_that_answers_slowly_gets_what_it_can_take(
     endpoints: list[Endpoint], receiver: Receiver, settings: Any
 ) -> None:
     # With such a short lease the rest of each batch is released after one request.
-    settings.DELIVERY_DEADLINE_SECONDS, settings.DELIVERY_LEASE_SECONDS = 1, 2
+    settings.DELIVERY_DEADLINE_SECONDS, settings.DELIVERY_LEASE_SECONDS = 30, 60
     make_backlog(endpoints[0], LIMIT)
 
     for _ in range(LIMIT):
