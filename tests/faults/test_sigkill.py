@@ -82,7 +82,7 @@ def test_an_event_that_kills_each_worker_ends_dead_and_the_endpoints_other_event
     [poison] = make_backlog(endpoint, 1, note=POISON)
     make_backlog(endpoint, EVENTS)
 
-    stack.settings["DELIVERY_LEASE_SECONDS"] = "2"
+    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "1", "DELIVERY_LEASE_SECONDS": "2"}
     stack.start("crashing_worker", arguments="OnPoison")
     wait_for(lambda: State.PENDING.value not in count_by_state(endpoint))
 
