@@ -167,6 +167,12 @@ class Appointment(VersionedModel, Traffic):
         statuses = Status.objects.of(self.organization).choices(Board.APPOINTMENT, current=self.outcome_id)
         return list(statuses)
 
+    @cached_property
+    def lead_status_choices(self) -> list[Status]:
+        """Return the statuses that its lead can be moved to."""
+        board = Status.objects.of(self.organization).choices(Board.LEAD, current=None)
+        return list(board.exclude(pk=self.lead.status_id))
+
     @property
     def participant_ids(self) -> set[UUID]:
         """Return the ids of the members who are host, setter or triager."""

@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import BadRequest
 from django.db import transaction
-from django.db.models import IntegerField, OuterRef, Subquery
+from django.db.models import IntegerField, Model, OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -283,13 +283,7 @@ class BoardAdmin(ExportAdmin):
         if move.state == "asks":
             return redirect(move.url)
         (messages.success if move.state == "moved" else messages.warning)(request, move.message)
-        return redirect(self.board_url(data))
-
-    def board_url(self, data: QueryDict) -> str:
-        """Return the address of the board from which the move came."""
-        query = QueryDict(data.get("query", ""), mutable=True)
-        query["layout"] = "board"
-        return f"{reverse(f'admin:{self.opts.app_label}_{self.opts.model_name}_changelist')}?{query.urlencode()}"
+        return redirect(board_url(self.model, data.get("query", "")))
 
     def card_html(self, request: HttpRequest, card: Card) -> str:
         """Return the card as HTML."""
@@ -311,7 +305,7 @@ class BoardAdmin(ExportAdmin):
             return Move("refused", f"{name} was not moved: choose a column of the board.")
         if "confirmed" not in request.POST and status.pk != getattr(row, f"{self.status_field}_id"):
             if url := self.move_page(row, status):
-                return Move("asks", "", url=url)
+                return Move("asks", "", url=f"{url}?{encode({'board': data.get('query', '')})}")
             if question := self.move_question(row, status):
                 return self.ask(request, data, row, status, question)
         if request.method != "POST":
@@ -341,7 +335,11 @@ class BoardAdmin(ExportAdmin):
             names = ("card", f"to-{row.pk}", "query")
             return Move("asks", "", url=f"{request.path}?{encode({name: data.get(name, '') for name in names})}")
         context = page_context(self, request, row, f"Move to {status}")
-        context |= {"question": question, "fields": list(data.items()), "back_url": self.board_url(data)}
+        context |= {
+            "question": question,
+            "fields": list(data.items()),
+            "back_url": board_url(self.model, data.get("query", "")),
+        }
         return TemplateResponse(request, "statuses/board_move.html", context)
 
     @transaction.atomic
@@ -374,6 +372,13 @@ class BoardAdmin(ExportAdmin):
         column = Column(status, 1, [id], "", request.GET)
         self.fill(request, [column])
         return column.cards[0]
+
+
+def board_url(model: type[Model], query_string: str) -> str:
+    """Return the address of the board with these parameters."""
+    query = QueryDict(query_string, mutable=True)
+    query["layout"] = "board"
+    return f"{reverse(f'admin:{model._meta.app_label}_{model._meta.model_name}_changelist')}?{query.urlencode()}"
 
 
 def short_time(at: datetime) -> str:

@@ -18,7 +18,7 @@ from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
 from leads.admin.columns import contact
 from leads.admin.search import LeadSearchAdmin
-from leads.models import CustomField
+from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected
@@ -28,9 +28,11 @@ from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.forms import YEARS
 from organizations.isolation.tenancy import TenantModel
+from organizations.models import CAN_BE_CHOSEN, MemberRole, Membership
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import status_column
+from statuses.boards import to_uuid
 from statuses.models import Board, Status
 
 NEW_MEMBER_EFFECTS = (
@@ -86,6 +88,7 @@ class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin
     )
     views = APPOINTMENT_VIEWS
     layouts = (*AppointmentBoard.layouts, CALENDAR)
+    lookups_of_links = ("lead__id__exact",)
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by name, e-mail, phone or reference"
     export_columns = (
@@ -174,10 +177,21 @@ class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, object]:
         """Return the values in the address of the booking form, such as those of a free time in the calendar."""
-        values: dict[str, object] = {**super().get_changeform_initial_data(request)}
+        values: dict[str, object] = self.own_part(request) | super().get_changeform_initial_data(request)
         if "schedule_time" in values:
             values["schedule_time"] = read_time(str(values["schedule_time"]))
         return values
+
+    def own_part(self, request: HttpRequest) -> dict[str, object]:
+        """Return the user's own part in a new appointment: a closer is its host, a setter the one of a lead without."""
+        organization = self.chosen_organization(request)
+        if organization is None:
+            return {}
+        own = Membership.objects.of(organization).filter(CAN_BE_CHOSEN, user=current_user(request)).first()
+        if own and own.role == MemberRole.CLOSER:
+            return {"host": own.pk}
+        has_setter = Lead.objects.of(organization).filter(pk=to_uuid(request.GET.get("lead", "")), setter__isnull=False)
+        return {"setter": own.pk} if own and own.role == MemberRole.SETTER and not has_setter.exists() else {}
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, appointment: Appointment) -> str:

@@ -5,13 +5,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.contrib import admin
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold import widgets
 
@@ -75,7 +73,7 @@ def next_step_state(lead: Lead) -> str:
     question="It stays due until somebody marks it as done or sets another one.",
     form=NextStepForm,
 )
-def set_next_step(page: Any, request: HttpRequest, lead: Lead, form: NextStepForm) -> HttpResponse:
+def set_next_step(page: Any, request: HttpRequest, lead: Lead, form: NextStepForm) -> str:
     """Set the lead's next step with the service."""
     lead = services.set_next_step(
         organization=lead.organization,
@@ -84,8 +82,12 @@ def set_next_step(page: Any, request: HttpRequest, lead: Lead, form: NextStepFor
         **form.cleaned_data,
     )
     assert lead.next_step_at
-    messages.success(request, f"Next step: {lead.get_next_step_type_display()}, {when(lead.next_step_at)}.")
-    return redirect(row_url(lead))
+    return f"Next step: {lead.get_next_step_type_display()}, {when(lead.next_step_at)}."
+
+
+def home_or_lead(request: HttpRequest, lead: Lead) -> str:
+    """Return the address of the home page if its button was used, and else of the lead's page."""
+    return f"{reverse('admin:index')}?{request.POST['home']}" if "home" in request.POST else row_url(lead)
 
 
 @LeadAdmin.register_action
@@ -96,15 +98,12 @@ def set_next_step(page: Any, request: HttpRequest, lead: Lead, form: NextStepFor
     when=lambda lead: lead.next_step_at is not None,
     once=next_step_state,
     is_same=lambda lead, form: lead.next_step_at is None,
+    next_url=home_or_lead,
 )
-def finish_next_step(page: Any, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> HttpResponse | None:
-    """Mark the lead's next step as done with the service; return to the home page if its button was used."""
+def finish_next_step(page: Any, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> str:
+    """Mark the lead's next step as done with the service."""
     services.finish_next_step(organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk)
-    if "home" not in request.POST:
-        return None
-    link = format_html('<a href="{}" class="underline">{}</a>', row_url(lead), lead)
-    messages.success(request, format_html("{}: the next step is done.", link))
-    return redirect(f"{reverse('admin:index')}?{request.POST['home']}")
+    return "The next step is done."
 
 
 def may_change(request: HttpRequest, lead: Lead) -> bool:
@@ -145,6 +144,7 @@ def appointments_card(request: HttpRequest, lead: Lead) -> Card:
 
 LeadAdmin.register_link(RecordLink("Book", booking_url, "b"))
 LeadAdmin.register_notice(next_step_notice)
+LeadAdmin.notice_buttons = ("finish_next_step",)
 LeadAdmin.cards = (appointments_card, *LeadAdmin.cards)
 LeadAdmin.own_rows = staticmethod(reports.may_be_followed_by)
 register_timeline(LeadAdmin, of_lead)

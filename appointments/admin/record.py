@@ -3,12 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 
 from appointments.admin.record_forms import (
     CancellationForm,
@@ -36,8 +33,10 @@ from appointments.services import (
 from leads.models import TouchPointType
 from organizations.actors import staff_actor
 from organizations.admin.actions import object_action, row_url
+from organizations.admin.columns import when
 from organizations.permissions import current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
+from statuses.boards import board_url
 from statuses.models import StatusRole
 
 
@@ -90,10 +89,10 @@ def has_outcome(appointment: Appointment, form: OutcomeForm) -> bool:
 
 
 def next_url(request: HttpRequest, appointment: Appointment) -> str:
-    """Return the address of the home page if its buttons were used, and else of the appointment's page."""
+    """Return the address of the page from which the form was opened: home, a board, or the appointment's page."""
     if "home" in request.POST:
         return f"{reverse('admin:index')}?{request.POST['home']}"
-    return row_url(appointment)
+    return board_url(Appointment, request.GET["board"]) if "board" in request.GET else row_url(appointment)
 
 
 def set_outcome(
@@ -101,7 +100,7 @@ def set_outcome(
     request: HttpRequest,
     appointment: Appointment,
     form: OutcomeForm,
-) -> HttpResponse:
+) -> str:
     """Set the outcome, and of the lead the status and the next step that are chosen.
 
     Raises PermissionDenied if the user may not change the lead.
@@ -111,6 +110,7 @@ def set_outcome(
     if (lead_status or next_step_at) and not may_change(request, appointment.lead):
         raise PermissionDenied
     organization, actor = appointment.organization, staff_actor(current_user(request))
+    told = describe(preview_outcome(appointment, outcome), appointment)
     change_outcome(
         organization=organization,
         actor=actor,
@@ -126,10 +126,12 @@ def set_outcome(
             at=truncate_to_ms(next_step_at),
             type=TouchPointType.CALL,
         )
-    link = format_html('<a href="{}" class="underline">{}</a>', row_url(appointment), appointment)
-    text = f"{outcome}, lead: {lead_status}" if lead_status else outcome
-    messages.success(request, format_html("{}: {}", link, text))
-    return redirect(next_url(request, appointment))
+    sentences = [f"The outcome is {outcome}."]
+    if lead_status:
+        sentences.append(f"The lead's status is {lead_status}.")
+    if next_step_at:
+        sentences.append(f"Call back on {when(next_step_at)}.")
+    return " ".join([*sentences, told])
 
 
 def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeForm] | None = None) -> Any:  # a method
@@ -143,7 +145,7 @@ def outcome_button(role: StatusRole, label: str, icon: str, form: type[OutcomeFo
         outcome = default_outcome(appointment, role)
         return outcome is not None and outcome.pk != appointment.outcome_id
 
-    def handler(page: Any, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> HttpResponse:
+    def handler(page: Any, request: HttpRequest, appointment: Appointment, form: OutcomeForm) -> str:
         return set_outcome(page, request, appointment, form)
 
     handler.__name__ = f"set_{role.lower()}"
@@ -199,9 +201,7 @@ class AppointmentButtons:
         once=suggestion_state,
         is_same=has_outcome,
     )
-    def accept_suggestion(
-        self, request: HttpRequest, appointment: Appointment, form: SuggestedOutcomeForm
-    ) -> HttpResponse:
+    def accept_suggestion(self, request: HttpRequest, appointment: Appointment, form: SuggestedOutcomeForm) -> str:
         """Set the outcome that the call's analysis suggests."""
         return set_outcome(self, request, appointment, form)
 
@@ -213,20 +213,23 @@ class AppointmentButtons:
         once=state,
         is_same=lambda appointment, form: appointment.schedule_time == form.new_time,
     )
-    def reschedule(self, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> None:
+    def reschedule(self, request: HttpRequest, appointment: Appointment, form: RescheduleForm) -> str:
         """Move the appointment, and store the reason as a note."""
+        to = form.cleaned_data["schedule_time"]
+        told = describe(preview_move(appointment, to), appointment)
         reschedule(
             organization=appointment.organization,
             actor=staff_actor(current_user(request)),
             appointment=appointment,
-            to=form.cleaned_data["schedule_time"],
+            to=to,
             reason=form.cleaned_data["reason"],
         )
+        return f"Moved to {when(to)}. {told}"
 
     @object_action(
         "Add a note", icon="edit_note", question="Everyone who can see the appointment sees the note.", form=NoteForm
     )
-    def add_note(self, request: HttpRequest, appointment: Appointment, form: NoteForm) -> None:
+    def add_note(self, request: HttpRequest, appointment: Appointment, form: NoteForm) -> str:
         """Store a note with the members that it mentions."""
         create_note(
             organization=appointment.organization,
@@ -235,6 +238,7 @@ class AppointmentButtons:
             text=form.cleaned_data["note"],
             mentions=list(form.cleaned_data["mentions"]),
         )
+        return "The note was added."
 
     @object_action(
         "Cancel the appointment",
@@ -245,12 +249,15 @@ class AppointmentButtons:
         when=is_cancelable,
         once=state,
         is_same=lambda appointment, form: not is_cancelable(appointment),
+        next_url=next_url,
     )
-    def cancel(self, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> None:
+    def cancel(self, request: HttpRequest, appointment: Appointment, form: CancellationForm) -> str:
         """Cancel the appointment with the service."""
+        told = describe(preview_cancellation(appointment), appointment)
         cancel_appointment(
             organization=appointment.organization,
             actor=staff_actor(current_user(request)),
             appointment=appointment,
             notes=form.cleaned_data["notes"],
         )
+        return f"The appointment is canceled. {told}"

@@ -109,11 +109,12 @@ class OutcomeForm(ConfirmationForm):
         if self.request and not may_change(self.request, lead):
             del self.fields["lead_status"]
             return
-        board = Status.objects.of(self.subject.organization).choices(Board.LEAD, current=None)
+        board = self.subject.lead_status_choices
         lead_status: Any = self.fields["lead_status"]
-        lead_status.queryset = board.exclude(pk=lead.status_id)
+        lead_status.queryset = Status.objects.of(self.subject.organization).filter(pk__in=[row.pk for row in board])
         lead_status.label = "Also set the lead's status to" if outcome else "Lead's status"
-        lead_status.empty_label = f"Leave it as it is ({lead.status})"
+        unchanged = ("", f"Leave it as it is ({lead.status})")
+        lead_status.choices = [unchanged, *((status.pk, str(status)) for status in board)]
         if outcome and outcome.role != lead.status.role:
             lead_status.initial = default_of_role(board, outcome.role, "is_lead_default")
 

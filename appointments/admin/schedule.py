@@ -48,8 +48,18 @@ class ScheduleForm(TenantForm):
 def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
     """Return the other appointments of the host and the lead on the same day, and whether each overlaps with this one.
 
-    The day is one of the current time zone. Canceled appointments take no time.
+    The day is one of the current time zone. Canceled appointments take no time. The result is kept with the instance,
+    because a page shows it at several places.
     """
+    known: dict[object, list[tuple[Appointment, bool]]] = appointment.__dict__.setdefault("known_others", {})
+    key = (appointment.schedule_time, appointment.duration_minutes, appointment.host_id, appointment.lead_id)
+    if key not in known:
+        known[key] = find_other_appointments(appointment)
+    return known[key]
+
+
+def find_other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
+    """Return the same from the database."""
     start = appointment.schedule_time
     if start is None:
         return []

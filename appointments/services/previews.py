@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
 
 from appointments.models import Appointment
 from appointments.notifications import build_participant_notifications, needs_notification
@@ -71,6 +70,9 @@ def audience_of(changed: Appointment, previous: Status | None) -> Audience:
 
 
 def has_subscriber(appointment: Appointment, topic: Topic) -> bool:
-    """Return whether a webhook endpoint gets the events of this topic."""
-    endpoints = Endpoint.objects.of(appointment.organization).filter(is_active=True)
-    return endpoints.filter(Q(event_types=[]) | Q(event_types__contains=[topic.name])).exists()
+    """Return whether a webhook endpoint gets the events of this topic. Each instance reads the endpoints once."""
+    known = appointment.organization.__dict__
+    if "subscriptions" not in known:
+        endpoints = Endpoint.objects.of(appointment.organization).filter(is_active=True)
+        known["subscriptions"] = list(endpoints.values_list("event_types", flat=True))
+    return any(not names or topic.name in names for names in known["subscriptions"])

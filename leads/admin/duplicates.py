@@ -72,9 +72,22 @@ def lead_urls(page: TenantAdmin) -> list[URLPattern]:
     views = {"duplicates": duplicates_view, "merge": merge_view}
 
     def wrap(view: Any) -> Any:
-        return page.admin_site.admin_view(lambda request, object_id: view(page, request, object_id))
+        return page.admin_site.admin_view(lambda request, object_id: view_of_kept(page, request, object_id, view))
 
     return [path(f"<path:object_id>/{name}/", wrap(view), name=f"leads_lead_{name}") for name, view in views.items()]
+
+
+def view_of_kept(page: Any, request: HttpRequest, object_id: str, view: Any) -> HttpResponse:  # page: a LeadAdmin
+    """Return the view's response, or lead to the kept lead if one of those in the address was merged."""
+    try:
+        response: HttpResponse = view(page, request, object_id)
+    except Http404:
+        for id in (object_id, request.GET.get("with", "")):
+            kept: HttpResponse | None = page.redirect_to_kept(request, id)
+            if kept:
+                return kept
+        raise
+    return response
 
 
 def get_lead(page: TenantAdmin, request: HttpRequest, object_id: str) -> Lead:

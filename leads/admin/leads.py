@@ -169,14 +169,19 @@ class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         """Lead from the page of a merged lead to that of the kept one."""
+        kept = self.redirect_to_kept(request, object_id)
+        response: HttpResponse = kept or super()._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return response
+
+    def redirect_to_kept(self, request: HttpRequest, object_id: str) -> HttpResponse | None:
+        """Lead to the page of the lead into which the one with this id was merged, or return None."""
         with suppress(ValueError):
             merged_id = parse_uuid(unquote(object_id))
             if lead := self.get_queryset(request).filter(merges__previous_id=merged_id).first():
                 nothing = " Nothing was saved." if request.method == "POST" else ""
                 messages.warning(request, f"The lead that you wanted was merged into this one.{nothing}")
                 return redirect(row_url(lead))
-        response: HttpResponse = super()._get_obj_does_not_exist_redirect(request, opts, object_id)
-        return response
+        return None
 
     @admin.display(description="Lead", ordering="first_name")
     def lead_contact(self, lead: Lead) -> str:

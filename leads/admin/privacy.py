@@ -1,9 +1,12 @@
 """The buttons of a lead's page that export and erase everything stored about the lead."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from leads.admin.leads import LeadAdmin
@@ -16,6 +19,13 @@ from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.models import SecurityEventKind
 from organizations.permissions import current_user
 from organizations.security_log import record_security_event
+
+ERASURE = (
+    "This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the history of "
+    "changes are removed, with the notifications about the lead and the content of its events. What is counted stays "
+    "without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a webhook. E-mails "
+    "and calendar entries that were sent stay where they are."
+)
 
 
 class ErasureForm(ConfirmationForm):
@@ -33,6 +43,16 @@ class ErasureForm(ConfirmationForm):
         if email.strip().lower() != self.subject.email.lower():
             raise forms.ValidationError("This is not the lead's e-mail.")
         return email
+
+
+# What other apps say about a lead before it is erased: HTML, or nothing.
+ERASURE_NOTICES: list[Callable[[Lead], SafeString | str]] = []
+
+
+def erasure_question(lead: Lead) -> SafeString:
+    """Return what the page says before a lead is erased."""
+    notices = [notice(lead) for notice in ERASURE_NOTICES]
+    return format_html_join(" ", "{}", ((text,) for text in (ERASURE, *notices) if text))
 
 
 def describe_rows(lead: Lead) -> str:
@@ -64,16 +84,13 @@ def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: Confirm
 @object_action(
     "Erase",
     icon="person_remove",
-    question="This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the "
-    "history of changes are removed, with the notifications about the lead and the content of its events. What is "
-    "counted stays without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a "
-    "webhook. E-mails and calendar entries that were sent stay where they are. Upcoming appointments are not canceled: "
-    "cancel them first if they will not take place.",
+    question=erasure_question,
     form=ErasureForm,
     danger=True,
     permission="erase",
 )
-def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> None:
+def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
     """Erase the lead with the service."""
     erase_lead(organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk)
     lead.refresh_from_db()  # the history's entry for this button has the name of the row
+    return "The lead was erased."

@@ -70,6 +70,14 @@ class LeadRecordAdmin(CustomFieldsAdmin):
     status_button = "set_status"
     actions_detail: tuple[str, ...] = ("set_status", "add_note")
 
+    def change_entries(self, row: Lead, changes: list[LeadChange]) -> list[TimelineEntry]:
+        """Return the entries of the History page; a merge is called by its name."""
+        merged = merged_emails(row, changes)
+        return [
+            change_entry("changes", change, Lead, text=merge_text(change, merged), without=("previous_ids",))
+            for change in changes
+        ]
+
     def record_badge(self, row: Lead) -> SafeString | str:
         return status_label(row.status)
 
@@ -91,17 +99,19 @@ class LeadRecordAdmin(CustomFieldsAdmin):
         once=lambda lead: lead.status_id,
         is_same=lambda lead, form: form.is_valid() and lead.status == form.cleaned_data["status"],
     )
-    def set_status(self, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> None:
+    def set_status(self, request: HttpRequest, lead: Lead, form: LeadStatusForm) -> str:
         """Move the lead to the chosen status with the service."""
+        status = form.cleaned_data["status"]
         change_status(
             organization=lead.organization,
             actor=staff_actor(current_user(request)),
             lead_id=lead.pk,
-            status_id=form.cleaned_data["status"].pk,
+            status_id=status.pk,
         )
+        return f"The status is now {status}."
 
     @object_action("Note", icon="edit_note", question="Everyone who can see the lead sees the note.", form=LeadNoteForm)
-    def add_note(self, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> None:
+    def add_note(self, request: HttpRequest, lead: Lead, form: LeadNoteForm) -> str:
         """Store the note with the service."""
         add_note(
             organization=lead.organization,
@@ -110,6 +120,7 @@ class LeadRecordAdmin(CustomFieldsAdmin):
             text=form.cleaned_data["note"],
             id=form.cleaned_data["new_id"],
         )
+        return "The note was added."
 
 
 def facts_card(request: HttpRequest, lead: Lead) -> Card:
@@ -153,13 +164,18 @@ def changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
     rows = lead.changes.alias(others=fields_without("status", *TOUCH_POINT)).filter(~Q(others={}) | is_set_by_staff)
     found = list(newest(rows, cursor))
-    is_merged = any("previous_ids" in change.fields for change in found)
-    merged = dict(lead.merges.values_list("previous_id", "email")) if is_merged else {}
+    merged = merged_emails(lead, found)
     for change in found:
         step = change.fields.get("next_step_at")
         text = "" if step is None else "Next step set" if step[1] else "Next step done"
         without = ("status", "previous_ids", *hidden_touch_point(change))
         yield change_entry("changes", change, Lead, text=merge_text(change, merged) or text, without=without)
+
+
+def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | None]:
+    """Return the e-mails of the merged leads by id, if one of the changes is a merge."""
+    is_merged = any("previous_ids" in change.fields for change in changes)
+    return dict(lead.merges.values_list("previous_id", "email")) if is_merged else {}
 
 
 def merge_text(change: LeadChange, merged: dict[UUID, str | None]) -> str:

@@ -19,6 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
@@ -26,8 +27,8 @@ from pipeline_backend.api.exceptions import DomainError, ValidationFailed
 
 AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
-# A method of a ModelAdmin: (self, request, row, form) -> a response, or None for the row's page.
-Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponse | None]
+# A method of a ModelAdmin: (self, request, row, form) -> a response, or what the page that follows says was done.
+Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponse | str | None]
 MAX_SELECTED = 200
 
 
@@ -101,18 +102,24 @@ class ObjectAction:
                     messages.warning(request, f"{self.label}: {refusal}")
                     return redirect(self.next_url(request, row))
                 if is_valid:
-                    response = self.handler(page, request, row, form)
+                    done = self.handler(page, request, row, form)
                     page.log_change(request, row, f"{self.label}.")
-                    if response is None:
-                        messages.success(request, f"{self.label}: done.")
-                    return response or redirect(self.next_url(request, row))
+                    return done if isinstance(done, HttpResponse) else self.report(request, row, done)
         except DomainError as error:
             add_form_errors(form, error)
         context = {"form": form, "question": self.question_about(row), "danger": self.danger}
-        context |= page_context(page, request, row, self.label)
+        context |= page_context(page, request, row, self.label) | {"back_url": self.next_url(request, row)}
         if self.once:
             context["state"] = request.POST.get("state", str(self.once(row)))
         return TemplateResponse(request, "admin/confirm_action.html", context)
+
+    def report(self, request: HttpRequest, row: Model, text: str | None) -> HttpResponse:
+        """Lead to the page that follows with what was done; on another page than the row's with a link to the row."""
+        url, text = self.next_url(request, row), text or f"{self.label}: done."
+        if url != row_url(row):
+            text = format_html('<a href="{}" class="underline">{}</a>: {}', row_url(row), row, text)
+        messages.success(request, text)
+        return redirect(url)
 
 
 def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
@@ -120,7 +127,7 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
 
     The options are those of `ObjectAction`. The method runs in a transaction and only after a confirmed POST, for users
     with the permission on the row, while `when(row)` is true. It may return a response, such as a page with a secret;
-    after None the row's page is shown again.
+    otherwise the page that follows says what was done: the text that it returns.
     """
 
     def decorate(handler: Handler) -> Any:

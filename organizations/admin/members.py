@@ -3,13 +3,16 @@
 Nobody assigns a role above their own. Members join by accepting an invitation (`pipeline_backend.admin.invitations`).
 """
 
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
@@ -17,6 +20,18 @@ from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, leave_organization
+
+
+def work_of(member: Membership) -> SafeString:
+    """Return what the member still has to do, as HTML, or nothing."""
+    return format_html_join("; ", "{}", ((text,) for work in MembershipAdmin.work if (text := work(member))))
+
+
+def leave_question(member: Membership) -> SafeString:
+    """Return what the form says by which a member leaves."""
+    text = "You lose access to this organization at once. You can come back only by a new invitation."
+    work = work_of(member)
+    return format_html("{} You are still: {}", text, work) if work else format_html("{}", text)
 
 
 class RoleForm(TenantForm):
@@ -57,8 +72,10 @@ class MembershipAdmin(TenantAdmin):
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
     actions_detail: tuple[str, ...] = ("leave",)
     can_add = False
-    readonly_fields = ("name", "email", "user_id", "created_at")
-    fields = ("name", "email", "role", "is_active", "wants_mail", "user_id", "created_at")
+    readonly_fields = ("name", "email", "open_work", "user_id", "created_at")
+    fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "user_id", "created_at")
+    # What other apps know that a member still has to do: HTML, or nothing.
+    work: tuple[Callable[[Membership], SafeString | str], ...] = ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
         """Return the user's own data, and for users who don't manage this member also role and access."""
@@ -109,6 +126,11 @@ class MembershipAdmin(TenantAdmin):
     def email(self, member: Membership) -> str:
         return member.user.email
 
+    @admin.display(description="Open work")
+    def open_work(self, member: Membership) -> SafeString | str:
+        """Return what somebody else would have to take over, with links."""
+        return work_of(member) or "None"
+
     @admin.display(description="User ID")
     def user_id(self, member: Membership) -> str:
         """Return the id by which the API and campaigns refer to the user."""
@@ -126,11 +148,13 @@ class MembershipAdmin(TenantAdmin):
             wants_mail=data.get("wants_mail", obj.wants_mail),
             assignable=assignable_roles(request, obj.organization_id),
         )
+        if "is_active" in form.changed_data and (work := work_of(obj)):
+            messages.warning(request, format_html("{} has no access any more, but is still: {}", obj, work))
 
     @object_action(
         "Leave the organization",
         icon="logout",
-        question="You lose access to this organization at once. You can come back only by a new invitation.",
+        question=leave_question,
         when=attrgetter("is_active"),
         permission="own",
         danger=True,

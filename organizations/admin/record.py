@@ -132,6 +132,7 @@ class RecordAdmin(TenantAdmin):
     # The names of the buttons that are always visible, and their keys; the others are under "More".
     main_buttons: ClassVar[dict[str, str]] = {}
     status_button = ""  # the button that the badge opens
+    notice_buttons: ClassVar[tuple[str, ...]] = ()  # those that a notice has, and "More" doesn't repeat
     sources: ClassVar[tuple[TimelineSource, ...]] = ()
     links: ClassVar[tuple[RecordLink, ...]] = ()
     cards: ClassVar[tuple[Callable[[HttpRequest, Any], Card | None], ...]] = ()
@@ -188,7 +189,6 @@ class RecordAdmin(TenantAdmin):
         """Add the record to the page of an existing row."""
         context["show_save_and_add_another"] = context["show_save_and_continue"] = False
         if obj is not None:
-            context["actions_detail"] = []  # in the header; the record has its own
             context["record"] = self.record_context(request, obj)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
@@ -202,6 +202,8 @@ class RecordAdmin(TenantAdmin):
         """Return what the template shows above the form."""
         buttons = self.action_buttons(request, row)
         status_button = buttons.pop(self.status_button, None)
+        for name in self.notice_buttons:
+            buttons.pop(name, None)
         links = [RecordButton(link.label, url, link.key) for link in self.links if (url := link.url(request, row))]
         return {
             "title": self.record_title(row),
@@ -215,6 +217,10 @@ class RecordAdmin(TenantAdmin):
             "cards": [card for build in self.cards if (card := build(request, row))],
             "can_edit": self.has_change_permission(request, row),
         }
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Return no buttons for Unfold's header: the record has its own."""
+        return []
 
     def action_buttons(self, request: HttpRequest, row: AnyRow) -> dict[str, RecordButton]:
         """Return the buttons that the row has for the user, by their names; the main ones with their forms."""
@@ -255,9 +261,13 @@ class RecordAdmin(TenantAdmin):
         context = extra_context or {}
         if row is not None and self.has_view_permission(request, row):
             cursor = parse_cursor(request.GET.get("older", ""))
-            changes = [change_entry("changes", change, self.model) for change in newest(row.changes.all(), cursor)]
+            changes = self.change_entries(row, list(newest(row.changes.all(), cursor)))
             context = {**context, "timeline": page_of(changes, {}, "", cursor)}
         return super().history_view(request, object_id, context)
+
+    def change_entries(self, row: AnyRow, changes: list[Any]) -> list[TimelineEntry]:
+        """Return the entries of the History page about these changes."""
+        return [change_entry("changes", change, self.model) for change in changes]
 
 
 def parse_cursor(text: str) -> Cursor | None:

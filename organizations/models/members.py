@@ -47,6 +47,8 @@ class Membership(TenantModel):
 
 # The members that bookings, opt-ins and forms can name as host, setter or triager.
 CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True))
+# Those that staff can choose: a viewer could do nothing with the row.
+CAN_BE_CHOSEN = CAN_BE_NAMED & ~Q(role=MemberRole.VIEWER)
 
 
 class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type

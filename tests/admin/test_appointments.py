@@ -7,12 +7,12 @@ from django.test import Client
 
 from appointments.models import Appointment, EventType, Note, OutcomeChange
 from leads.models import CustomField, Lead
-from organizations.models import Membership, Organization
+from organizations.models import MemberRole, Membership, Organization
 from pipeline_backend.db.timestamps import isoformat_z
 from statuses.models import Status
 from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors
-from tests.factories import events_of, make_custom_field, make_event_type, notifications_of, snapshot_of
+from tests.admin.pages import admin_url, form_errors, logged_in_client
+from tests.factories import events_of, make_custom_field, make_event_type, make_member, notifications_of, snapshot_of
 
 TIME = {"schedule_time_0": "2027-01-05", "schedule_time_1": "10:00:00"}
 
@@ -31,6 +31,40 @@ def book_in_admin(client: Client, event_type: EventType, **fields: object) -> Ap
     response = client.post(admin_url(Appointment, "add"), data)
     assert response.status_code == 302, form_errors(response)
     return Appointment.objects.of(event_type.organization).get()
+
+
+def test_who_books_has_their_part_in_the_form_already(
+    closer: Client, owner: Client, appointment: Appointment, host: Membership, organization: Organization
+):
+    sam = make_member(organization, "sam@acme.example", role=MemberRole.SETTER)
+    setter, url = logged_in_client(sam), admin_url(Appointment, "add")
+    lead = {"lead": appointment.lead_id}
+
+    def chosen(client: Client, parameters: dict[str, object]) -> tuple[str, str]:
+        initial = client.get(url, parameters).context["adminform"].form.initial
+        return initial.get("host", ""), initial.get("setter", "")
+
+    assert chosen(closer, {}) == (host.pk, "")
+    assert chosen(closer, {"host": "another"}) == ("another", "")  # such as a free time in the calendar
+    assert chosen(owner, {}) == ("", "")
+    assert (chosen(setter, {}), chosen(setter, lead)) == (("", sam.pk), ("", sam.pk))
+    Lead.objects.of(organization).update(setter=host)
+    assert chosen(setter, lead) == ("", "")  # the service takes the lead's setter
+
+
+def test_a_viewer_is_not_offered_but_stays_who_they_are(owner: Client, appointment: Appointment):
+    viewer = make_member(appointment.organization, "vera@acme.example", role=MemberRole.VIEWER)
+    change = admin_url(Appointment, "change", appointment.pk)
+
+    def offered(url: str, name: str) -> bool:
+        return viewer in owner.get(url).context["adminform"].form.fields[name].queryset
+
+    roles = ("host", "setter", "triager")
+    assert not any(offered(url, name) for url in (admin_url(Appointment, "add"), change) for name in roles)
+    assert not offered(admin_url(Lead, "change", appointment.lead_id), "setter")
+    Appointment.objects.of(appointment.organization).update(host=viewer)
+    assert offered(change, "host")
+    assert owner.post(change, form_data(owner, change, meeting_url="https://meet.example/9")).status_code == 302
 
 
 def test_a_booking_creates_lead_history_event_notification_and_note(

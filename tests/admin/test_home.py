@@ -15,9 +15,9 @@ from django.urls import resolve
 from django.utils import timezone
 
 from appointments.models import Appointment
-from organizations.models import Membership, Organization, User
+from organizations.models import MemberRole, Membership, Organization, User
 from tests.admin.home_data import NOW, ZONE, Week, create_week
-from tests.admin.pages import admin_url, logged_in_client, shown_messages
+from tests.admin.pages import admin_url, list_url, logged_in_client, shown_messages
 from tests.factories import make_member, make_organization
 
 HOME = "/admin/"
@@ -323,6 +323,19 @@ def test_a_new_organization_is_told_what_to_do_first(organization: Organization,
     assert "No appointments left today." in page.content.decode()
     make_member(organization, "first@acme.example")
     assert [step.is_done for step in owner.get(HOME).context["steps"]] == [False, True, False, False, False, False]
+
+
+def test_who_may_not_book_is_not_asked_to(organization: Organization, owner: Client):
+    viewer = logged_in_client(make_member(organization, "vera@acme.example", role=MemberRole.VIEWER))
+    add = admin_url(Appointment, "add")
+
+    own, other = owner.get(HOME).content.decode(), viewer.get(HOME).content.decode()
+
+    assert "Book an appointment" in own
+    assert ("Book an appointment" in other, add in other) == (False, False)
+    lists = [client.get(list_url(Appointment)).content.decode() for client in (owner, viewer)]
+    assert ["No appointments yet" in text for text in lists] == [True, True]
+    assert ["create an API key" in text for text in lists] == [True, False]
 
 
 def test_the_steps_of_one_of_several_organizations(

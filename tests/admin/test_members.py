@@ -1,13 +1,15 @@
 """Members: invitations, roles and access; and the page of each user."""
 
 import re
+from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.core import mail
 from django.test import Client
 
 from organizations.models import Invitation, MemberRole, Membership, Organization, User
-from pipeline_backend.db.timestamps import now
+from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.accounts import (
     accept,
     deliver_mail,
@@ -18,7 +20,8 @@ from tests.accounts import (
     sign_in,
 )
 from tests.admin.forms import form_data
-from tests.admin.pages import admin_url, form_errors, logged_in_client
+from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
+from tests.client import ApiClient
 from tests.factories import make_member, owner_of
 
 
@@ -108,6 +111,36 @@ def test_the_last_owner_cannot_be_removed(owner: Client, organization: Organizat
         assert any("is the last active owner" in message for message in form_errors(response))
     last.refresh_from_db()
     assert (last.role, last.is_active) == ("OWNER", True)
+
+
+def test_the_page_says_which_appointments_a_member_leaves_behind(
+    owner: Client, closer: Client, host: Membership, api: ApiClient
+):
+    """Its link leads to exactly these, where their host can be changed."""
+    start = now()
+    for number, days in enumerate((-1, 1, 2)):
+        time = isoformat_z(start + timedelta(days=days))
+        api.book(external_reference=f"ref-{number}", schedule_time=time, host_email=host.user.email)
+    url = admin_url(Membership, "change", host.pk)
+
+    page = owner.get(url).content.decode()
+    leaving = closer.get(admin_url(Membership, "leave", host.pk)).content.decode()
+    response = save_member(owner, host, is_active="")
+
+    [link] = re.findall('href="([^"]+)">2 upcoming appointments</a>', page)
+    listed = owner.get(unescape(link)).context["cl"]
+    assert len(listed.result_list) == 2
+    assert "set_host_selected" in owner.get(unescape(link)).content.decode()
+    assert "You are still: host of" in leaving
+    assert f'href="{link}">2 upcoming appointments</a>' in shown_messages(response)[0]
+
+
+def test_a_member_without_upcoming_appointments_leaves_nothing_behind(owner: Client, host: Membership):
+    response = save_member(owner, host, is_active="")
+
+    assert len(shown_messages(response)) == 1
+    host.refresh_from_db()
+    assert not host.is_active
 
 
 def test_an_owner_can_step_down_after_making_someone_else_owner(owner: Client, host: Membership):

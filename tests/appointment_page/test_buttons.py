@@ -70,7 +70,7 @@ def test_an_outcome_moves_the_lead_too_unless_it_is_left_as_it_is(mia: Client, a
     assert reloaded(appointment).outcome.role == "WON"
     assert reloaded(appointment.lead).status.role == "WON"
     assert events_of(organization).count("lead.status_changed") == 1
-    assert "Ada Lovelace" in shown_messages(response)[-1]
+    assert shown_messages(response)[-1] == "The outcome is Won. The lead's status is Won. Nobody is notified."
 
 
 def test_outcome_and_lead_are_changed_together_or_not_at_all(mia: Client, appointment: Appointment):
@@ -128,6 +128,7 @@ def test_rescheduling_stores_the_reason_as_a_note(mia: Client, appointment: Appo
     assert response.status_code == 302, form_errors(response)
     assert reloaded(appointment).schedule_time.isoformat() == "2027-01-06T11:30:00+00:00"
     assert [note.note for note in appointment.notes.all()] == ["Ada is travelling"]
+    assert shown_messages(response)[-1].startswith("Moved to Wed 6 Jan 2027, 11:30. Hana Host and Sam get an updated ")
     moved = Notification.objects.of(appointment.organization).filter(kind="CALL_RESCHEDULED")
     assert {row.context["note"] for row in moved} == {"Ada is travelling"}
 
@@ -253,9 +254,11 @@ def test_a_button_says_who_will_be_told(
     known = {row.pk for row in Notification.objects.of(organization)}
     said = question(mia, name, appointment)
 
-    press(mia, name, appointment, **({"schedule_time_0": "2027-01-08"} if name == "reschedule" else {}))
+    response = press(mia, name, appointment, **({"schedule_time_0": "2027-01-08"} if name == "reschedule" else {}))
 
     names = told(organization, known)
+    if name != "cancel":  # its question begins with "Cancel this appointment?"
+        assert shown_messages(response)[-1].endswith(said)
     assert [first for first in ("Hana", "Olga", "Sam") if first in said] == names
     assert ("Nobody is notified." in said) == (not names)
     assert ("invitation" in said or "cancellation" in said) == (bool(names) and case != "provider")

@@ -171,6 +171,7 @@ def test_the_page_takes_the_same_number_of_statements_however_much_there_is(
             make_note(organization, str(appointment.pk), reference)
 
     assert statements[0] == statements[1], statements
+    assert statements[0] <= 60, statements
 
 
 def test_a_viewer_sees_the_page_without_buttons(viewer: Client, appointment: Appointment):

@@ -9,6 +9,7 @@ from leads.services import change_status
 from notifications.models import Notification
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import Status
+from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.boards.pages import JSON, lead_named, move, move_data, open_board, status_named
 from tests.client import ApiClient
@@ -196,13 +197,27 @@ def test_a_move_to_canceled_asks_on_the_page_that_cancels(
     canceled = status_named(organization, "Canceled")
     before = snapshot_of(organization)
 
-    answer = move(manager, appointment, appointment.outcome, canceled).json()
-    without_script = manager.post(admin_url(Appointment, "move"), move_data(appointment, appointment.outcome, canceled))
+    data = move_data(appointment, appointment.outcome, canceled, "q=ada")
+    answer = manager.post(admin_url(Appointment, "move"), data, headers=JSON).json()
+    without_script = manager.post(admin_url(Appointment, "move"), data)
 
-    url = admin_url(Appointment, "cancel", appointment.pk)
+    url = f"{admin_url(Appointment, 'cancel', appointment.pk)}?board=q%3Dada"
+    board = f"{admin_url(Appointment, 'changelist')}?q=ada&layout=board"
+    page = manager.get(url)
     assert (answer["state"], answer["url"], without_script.headers["Location"]) == ("asks", url, url)
     assert snapshot_of(organization) == before
-    assert "Hana Host" in manager.get(url).content.decode()
+    assert "Hana Host" in page.content.decode()
+    assert page.context["back_url"] == board  # where the button "Back" leads
+
+
+def test_after_canceling_from_a_board_one_is_on_the_board_again(manager: Client, appointment: Appointment):
+    url = admin_url(Appointment, "cancel", appointment.pk)
+
+    response = manager.post(f"{url}?board=q%3Dada", form_data(manager, url))
+
+    assert response.headers["Location"] == f"{admin_url(Appointment, 'changelist')}?q=ada&layout=board"
+    assert f'href="{admin_url(Appointment, "change", appointment.pk)}"' in shown_messages(response)[-1]
+    assert "is canceled. Hana Host gets a cancellation by e-mail" in shown_messages(response)[-1]
 
 
 def test_a_move_that_books_again_says_who_is_invited_and_then_invites(

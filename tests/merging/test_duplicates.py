@@ -333,6 +333,35 @@ def test_the_address_of_a_merged_lead_leads_to_the_kept_one(
     assert refused.headers["Location"] == "/admin/"
 
 
+def test_the_pages_for_merging_a_merged_lead_lead_to_the_kept_one(
+    api: ApiClient, owner: Client, organization: Organization, other_organization: Organization
+) -> None:
+    keep, other, third = (make_lead(api, f"{name}@example.com") for name in ("ada", "adah", "grace"))
+    merge(organization, keep, other)
+    stranger = logged_in_client(owner_of(other_organization))
+    urls = [
+        admin_url(Lead, "duplicates", other),
+        f"{admin_url(Lead, 'merge', other)}?with={keep}",
+        f"{admin_url(Lead, 'merge', third)}?with={other}",
+    ]
+
+    responses = [owner.get(url) for url in urls] + [owner.post(urls[1], {"keep": str(keep)})]
+
+    assert [response.headers["Location"] for response in responses] == [admin_url(Lead, "change", keep)] * 4
+    assert [stranger.get(url).status_code for url in urls] == [404] * 3
+
+
+def test_the_history_names_the_merged_lead(api: ApiClient, owner: Client, organization: Organization) -> None:
+    keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada@work.example", first_name="Gus")
+    merge(organization, keep, other, "first_name")
+
+    page = owner.get(admin_url(Lead, "history", keep))
+
+    [entry] = [entry for entry in page.context["timeline"].entries if entry.text.startswith("Merged")]
+    assert (entry.text, [detail.label for detail in entry.details]) == ("Merged with ada@work.example", ["First name"])
+    assert "Previous ids" not in page.content.decode()
+
+
 def test_the_timeline_names_the_merged_lead(api: ApiClient, owner: Client, organization: Organization) -> None:
     keep, other = make_lead(api, "ada@example.com"), make_lead(api, "ada@work.example", first_name="Gus")
     merge(organization, keep, other, "first_name")

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -433,8 +434,13 @@ def test_the_owner_sees_on_the_dashboard_that_emails_wait(
     book_for_owner(api, 3)
     send_notifications(str(organization.pk))
 
-    ours = logged_in_client(owner_of(organization)).get("/admin/").content.decode()
+    owner = logged_in_client(owner_of(organization))
+    ours = owner.get("/admin/").content.decode()
     theirs = logged_in_client(owner_of(other_organization)).get("/admin/").content.decode()
 
     text = "2 e-mails wait, because the daily limit is reached"
     assert (text in ours, "daily limit" in theirs) == (True, False)
+    [link] = re.findall(rf'href="([^"]+)" class="home-alert">{text}', ours)
+    listed = owner.get(unescape(link)).context["cl"].result_list
+    assert {(row.state, row.medium) for row in listed} == {("PENDING", "EMAIL")}
+    assert len(listed) == 2

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import timedelta
+from html import unescape
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +29,7 @@ from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, SavedView, SecurityEvent
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.encryption import EncryptedField
+from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, run_group
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
@@ -376,8 +379,19 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
     assert [",".join(row.cells) for row in stored.rows.order_by("number")] == others
 
 
-def test_the_page_says_that_appointments_are_not_canceled(lead: Lead, owner: Client) -> None:
-    assert "Upcoming appointments are not canceled" in owner.get(admin_url(Lead, "erase", lead.pk)).content.decode()
+def test_the_page_leads_to_the_upcoming_appointments_which_are_not_canceled(lead: Lead, owner: Client) -> None:
+    appointments = Appointment.objects.of(lead.organization).filter(lead=lead)
+    appointments.update(schedule_time=now() + timedelta(days=1))
+    url = admin_url(Lead, "erase", lead.pk)
+
+    page = owner.get(url).content.decode()
+    [(link, text)] = re.findall(r'href="([^"]+)">(\d+ upcoming appointments?)</a>', page)
+    listed = owner.get(unescape(link)).context["cl"].result_list
+    appointments.update(schedule_time=now() - timedelta(days=1))
+
+    assert {row.pk for row in listed} == {row.pk for row in appointments.exclude(outcome__role="CANCELED")}
+    assert text.split()[0] == str(len(listed))
+    assert "upcoming appointment" not in owner.get(url).content.decode()
 
 
 def test_the_export_has_everything(lead: Lead, owner: Client, organization: Organization) -> None:

@@ -230,13 +230,16 @@ def test_the_next_step_stays_due_until_it_is_done(owner: Client, lead: Lead, org
     owner.post(action_url(lead, "set_next_step"), data)
     lead.refresh_from_db()
 
-    page = owner.get(page_url(lead)).content.decode()
+    shown = owner.get(page_url(lead))
+    page, record = shown.content.decode(), shown.context["record"]
     home = owner.get("/admin/").content.decode()
     listed = owner.get(admin_url(Lead, "changelist"), {"work": "follow_up"}).context["cl"].result_list
     owner.post(action_url(lead, "finish_next_step"), {"state": isoformat_z(lead.next_step_at)})
 
     assert (lead.next_step_type, lead.next_step_note) == ("CALL", "About the price")
     assert "due yesterday" in page
+    assert page.count(action_url(lead, "finish_next_step")) == 1  # the notice has the button, "More" hasn't
+    assert "Next step is done" not in [button.label for button in record["more"]]
     assert "About the price" in page
     assert "due yesterday" in home
     assert list(listed) == [lead]

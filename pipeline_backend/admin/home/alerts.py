@@ -38,7 +38,7 @@ ALERTS: list[tuple[type[Model], dict[str, Any], str, str, str]] = [
         {"state": State.PENDING, "medium": ChannelKind.EMAIL, "organization__mail_paused_until__gt": Now()},
         "e-mail waits, because the daily limit is reached",
         "e-mails wait, because the daily limit is reached",
-        f"state__exact={State.PENDING}",
+        f"state__exact={State.PENDING}&medium__exact={ChannelKind.EMAIL}",
     ),
 ]
 

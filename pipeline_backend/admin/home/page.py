@@ -19,7 +19,7 @@ from appointments.reports import Period, Selection
 from organizations.admin.forms import YEARS
 from organizations.admin.tenant import has_several_organizations
 from organizations.models import MemberRole, Membership, Organization
-from organizations.permissions import PERMISSIONS, Area, current_user, organizations_with_role
+from organizations.permissions import PERMISSIONS, Area, current_user, has_role, organizations_with_role
 from pipeline_backend.db.timestamps import now
 
 T = TypeVar("T")
@@ -92,8 +92,9 @@ class HomePage:
 
     @property
     def booking_url(self) -> str:
-        """The form for a new appointment."""
-        return self.add_url(Appointment)
+        """The form for a new appointment, or nothing for people who may not book."""
+        may_book = has_role(self.request, PERMISSIONS[Area.WORK].add, self.organization.pk)
+        return self.add_url(Appointment) if may_book else ""
 
     @property
     def mine(self) -> dict[str, str]:
