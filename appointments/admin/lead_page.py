@@ -130,15 +130,19 @@ def next_step_notice(request: HttpRequest, lead: Lead) -> SafeString | str:
 
 def appointments_card(request: HttpRequest, lead: Lead) -> Card:
     """Return the card with the lead's latest appointments."""
-    rows = of_lead(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")[:MAX_LISTED]
+    rows = of_lead(lead).select_related("event_type", "host__user", "outcome").order_by("-schedule_time")
+    found = list(rows[: MAX_LISTED + 1])
     facts = [
         Fact(
             " · ".join(str(part) for part in (row.event_type, row.host, row.outcome) if part),
             when(row.schedule_time),
             row_url(row),
         )
-        for row in rows
+        for row in found[:MAX_LISTED]
     ]
+    if len(found) > MAX_LISTED:
+        url = f"{reverse('admin:appointments_appointment_changelist')}?view=all&lead__id__exact={lead.pk}"
+        facts.append(Fact("", "All appointments", url))
     return Card("Appointments", facts or [Fact("None yet", "Book one above.")])
 
 

@@ -137,7 +137,9 @@ def mails(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -
     """Yield the notifications about appointments, and whether they were delivered."""
     rows = Notification.objects.of(row.organization).filter(subject_id__in=scope(row).values("pk"))
     for notification in newest(rows.select_related("recipient__user"), cursor):
-        text = f"{notification.get_medium_display()}: {notification} ({notification.get_state_display().lower()})"
+        kind, recipient = notification.get_kind_display().capitalize(), notification.recipient
+        text = f"{notification.get_medium_display()}: {kind}{f' to {recipient}' if recipient else ''}"
+        text += f" ({notification.get_state_display().lower()})"
         yield TimelineEntry(notification.created_at, notification.pk, "mails", text, url=row_url(notification))
 
 

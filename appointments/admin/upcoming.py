@@ -35,7 +35,7 @@ def upcoming_link(rows: QuerySet[Appointment], **filters: Any) -> SafeString | N
 def hosted_appointments(member: Membership) -> SafeString | str:
     """Return what the member hosts in the future, and how to give it to somebody else."""
     link = upcoming_link(Appointment.objects.of(member.organization), host=member)
-    text = "host of {}. To hand over: select them there, and set the host; both hosts are told by e-mail."
+    text = "Host of {}. To hand over, select them there and set the host: both hosts are told by e-mail."
     return format_html(text, link) if link else ""
 
 
@@ -43,8 +43,8 @@ def appointments_of_erased(lead: Lead) -> SafeString | str:
     """Return what becomes of the lead's upcoming appointments, and how to cancel them before."""
     link = upcoming_link(Appointment.objects.of(lead.organization), lead=lead)
     text = (
-        "The lead has {}, not canceled by this: cancel them first if they will not take place, and wait until the "
-        "e-mails are sent, because erasing also deletes those that wait."
+        "The lead has {}, and erasing cancels nothing. Cancel what will not take place first, and wait until the "
+        "e-mails about it are sent: erasing deletes those that wait."
     )
     return format_html(text, link) if link else ""
 

@@ -15,6 +15,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from unfold.views import ChangeList
 
 from leads.admin.columns import contact
 from leads.duplicates import describe_reasons, dismiss, find_similar
@@ -319,6 +320,15 @@ class PossibleDuplicateAdmin(TenantAdmin):
         leads = lead_page().writable_rows(request, Lead.unscoped.all()).values("pk")
         return rows.filter(first__in=leads, second__in=leads)
 
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list, whose pairs know whether the user may change both leads."""
+        changelist = super().get_changelist_instance(request)
+        shown = PossibleDuplicate.unscoped.filter(pk__in=[pair.pk for pair in changelist.result_list])
+        writable = set(self.writable_rows(request, shown).values_list("pk", flat=True))
+        for pair in changelist.result_list:
+            pair.is_writable = pair.pk in writable
+        return changelist
+
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the page that compares the two leads."""
         pair = self.get_object(request, unquote(object_id))
@@ -338,10 +348,13 @@ class PossibleDuplicateAdmin(TenantAdmin):
 
     @admin.display(description="In common", ordering="reasons")
     def in_common(self, pair: PossibleDuplicate) -> SafeString:
-        """Return what the two leads have in common, and a link to the page that compares them."""
+        """Return what the two leads have in common, and a link to the page that compares them for who may merge."""
+        reasons = ", ".join(describe_reasons(pair.reasons)) or "–"
+        if not getattr(pair, "is_writable", False):
+            return format_html("{}", reasons)
         url, label = compare_url(pair.first_id, pair.second_id), f"Compare {pair.first} and {pair.second}"
         link = format_html('<a class="text-link underline" href="{}" aria-label="{}">Compare</a>', url, label)
-        return two_lines(link, ", ".join(describe_reasons(pair.reasons)) or "–")
+        return two_lines(link, reasons)
 
     @admin.action(description="Not duplicates", permissions=["change"])
     def dismiss_selected(self, request: HttpRequest, rows: QuerySet[PossibleDuplicate]) -> HttpResponse | None:

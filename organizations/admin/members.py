@@ -24,14 +24,14 @@ from organizations.services import change_member, leave_organization
 
 def work_of(member: Membership) -> SafeString:
     """Return what the member still has to do, as HTML, or nothing."""
-    return format_html_join("; ", "{}", ((text,) for work in MembershipAdmin.work if (text := work(member))))
+    return format_html_join(" ", "{}", ((text,) for work in MembershipAdmin.work if (text := work(member))))
 
 
 def leave_question(member: Membership) -> SafeString:
     """Return what the form says by which a member leaves."""
     text = "You lose access to this organization at once. You can come back only by a new invitation."
     work = work_of(member)
-    return format_html("{} You are still: {}", text, work) if work else format_html("{}", text)
+    return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
 
 
 class RoleForm(TenantForm):
@@ -72,8 +72,8 @@ class MembershipAdmin(TenantAdmin):
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
     actions_detail: tuple[str, ...] = ("leave",)
     can_add = False
-    readonly_fields = ("name", "email", "open_work", "user_id", "created_at")
-    fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "user_id", "created_at")
+    readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
+    fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at")
     # What other apps know that a member still has to do: HTML, or nothing.
     work: tuple[Callable[[Membership], SafeString | str], ...] = ()
 
@@ -132,7 +132,7 @@ class MembershipAdmin(TenantAdmin):
         return work_of(member) or "None"
 
     @admin.display(description="User ID")
-    def user_id(self, member: Membership) -> str:
+    def account_id(self, member: Membership) -> str:
         """Return the id by which the API and campaigns refer to the user."""
         return member.user_id
 
@@ -149,7 +149,7 @@ class MembershipAdmin(TenantAdmin):
             assignable=assignable_roles(request, obj.organization_id),
         )
         if "is_active" in form.changed_data and (work := work_of(obj)):
-            messages.warning(request, format_html("{} has no access any more, but is still: {}", obj, work))
+            messages.warning(request, format_html("{} has no access any more. Open work: {}", obj, work))
 
     @object_action(
         "Leave the organization",

@@ -190,6 +190,8 @@ class RecordAdmin(TenantAdmin):
         context["show_save_and_add_another"] = context["show_save_and_continue"] = False
         if obj is not None:
             context["record"] = self.record_context(request, obj)
+            if not self.has_change_permission(request, obj):
+                context["adminform"].form._meta.help_texts = {}  # they say what a change would do
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     def response_post_save_change(self, request: HttpRequest, obj: AnyRow) -> HttpResponse:

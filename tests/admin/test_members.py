@@ -131,7 +131,7 @@ def test_the_page_says_which_appointments_a_member_leaves_behind(
     listed = owner.get(unescape(link)).context["cl"]
     assert len(listed.result_list) == 2
     assert "set_host_selected" in owner.get(unescape(link)).content.decode()
-    assert "You are still: host of" in leaving
+    assert "Your open work: Host of" in leaving
     assert f'href="{link}">2 upcoming appointments</a>' in shown_messages(response)[0]
 
 

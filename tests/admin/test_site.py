@@ -1,5 +1,7 @@
 """The admin site as a whole: login, query counts of lists, writes through services, external hosts and time zones."""
 
+from html import unescape
+
 import pytest
 from django.contrib.admin import ModelAdmin
 from django.db import connection
@@ -9,6 +11,7 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from organizations.models import Membership, Organization, User
+from statuses.models import Status
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url
 from tests.admin.sample_data import create_sample_data
 from tests.factories import make_member
@@ -118,3 +121,13 @@ def test_only_the_admin_uses_the_time_zone_of_the_user(organization: Organizatio
 
     assert "Asia/Tokyo" in client.get("/admin/").content.decode()
     assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(("status", "text"), [(400, "not valid"), (403, "Your role"), (404, "no such page")])
+def test_an_error_page_says_why_and_leads_home(closer: Client, status: int, text: str):
+    urls = {400: f"{list_url(Appointment)}&unknown=1", 403: admin_url(Status, "changelist"), 404: "/no-such-page/"}
+
+    response = closer.get(urls[status])
+
+    page = unescape(response.content.decode())
+    assert (response.status_code, text in page, 'href="/admin/"' in page) == (status, True, True)

@@ -178,6 +178,7 @@ def test_a_viewer_sees_the_page_without_buttons(viewer: Client, appointment: App
     record = page(viewer, appointment).context["record"]
 
     assert (record["main"], record["more"], record["status_button"]) == ([], [], None)
+    assert "reschedules the appointment" not in page(viewer, appointment).content.decode()
 
 
 def test_an_analysis_that_has_changed_meanwhile_is_not_overwritten(

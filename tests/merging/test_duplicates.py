@@ -277,6 +277,8 @@ def test_who_may_not_change_both_leads_merges_nothing(
     assert client.get(compare_url(first, second)).status_code == 403
     assert client.post(compare_url(first, second), {"merge": "1"}).status_code == 403
     assert client.post(compare_url(first, second), {"dismiss": "1"}).status_code == 403
+    listed = client.get(admin_url(PossibleDuplicate, "changelist")).content.decode()
+    assert ("Same mailbox" in listed, "Compare" in listed) == (True, False)
     pair = PossibleDuplicate.objects.of(organization).get()
     selection = {"action": "dismiss_selected", "_selected_action": str(pair.pk), "confirmed": "1"}
     client.post(admin_url(PossibleDuplicate, "changelist"), selection)

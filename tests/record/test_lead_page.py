@@ -20,6 +20,7 @@ from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
+from tests.client import ApiClient
 from tests.factories import events_of, make_custom_field, owner_actor, owner_of
 
 
@@ -58,6 +59,19 @@ def test_the_page_shows_how_to_reach_the_lead(owner: Client, lead: Lead) -> None
     assert 'href="tel:+14155552671"' in page
     assert 'data-copy="+14155552671"' in page
     assert "Save and " not in page
+
+
+def test_a_lead_with_many_appointments_has_a_link_to_all(
+    owner: Client, lead: Lead, api: ApiClient, organization: Organization
+) -> None:
+    for number in range(6):
+        api.book(lead_email=lead.email, external_reference=f"many-{number}")
+
+    card = next(card for card in owner.get(page_url(lead)).context["record"]["cards"] if card.title == "Appointments")
+    listed = owner.get(card.facts[-1].url).context["cl"].result_list
+
+    assert (len(card.facts), card.facts[-1].text) == (6, "All appointments")
+    assert {row.pk for row in listed} == {row.pk for row in Appointment.objects.of(organization).filter(lead=lead)}
 
 
 def test_saving_the_form_returns_to_the_lead(owner: Client, lead: Lead) -> None:
