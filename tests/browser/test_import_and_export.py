@@ -68,6 +68,7 @@ def test_a_manager_downloads_what_the_list_shows(members: Members, site: Site):
         page.goto("/admin/")
         page.get_by_role("link", name="Leads", exact=True).click()
         page.get_by_role("link", name="All", exact=True).click()
+        expect(page.get_by_role("link", name="All", exact=True)).to_have_attribute("aria-current", "page")
         page.get_by_role("search").get_by_role("textbox").fill("@example.org")
         page.get_by_role("search").get_by_role("textbox").press("Enter")
         expect(page.locator("#result_list tbody tr")).to_have_count(len(emails))
@@ -88,6 +89,7 @@ def test_a_manager_downloads_what_the_list_shows(members: Members, site: Site):
 
 def upload(page: Page, file: Path) -> None:
     """Choose the file for an import of leads, and send it."""
+    page.wait_for_url("**/import/add/")
     page.get_by_label("Kind").select_option(label="Leads")
     page.locator("input[type=file]").set_input_files(file)
     page.get_by_role("button", name="Save", exact=True).click()

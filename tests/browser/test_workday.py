@@ -40,9 +40,11 @@ def test_a_closer_books_a_free_time_of_the_calendar(members: Members, site: Site
         page.get_by_role("link", name="Appointments", exact=True).click()
         page.get_by_role("link", name="Calendar", exact=True).click()
         page.get_by_role("link", name="Next day").click()
-        free = page.get_by_role("link", name=re.compile("book Daniel Okoro")).first
-        address = parse_qs(urlsplit(free.get_attribute("href")).query)
-        free.click()
+        page.wait_for_url("**day=*")
+        calendar = page.url
+        page.get_by_role("link", name=re.compile("book Daniel Okoro")).first.click()
+        page.wait_for_url("**/add/**")
+        address = parse_qs(urlsplit(page.url).query)
         expect(page.get_by_label("Host")).to_have_value(address["host"][0])
         page.get_by_label("or e-mail").fill("free.time@example.com")
         page.get_by_label("First name").fill("Frida")
@@ -50,9 +52,7 @@ def test_a_closer_books_a_free_time_of_the_calendar(members: Members, site: Site
         page.get_by_role("button", name="Save", exact=True).click()
         expect(page.get_by_text("was added successfully")).to_be_visible()
 
-        page.get_by_role("link", name="Appointments", exact=True).first.click()
-        page.get_by_role("link", name="Calendar", exact=True).click()
-        page.get_by_role("link", name="Next day").click()
+        page.goto(calendar)
         expect(page.get_by_role("link", name="Frida")).to_be_visible()
     query = (
         "SELECT appointment.schedule_time, appointment.host_id FROM appointments_appointment AS appointment "
