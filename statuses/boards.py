@@ -323,7 +323,7 @@ class BoardAdmin(ExportAdmin):
         context = page_context(self, request, row, "Move") | {
             "fields": [(name, data.get(name, "")) for name in ("card", "query")],
             "target": select.render(f"to-{row.pk}", present, {"id": "move-to"}),
-            "back_url": self.board_url(data),
+            "back_url": board_url(self.model, data.get("query", "")),
         }
         return TemplateResponse(request, "statuses/board_move.html", context)
 
