@@ -43,14 +43,14 @@ def read_terms(text: str) -> Terms:
     return Terms([word for word in words if word.strip("@")], is_any=False)
 
 
-def find_leads(organizations: Collection[UUID], text: str) -> list[UUID]:
-    """Return the ids of these organizations' leads that match, of at most MAX_FOUND.
+def find_leads(organizations: Collection[UUID], text: str, most: int = MAX_FOUND) -> list[UUID]:
+    """Return the ids of these organizations' leads that match, at most so many.
 
     It finds nothing of organizations that are not in the request's scope.
     """
     terms = read_terms(text)
     with connection.cursor() as cursor:
-        cursor.execute(FOUND, [list(organizations), terms.words, terms.is_any, MAX_FOUND])
+        cursor.execute(FOUND, [list(organizations), terms.words, terms.is_any, most])
         return [row[0] for row in cursor.fetchall()]
 
 

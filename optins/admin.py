@@ -61,7 +61,7 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     select_related = ("lead__status",)
     list_filter = ("source", ("created_at", DayRangeFilter))
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
-    search_help_text = "Search by name, e-mail, phone or reference"
+    search_help_text = "Search by the lead's name, e-mail or phone, or by reference"
     export_columns = (
         Column("created_at", "Created", "created_at", is_time=True),
         Column("lead_email", "Lead e-mail", "lead__email"),

@@ -133,7 +133,10 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
     ],
-    "STYLES": [lambda request: static("pipeline_backend/admin.css")],
+    "STYLES": [
+        lambda request: static("pipeline_backend/admin.css"),
+        lambda request: static("pipeline_backend/search.css"),
+    ],
     "SCRIPTS": [lambda request: static("pipeline_backend/admin.js")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,

@@ -256,4 +256,11 @@ def free_slots(page: CalendarPage, grid: Grid, column: Column, *, by_hour: bool)
             yield Slot(span, gap, page.booking_url(host, span.start))
 
 
-CALENDAR = Layout("calendar", "Calendar", "calendar_today", render, parameters=("days", "day", "hosts", "canceled"))
+CALENDAR = Layout(
+    "calendar",
+    "Calendar",
+    "calendar_today",
+    render,
+    parameters=("days", "day", "hosts", "canceled"),
+    places=("day", "hosts"),
+)

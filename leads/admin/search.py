@@ -24,15 +24,18 @@ class LeadSearchAdmin(TenantAdmin):
         super().get_search_results(request, queryset, search_term)  # which checks its length
         if not search_term.strip():
             return queryset, False
-        organizations = self.searched_organizations(request)
-        ids = find_leads(organizations, search_term)
+        ids = find_leads(self.searched_organizations(request), search_term)
         if self.reference_column:
-            # One statement after the other: as one, the planner may join them in an order that takes seconds.
-            rows = self.get_queryset(request).order_by().values_list("pk", flat=True)
-            of_leads = rows.filter(is_any_of("lead_id", ids))[:MAX_FOUND]
-            reference = {"organization__in": organizations, self.reference_column: search_term.strip()}
-            ids = [*of_leads, *rows.filter(**reference)[:MAX_FOUND]]
+            ids = self.rows_found(request, search_term, ids)
         return queryset.filter(is_any_of("pk", ids)), False
+
+    def rows_found(self, request: HttpRequest, text: str, lead_ids: list[UUID], most: int = MAX_FOUND) -> list[UUID]:
+        """Return the ids of rows of these leads, and of those whose reference is the text; at most so many of each."""
+        # One statement after the other: as one, the planner may join them in an order that takes seconds.
+        rows = self.get_queryset(request).order_by().values_list("pk", flat=True)
+        of_leads = rows.filter(is_any_of("lead_id", lead_ids))[:most]
+        reference = {str(self.reference_column): text.strip()}
+        return [*of_leads, *rows.filter(organization__in=self.searched_organizations(request), **reference)[:most]]
 
     def searched_organizations(self, request: HttpRequest) -> list[UUID]:
         """Return the ids of the organizations whose rows the user may see."""

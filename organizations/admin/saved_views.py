@@ -100,7 +100,7 @@ def query_of(cl: AnyList) -> str:
 def clean_query(page: AnyList, query: QueryDict) -> str:
     """Return what of a list's address can be saved: without the place in the list, and with a built-in view."""
     query = query.copy()
-    places = [name for layout in page.layouts for name in layout.parameters]
+    places = [name for layout in page.layouts for name in layout.places]
     for name in (SAVED_VAR, PAGE_VAR, ERROR_FLAG, *places):
         query.pop(name, None)
     if query.get("view") not in {view.name for view in page.all_views}:

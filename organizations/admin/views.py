@@ -50,13 +50,17 @@ ALL = View("all", "All")
 
 
 class Layout(NamedTuple):
-    """Another form of a list than the table. `parameters` are those of the address that it reads itself."""
+    """Another form of a list than the table. `parameters` are those of the address that it reads itself.
+
+    Of them `places` say where in the rows one is; a saved view doesn't keep these.
+    """
 
     name: str
     label: str
     icon: str
     render: Callable[[Any, HttpRequest, "ViewChangeList"], HttpResponse]  # with the admin page as the first argument
     parameters: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
 
 class Choice(NamedTuple):

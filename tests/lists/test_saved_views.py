@@ -63,6 +63,14 @@ def test_a_saved_view_opens_with_its_filters_search_order_and_layout(owner: Clie
     assert [tab.label for tab in board["cl"].tabs if tab.is_active] == ["Board"]
 
 
+def test_a_saved_calendar_keeps_its_length_and_what_it_shows_but_not_the_day(owner: Client, organization: Organization):
+    calendar = f"{APPOINTMENTS}?layout=calendar&days=1&day=2027-01-08&hosts=1&canceled=1"
+    save(owner, "Days", owner.get(calendar).context["cl"].saving.query, page=APPOINTMENTS)
+
+    page = opened(owner, saved("Days"), APPOINTMENTS).context["page"]
+    assert (page.is_week, page.shows_canceled, page.is_now) == (False, True, True)
+
+
 def test_own_views_follow_the_built_in_ones_and_shared_ones_come_last(owner: Client, closer: Client):
     save(owner, "Everybody's", is_shared="on")
     save(owner, "Owner's")

@@ -13,32 +13,12 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-function showKeys() {
-  const dialog = document.getElementById("record-keys");
-  const list = dialog.querySelector("dl");
-  list.replaceChildren();
-  for (const element of document.querySelectorAll("[data-key]")) {
-    const key = document.createElement("kbd");
-    key.textContent = element.dataset.key;
-    const term = document.createElement("dt");
-    term.append(key);
-    const text = document.createElement("dd");
-    text.textContent = element.textContent.trim();
-    list.append(term, text);
-  }
-  dialog.showModal();
-}
-
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     for (const menu of document.querySelectorAll(".record-menu[open]")) menu.open = false;
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
-  if (event.key === "?" && document.getElementById("record-keys")) {
-    showKeys();
-    return;
-  }
   const target = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (!target) return;
   event.preventDefault();

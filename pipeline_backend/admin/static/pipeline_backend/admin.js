@@ -70,6 +70,12 @@ const NAMES = {
 };
 
 function nameIcons() {
+  // Those of Django's date fields have their word from the style sheet.
+  for (const icon of document.querySelectorAll(".date-icon, .clock-icon")) {
+    icon.ariaHidden = "true";
+    icon.parentElement.ariaLabel = NAMES[icon.matches(".date-icon") ? "calendar_today" : "schedule"];
+    icon.parentElement.role = "button";
+  }
   for (const icon of document.querySelectorAll(".material-symbols-outlined")) {
     const control = icon.closest(CONTROL);
     const word = icon.textContent.trim();
