@@ -60,6 +60,7 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     )
     select_related = ("lead__status",)
     list_filter = ("source", ("created_at", DayRangeFilter))
+    lookups_of_links = ("utm_campaign__exact", "utm_campaign__isnull")  # the reports'
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by the lead's name, e-mail or phone, or by reference"
     export_columns = (

@@ -88,7 +88,7 @@ class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin
     )
     views = APPOINTMENT_VIEWS
     layouts = (*AppointmentBoard.layouts, CALENDAR)
-    lookups_of_links = ("lead__id__exact",)
+    lookups_of_links = ("lead__id__exact", "utm_campaign__exact", "utm_campaign__isnull")  # the latter: reports
     search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
     search_help_text = "Search by name, e-mail, phone or reference"
     export_columns = (

@@ -136,16 +136,11 @@ class ExportAdmin(TenantAdmin):
         with ExitStack() as stack, transaction.atomic():
             file = stack.enter_context(TemporaryFile())
             counts: Counter[UUID] = Counter()
-            WRITERS[kind](file, str(self.opts.verbose_name_plural), columns, counted(rows, columns, counts))
+            header = [header_of(column) for column in columns]
+            WRITERS[kind](file, str(self.opts.verbose_name_plural), header, counted(rows, columns, counts))
             self.record_export(kind, counts)
             stack.pop_all()  # from here on the response closes it
-        file.seek(0)
-        name = f"{self.opts.verbose_name_plural}-{timezone.localdate():%Y-%m-%d}.{kind}".replace(" ", "-")
-        response = FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[kind])
-        response["Cache-Control"] = "no-store"
-        if kind == "xlsx":
-            response["Content-Encoding"] = "identity"  # it is compressed already
-        return response
+        return download(file, f"{self.opts.verbose_name_plural}-{timezone.localdate():%Y-%m-%d}", kind)
 
     def record_export(self, kind: str, counts: Mapping[UUID, int]) -> None:
         """Add an entry to the security log of each organization that the rows belong to."""
@@ -176,7 +171,18 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
         ]
 
 
-def write_csv(file: IO[bytes], title: str, columns: list[Column], rows: Iterable[list[Cell]]) -> None:
+def download(file: IO[bytes], name: str, kind: str) -> FileResponse:
+    """Return the response with the file, which it closes."""
+    file.seek(0)
+    name = f"{name}.{kind}".replace(" ", "-")
+    response = FileResponse(file, as_attachment=True, filename=name, content_type=CONTENT_TYPES[kind])
+    response["Cache-Control"] = "no-store"
+    if kind == "xlsx":
+        response["Content-Encoding"] = "identity"  # it is compressed already
+    return response
+
+
+def write_csv(file: IO[bytes], title: str, header: list[str], rows: Iterable[list[Cell]]) -> None:
     """Write the rows as UTF-8 with a byte order mark, by which Excel recognizes it.
 
     Text that could be a formula gets an apostrophe in front; so does a phone number, which keeps its + and all digits
@@ -184,7 +190,7 @@ def write_csv(file: IO[bytes], title: str, columns: list[Column], rows: Iterable
     """
     with text_of(file) as text:
         writer = csv.writer(text)
-        writer.writerow([csv_cell(header_of(column)) for column in columns])
+        writer.writerow(map(csv_cell, header))
         for row in rows:
             writer.writerow(map(csv_cell, row))
 
@@ -206,9 +212,9 @@ def text_of(file: IO[bytes]) -> Iterator[io.TextIOWrapper]:
     text.detach()
 
 
-def write_sheet(file: IO[bytes], title: str, columns: list[Column], rows: Iterable[list[Cell]]) -> None:
+def write_sheet(file: IO[bytes], title: str, header: list[str], rows: Iterable[list[Cell]]) -> None:
     """Write the rows as an XLSX file. Its cells have types, so no text can become a formula."""
-    write_xlsx(file, title.capitalize(), [header_of(column) for column in columns], rows)
+    write_xlsx(file, title.capitalize(), header, rows)
 
 
 WRITERS = {"csv": write_csv, "xlsx": write_sheet}

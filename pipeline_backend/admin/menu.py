@@ -50,6 +50,8 @@ def menu(request: HttpRequest) -> list[dict[str, object]]:
             for name, icon, model in entries
             if admin.site.get_model_admin(apps.get_model(model)).has_module_permission(request)
         ]
+        if items and title == "Pipeline":
+            items.append(menu_item("Reports", "functions", "reports"))
         if items:
             groups.append({"title": title, "separator": True, "items": items})
     return [*groups, {"title": "Your account", "separator": True, "items": account_items(request)}]

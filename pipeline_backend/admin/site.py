@@ -206,8 +206,14 @@ class PipelineAdminSite(UnfoldAdminSite):
         return OwnPasswordChangeView.as_view(extra_context=context)(request)
 
     def extra_urls(self) -> list[URLPattern]:
-        """Return the pages of the user's own account, and the second step of signing in."""
+        """Return the reports, the pages of the user's own account, and the second step of signing in."""
+        # It imports other pages' modules, which register with this site.
+        from pipeline_backend.admin.reports import reports_page  # noqa: PLC0415
+
+        view = self.admin_view(reports_page)
         return [
+            path("reports/", view, name="reports"),
+            path("reports/report.csv", view, {"is_csv": True}, name="reports_csv"),
             path("account/sessions/", self.admin_view(sessions_page), name="sessions"),
             path("account/two-factor/", self.admin_view(two_factor_page), name="two_factor"),
             path("second-factor/", second_factor_page, name="second_factor"),

@@ -4,24 +4,20 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import time_machine
 from django.db import connection
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import resolve
-from django.utils import timezone
 
 from appointments.models import Appointment
-from organizations.models import MemberRole, Membership, Organization, User
-from tests.admin.home_data import NOW, ZONE, Week, create_week
+from organizations.models import MemberRole, Membership, Organization
+from tests.admin.home_data import NOW, ZONE, Week, count_listed_rows, create_week, linked_numbers
 from tests.admin.pages import admin_url, list_url, logged_in_client, shown_messages
 from tests.factories import make_member, make_organization
 
 HOME = "/admin/"
-NUMBER_LINK = re.compile(r'<a [^>]*href="([^"]+)" data-rows="(\d+)">')
 BAR_LINK = re.compile(r'<a href="([^"]+)" tabindex="-1"><rect')
 
 
@@ -152,16 +148,6 @@ def test_the_numbers_of_my_own_and_of_chosen_days(week: Week, hana: Client):
     assert groups(narrowed)["All"] == ["2", "1", "0", "0", "1", "0", "100 %", "100 %"]
 
 
-def count_listed_rows(user: User, url: str) -> int:
-    """Return how many rows the list at the address has, without rendering it."""
-    parts = urlsplit(url)
-    model_admin = resolve(parts.path).func.model_admin
-    request = RequestFactory().get(parts.path, parse_qs(parts.query))
-    request.user = user
-    with timezone.override(ZONE):
-        return int(model_admin.get_changelist_instance(request).result_count)
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -174,7 +160,7 @@ def count_listed_rows(user: User, url: str) -> int:
 )
 def test_each_number_links_to_the_rows_that_it_counts(query: str, week: Week, hana: Client):
     page = hana.get(f"{HOME}?{query.format(host=week.hana.pk, setter=week.sam.pk)}").content.decode()
-    numbers = {unescape(url): int(rows) for url, rows in NUMBER_LINK.findall(page)}
+    numbers = linked_numbers(page)
     bars = {unescape(url) for url in BAR_LINK.findall(page)}
 
     assert len(numbers) > 20
@@ -258,7 +244,7 @@ def test_a_member_of_several_organizations_chooses_one(week: Week, other_organiz
         False,
         True,
     )
-    links = {unescape(url): int(rows) for url, rows in NUMBER_LINK.findall(first.content.decode())}
+    links = linked_numbers(first.content.decode())
     assert {url: count_listed_rows(member.user, url) for url in links} == links
 
 

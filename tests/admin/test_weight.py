@@ -113,6 +113,16 @@ def test_the_home_page_is_light(stack: Stack, organization: Organization):
 
 
 @pytest.mark.usefixtures("appointments")
+def test_the_reports_page_is_light(stack: Stack, organization: Organization):
+    browser = signed_in(stack, owner_of(organization))
+
+    _, html = browser.get("/admin/reports/?days=90&by=utm_campaign")
+
+    assert 'data-rows="50"' in html
+    assert browser.weight < 40 * KB
+
+
+@pytest.mark.usefixtures("appointments")
 def test_the_api_compresses_long_responses_for_clients_that_ask(stack: Stack, api: ApiClient):
     asks, plain = (
         Browser(stack, **{"X-API-Key": api.key, "Accept-Encoding": encoding}) for encoding in ("gzip", "identity")

@@ -29,6 +29,7 @@ PICTURES = {
     "board": ("OWNER", "/admin/leads/lead/?layout=board&view=all"),
     "duplicates": ("MANAGER", "/admin/leads/possibleduplicate/"),
     "merge": ("MANAGER", "/admin/leads/possibleduplicate/<leads.possibleduplicate>/change/"),
+    "reports": ("OWNER", "/admin/reports/"),
     "import": ("SALES_OPS", "/admin/leads/import/add/"),
 }
 # The picture's pixels as indexes of its most frequent colors; the others become the nearest of these.

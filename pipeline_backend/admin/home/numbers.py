@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 
 from appointments import reports
 from appointments.models import EventType
-from appointments.reports import Numbers, Result, Stage
+from appointments.reports import Key, Numbers, Result, Stage
 from leads.models import Lead, Source
 from optins.models import OptIn
 from organizations.models import Membership
@@ -79,17 +79,15 @@ class Chart:
 def numbers_context(page: HomePage) -> dict[str, object]:
     """Return the numbers of the chosen period, with what they can be narrowed by."""
     numbers, groups = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
-    bookings = reports.daily_bookings(page.selection, page.period)
-    days = [day_row(page, day, numbers.get(day, Numbers()), bookings.get(day, 0)) for day in page.period.days]
-    booked = count(sum(bookings.values()), page.appointments_url(**period_parameters(page, "created_at")))
+    bookings, _ = reports.booking_numbers(page.selection, page.period, by=page.by)
+    total = sum_of(numbers)
     return {
         "periods": period_choices(page),
         "selects": selects(page),
-        "by": [Choice(label, name, name == page.by, page.url(by=name)) for name, label in BY.items()],
+        "by": by_choices(page, BY),
         "by_label": BY[page.by],
-        "charts": charts(days, [booked, *number_cells(page, sum_of(numbers), period_parameters(page))]),
-        "days": days,
-        "groups": group_rows(page, groups),
+        **days_context(page, numbers, bookings, total),
+        "groups": group_rows(page, groups, total),
         **funnel_context(page),
         "status_times": status_times(page),
     }
@@ -107,6 +105,11 @@ def period_choices(page: HomePage) -> list[Choice]:
         )
         for days in DAYS
     ]
+
+
+def by_choices(page: HomePage, by: dict[str, str]) -> list[Choice]:
+    """Return the switch between what the table is grouped by."""
+    return [Choice(label, name, name == page.by, page.url(by=name)) for name, label in by.items()]
 
 
 def selects(page: HomePage) -> list[tuple[str, str, list[Choice]]]:
@@ -127,9 +130,15 @@ def named_rows(page: HomePage, model: Any) -> Any:  # rows of any of `MODELS`
     return rows.select_related("user") if model is Membership else rows
 
 
-def charts(days: list[DayRow], total: list[Figure]) -> list[Chart]:
-    """Return the charts of the columns in `CHARTS`."""
-    return [draw(title, [(name, cells[column]) for name, cells in days], total[column]) for title, column in CHARTS]
+def days_context(
+    page: HomePage, numbers: dict[date, Numbers], bookings: dict[date, int], total: Numbers
+) -> dict[str, object]:
+    """Return the table of the period's days, and the charts of its columns in `CHARTS`."""
+    days = [day_row(page, day, numbers.get(day, Numbers()), bookings.get(day, 0)) for day in page.period.days]
+    booked = count(sum(bookings.values()), page.appointments_url(**period_parameters(page, "created_at")))
+    totals = [booked, *number_cells(page, total, period_parameters(page))]
+    charts = [draw(title, [(name, cells[place]) for name, cells in days], totals[place]) for title, place in CHARTS]
+    return {"days": days, "charts": charts}
 
 
 def draw(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
@@ -206,17 +215,28 @@ def day_row(page: HomePage, day: date, numbers: Numbers, booked: int) -> DayRow:
     return date_format(day, "D j M"), [bookings, *number_cells(page, numbers, day_parameters("schedule_time", day))]
 
 
-def group_rows(page: HomePage, groups: dict[UUID | None, Numbers]) -> dict[str, Any]:
+def group_rows(page: HomePage, groups: dict[Key, Numbers], total: Numbers) -> dict[str, Any]:
     """Return the table by closer, setter, triager, source or event type: the most appointments first, and the total."""
     ids = sorted(groups, key=lambda id: (-groups[id].appointments, str(id)))
     shown = ids[:MAX_GROUPS]
-    names = named_rows(page, MODELS[page.by]).in_bulk([id for id in shown if id])
-    parameters = period_parameters(page)
-    rows = []
-    for id in shown:
-        own: dict[str, object] = {f"{page.by}__id__exact": id} if id else {f"{page.by}__isnull": True}
-        rows.append((str(names[id]) if id else "None", number_cells(page, groups[id], {**parameters, **own})))
-    return {"rows": rows, "total": number_cells(page, sum_of(groups), parameters), "more": len(ids) - len(shown)}
+    names, parameters = group_names(page, shown), period_parameters(page)
+    rows = [(names[id], number_cells(page, groups[id], {**parameters, **group_parameters(page, id)})) for id in shown]
+    return {"rows": rows, "total": number_cells(page, total, parameters), "more": len(ids) - len(shown)}
+
+
+def group_names(page: HomePage, keys: list[Key]) -> dict[Key, str]:
+    """Return the name of each group."""
+    if page.by not in MODELS:
+        return {key: "None" if key is None else str(key) for key in keys}
+    rows = named_rows(page, MODELS[page.by]).in_bulk([id for id in keys if id])
+    return {id: str(rows[id]) if id else "None" for id in keys}
+
+
+def group_parameters(page: HomePage, key: Key) -> dict[str, object]:
+    """Return the filter of a list by a group."""
+    if key is None:
+        return {f"{page.by}__isnull": True}
+    return {f"{page.by}__id__exact" if page.by in MODELS else f"{page.by}__exact": key}
 
 
 def funnel_context(page: HomePage) -> dict[str, object]:

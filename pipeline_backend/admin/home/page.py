@@ -33,13 +33,17 @@ BY = {"host": "Closer", "setter": "Setter", "triager": "Triager", "last_source":
 
 @dataclass(frozen=True)
 class Figure:
-    """A number on the page: its text, the address of the list with its rows, and how many rows those are."""
+    """A number on the page: its text, the address of the list with its rows, and how many rows those are.
+
+    `change` says how much it differs from that of the period before, where the page compares.
+    """
 
     text: str
     url: str = ""
     rows: int = 0
     value: float = 0
     is_rate: bool = False
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,8 +136,11 @@ class HomePage:
         return [(name, value) for name in ("organization", "who", "by") if (value := self.request.GET.get(name))]
 
 
-def read_page(request: HttpRequest) -> HomePage | None:
-    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values."""
+def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> HomePage | None:
+    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values.
+
+    `by` has what the numbers can be grouped by.
+    """
     organizations = list(
         organizations_with_role(request, PERMISSIONS[Area.WORK].view).order_by("name")[:MAX_ORGANIZATIONS]
     )
@@ -152,7 +159,7 @@ def read_page(request: HttpRequest) -> HomePage | None:
         member=member,
         is_mine=is_mine,
         period=period,
-        by=read_choice(request, "by", {name: name for name in BY}, "host"),
+        by=read_choice(request, "by", {name: name for name in by}, "host"),
         narrowing={name: id for name in BY if (id := read_id(request, name))},
         problem=problem,
     )

@@ -1,0 +1,180 @@
+"""The Reports page: numbers of two periods by group, which are right and link to exactly the rows that they count."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import time_machine
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from appointments import reports
+from appointments.models import Appointment
+from optins.models import OptIn
+from organizations.models import Membership, Organization
+from tests.admin.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
+from tests.admin.pages import admin_url, logged_in_client
+from tests.factories import make_member, make_organization
+
+REPORTS, CSV = "/admin/reports/", "/admin/reports/report.csv"
+WEEK = {"days": "7"}
+TOTAL = (
+    "5 (+4) | 9 (+8) | 5 (+4) | 1 (+1) | 1 (+1) | 2 (+1) | 1 (+1) | 83 % (−17 points) | 40 % (−60 points) | 4.0 (−7.0)"
+)
+
+
+@pytest.fixture
+def week(organization: Organization, other_organization: Organization) -> Iterator[Week]:
+    """Acme's week, with the clock stopped. Globex has the same one, of which nothing may be counted."""
+    with time_machine.travel(NOW, tick=False):
+        create_week(other_organization)
+        yield create_week(organization)
+
+
+@pytest.fixture
+def hana(week: Week) -> Client:
+    """A client signed in as Hana, a closer, who sees the team's numbers here."""
+    return logged_in_client(week.hana)
+
+
+def table(response: Any) -> dict[str, str]:
+    """Return the rows of the table, with each change in parentheses."""
+    rows = [*response.context["rows"], ("All", response.context["total"])]
+    return {
+        name: " | ".join(f"{cell.text} ({cell.change})" if cell.change else cell.text for cell in cells)
+        for name, cells in rows
+    }
+
+
+def test_a_week_by_closer_beside_the_week_before(hana: Client):
+    page = hana.get(REPORTS, WEEK)
+
+    assert table(page) == {
+        "Hana": "– | 6 (+6) | 2 (+2) | 1 (+1) | 1 (+1) | 1 (+1) | 0 | 67 % | 50 % | –",
+        "Mia": "– | 3 (+2) | 3 (+2) | 0 | 0 | 1 (±0) | 1 (+1) | 100 % (±0) | 33 % (−67 points) | –",
+        "All": TOTAL,
+    }
+    assert {chart.title: chart.total.text for chart in page.context["charts"]} == {
+        "Booked": "9",
+        "Show rate": "83 %",
+        "Close rate": "40 %",
+        "Canceled": "1",
+    }
+
+
+def test_a_week_by_campaign_with_opt_ins(hana: Client):
+    assert table(hana.get(REPORTS, {**WEEK, "by": "utm_campaign"})) == {
+        "None": "3 (+3) | 7 (+6) | 4 (+3) | 0 | 1 (+1) | 1 (±0) | 1 (+1) | 100 % (±0) | 25 % (−75 points) | 24.0",
+        "spring": "2 (+1) | 2 (+2) | 1 (+1) | 1 (+1) | 0 | 1 (+1) | 0 | 50 % | 100 % | 2.5 (−8.5)",
+        "All": TOTAL,
+    }
+
+
+def test_a_group_with_nothing_but_the_period_before(hana: Client):
+    rows = table(hana.get(REPORTS, {"from": "2026-11-12", "to": "2026-11-12"}))
+
+    assert rows["Mia"] == "– | 0 (−1) | 0 (−1) | 0 | 0 | 0 (−1) | 0 | – | – | –"
+
+
+def test_the_numbers_are_those_of_the_home_page(hana: Client):
+    query = {"days": "7", "who": "team", "by": "event_type"}
+    home, report = hana.get("/admin/", query).context["groups"], hana.get(REPORTS, query).context
+
+    shown_and_following = {name: [cell.text for cell in cells[2:-1]] for name, cells in report["rows"]}
+    assert shown_and_following == {name: [cell.text for cell in cells[1:]] for name, cells in home["rows"]}
+    assert [cell.text for cell in report["total"][2:-1]] == [cell.text for cell in home["total"][1:]]
+
+
+@pytest.mark.parametrize("by", ["host", "setter", "last_source", "utm_campaign"])
+def test_each_number_links_to_the_rows_that_it_counts(by: str, week: Week, hana: Client):
+    for number, campaign in enumerate(['a=1&b "ü",x', "", "false"]):
+        week.book(f"Odd{number}", NOW, at(17, 9), week.hana, "WON", utm_campaign=campaign)
+        week.opt_in(week.appointments[f"Odd{number}"].lead, at(17, 8), utm_campaign=campaign)
+
+    numbers = linked_numbers(hana.get(REPORTS, {**WEEK, "by": by}).content.decode())
+
+    assert len(numbers) > 15
+    assert {url: count_listed_rows(week.hana.user, url) for url in numbers} == numbers
+
+
+def test_the_table_as_csv(week: Week, hana: Client):
+    week.book("Formula", NOW, at(17, 9), week.hana, "WON", utm_campaign="=1+1")
+
+    response = hana.get(CSV, {**WEEK, "by": "utm_campaign"})
+
+    header, *rows = csv.reader(io.StringIO(response.getvalue().decode("utf-8-sig")))
+    assert response["Content-Disposition"] == 'attachment; filename="report-utm-campaign-2026-11-12-2026-11-18.csv"'
+    assert header[:5] == ["Campaign", "Opt-ins", "Opt-ins, before", "Booked", "Booked, before"]
+    assert [row[0] for row in rows] == ["None", "spring", "'=1+1", "All"]
+    assert ",".join(rows[1]) == "spring,2,1,2,0,1,0,1,0,0,0,1,0,0,0,0.5,,1.0,,2.5,11.0"
+
+
+def test_more_groups_than_are_read(week: Week, hana: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reports, "MAX_GROUPS", 1)
+    query = {**WEEK, "by": "utm_campaign"}
+    page, instead_of_csv = hana.get(REPORTS, query), hana.get(CSV, query)
+
+    assert table(page) == table(instead_of_csv) == {"All": TOTAL}
+    assert "There are more than 1 groups." in page.content.decode()
+
+
+def test_the_same_number_of_statements_for_any_number_of_rows(week: Week, hana: Client):
+    def count_statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            assert hana.get(REPORTS, {"by": "triager"}).status_code == 200
+        return len(captured)
+
+    count_statements()  # the session's first request notes its use
+    before = count_statements()
+    for number in range(3):
+        week.book(f"More{number}", NOW, NOW, week.hana, "WON", triager=week.mia)
+        week.opt_in(week.appointments[f"More{number}"].lead, NOW)
+
+    assert count_statements() == before
+
+
+@pytest.mark.parametrize("query", ["by=password", "days=8", "organization=00000000-0000-0000-0000-000000000000"])
+def test_an_address_with_unknown_values_is_refused(query: str, hana: Client):
+    assert (hana.get(f"{REPORTS}?{query}").status_code, hana.get(f"{CSV}?{query}").status_code) == (400, 400)
+
+
+@pytest.mark.parametrize("model", [Appointment, OptIn])
+def test_lists_answer_odd_campaigns(model: type[Model], hana: Client):
+    queries = ["utm_campaign__exact=%00", "utm_campaign__isnull=maybe", "utm_campaign__exact=%ff"]
+    answers = [hana.get(admin_url(model, "changelist"), QUERY_STRING=query).status_code for query in queries]
+
+    assert answers == [400, 200, 200]
+
+
+def test_days_without_rows_and_days_that_are_no_period(hana: Client):
+    empty = hana.get(REPORTS, {"from": "1970-01-01", "to": "1970-03-01", "by": "utm_campaign"})
+    wrong = hana.get(REPORTS, {"from": "x", "to": "2026-02-30"})
+
+    assert table(empty) == {"All": "0 | 0 | 0 | 0 | 0 | 0 | 0 | – | – | –"}
+    assert "Enter the first and the last day." in wrong.content.decode()
+
+
+def test_a_member_sees_no_other_organization(week: Week, other_organization: Organization):
+    stranger = make_member(make_organization("Initech"), "ines@initech.example", role="OWNER", time_zone=str(ZONE))
+    client = logged_in_client(stranger)
+
+    assert table(client.get(REPORTS, WEEK))["All"].startswith("0 | 0")
+    assert client.get(REPORTS, {"organization": other_organization.pk}).status_code == 400
+    assert client.get(CSV, {"organization": other_organization.pk}).status_code == 400
+
+
+def test_a_member_of_several_organizations_chooses_one(week: Week, other_organization: Organization):
+    member = make_member(week.organization, "both@acme.example", role="OWNER", time_zone=str(ZONE))
+    Membership.objects.create(organization=other_organization, user=member.user, role="VIEWER")
+    week.book("More", NOW, at(17, 9), week.hana, "WON")
+    client = logged_in_client(member)
+
+    chosen = client.get(REPORTS, {**WEEK, "organization": other_organization.pk})
+
+    assert table(chosen)["All"] == TOTAL
+    links = linked_numbers(chosen.content.decode())
+    assert {url: count_listed_rows(member.user, url) for url in links} == links
