@@ -26,7 +26,7 @@ from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
 from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
 from organizations.isolation import TenantModel
 from organizations.models import Organization
-from organizations.versions import VersionedModel
+from organizations.versions import Change, VersionedModel
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
@@ -214,12 +214,28 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     rows_moved.send(Lead, lead=restored, ids=ids, previous=previous, actor=actor)
     record_event(CREATED, restored, actor=actor)
     record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
+    forget_changes({Lead: [lead.pk, restored.pk], **ids}, since=parse_datetime(row.snapshot["began_at"]))
     # Merges into the restored lead can be undone next, if they could before it was merged itself.
     for earlier in restored.merges.filter(snapshot__isnull=False):
         if not reason_against_undoing(earlier, until=parse_datetime(row.snapshot["began_at"])):
             earlier.snapshot = {**(earlier.snapshot or {}), "ended_at": now()}
             earlier.save(update_fields=["snapshot"])
     return restored
+
+
+def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: datetime | None) -> None:
+    """Take the values out of the change history of these rows from this time on, but not which leads were merged.
+
+    Of a merge that is undone it would keep values of one lead with the other, where erasing the one doesn't find them.
+    """
+    for model, row_ids in ids.items():
+        for relation in model._meta.related_objects:
+            if issubclass(relation.related_model, Change):
+                rows = relation.related_model._base_manager.filter(**{f"{relation.field.name}__in": row_ids})
+                for change in rows.filter(created_at__gte=since):
+                    change.fields = {name: value for name, value in change.fields.items() if name == "previous_ids"}
+                    change.save(update_fields=["fields"])
+                rows.filter(created_at__gte=since, fields={}).delete()
 
 
 def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.timestamps import now
 from tests.client import ApiClient
-from tests.factories import make_custom_field, set_columns
+from tests.factories import make_custom_field, set_columns, snapshot_of
 from tests.merging.leads import book, make_lead, merge, undo
 from tests.merging.test_merging import bodies
 
@@ -58,6 +58,25 @@ def test_the_events_of_an_undo_say_what_is_where(api: ApiClient, organization: O
     moved = bodies(organization, "appointment.updated")[-1]
     assert (moved["data"]["id"], moved["data"]["lead"]["id"]) == (appointment_id, str(other))
     assert moved["previous"]["lead"]["id"] == str(keep)
+
+
+def test_the_history_of_one_lead_keeps_no_values_of_the_other(api: ApiClient, organization: Organization) -> None:
+    keep = make_lead(api, "ada@kept.example", last_name="Keptname")
+    other = make_lead(api, "ada@other.example", last_name="Othername", phone_e164="+14155552671", phone_country="US")
+    book(api, "ada@kept.example", "ref-1")
+    book(api, "ada@other.example", "ref-2")
+
+    def changes() -> list[str]:
+        return [row[1] for row in snapshot_of(organization) if row[0] in ("LeadChange", "AppointmentChange")]
+
+    before = changes()
+    merge(organization, keep, other, "email", "last_name", "phone")
+    assert "Othername" in str(changes())
+
+    undo(organization, other)
+
+    assert len(changes()) == len(before) + 2  # which say only that the leads were merged and separated
+    assert not [text for text in ("kept", "other", "4155552671") if text in str(changes()).lower()]
 
 
 def test_a_chain_is_undone_from_its_end(api: ApiClient, organization: Organization) -> None:
