@@ -137,6 +137,8 @@ def django_db_setup(
     """
     keep = request.config.getoption("reuse_db")
     connection.settings_dict["TEST"]["TEMPLATE"] = os.environ.get(ephemeral.TEMPLATE)
+    # Sixteen threads that connect at once on a busy machine can take longer than the service's 3 seconds.
+    connection.settings_dict["OPTIONS"]["connect_timeout"] = 60
     with django_db_blocker.unblock():
         created = setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=[])
     yield

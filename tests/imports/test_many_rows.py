@@ -18,6 +18,8 @@ from tests.imports.files import Page, csv_file, workbook
 from tests.imports.test_round_trip import exported
 from webhooks.models import Event
 
+# With the worker's own transactions: PostgreSQL ends one that is idle for a minute, as making a large file takes.
+pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = int(os.environ.get("IMPORT_ROWS", "5000"))
 LEAD_HEADER = ["E-mail", "First name", "Last name", "Phone", "Status", "Setter e-mail"]
 NAMES = ["Ada", "José", "Zoë, née Ü", 'Al "Ace"', "Two\nlines", "Ng"]
