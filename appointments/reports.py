@@ -330,26 +330,31 @@ def count_by_day_and_key(
     return by_day, by_key
 
 
-# An opt-in counts once, whatever was booked after it. The conditions are those of `in_stage`.
+# An opt-in counts once, whatever was booked after it. The conditions are those of `in_stage`. `times[…]` is the first
+# booking that is not before the opt-in. It is searched in sorted times, because a join of the opt-ins and bookings of
+# one lead, which can be thousands (a form's test), would be of millions.
 FUNNEL = """
-WITH submitted AS (
+WITH bookings AS (
     SELECT
-        opt_in.created_at,
-        min(appointment.created_at) AS booked_at,
-        bool_or(is_past AND (role IS NULL OR role NOT IN ('CANCELED', 'NO_SHOW'))) AS is_shown,
-        bool_or(is_past AND role IN ('WON', 'PARTIAL_PAYMENT')) AS is_won
-    FROM optins_optin AS opt_in
-    LEFT JOIN (
-        SELECT
-            lead_id, appointments_appointment.created_at, role,
-            schedule_time <= %(at)s AS is_past
-        FROM appointments_appointment LEFT JOIN statuses_status AS outcome ON outcome.id = outcome_id
-        WHERE appointments_appointment.organization_id = %(organization)s
-            AND appointments_appointment.created_at >= %(start)s
-    ) AS appointment ON appointment.lead_id = opt_in.lead_id AND appointment.created_at >= opt_in.created_at
+        appointment.lead_id,
+        array_agg(appointment.created_at ORDER BY appointment.created_at) AS times,
+        max(appointment.created_at) FILTER (
+            WHERE schedule_time <= %(at)s AND (role IS NULL OR role NOT IN ('CANCELED', 'NO_SHOW'))
+        ) AS last_shown,
+        max(appointment.created_at) FILTER (
+            WHERE schedule_time <= %(at)s AND role IN ('WON', 'PARTIAL_PAYMENT')
+        ) AS last_won
+    FROM appointments_appointment AS appointment
+    LEFT JOIN statuses_status AS outcome ON outcome.id = outcome_id
+    WHERE appointment.organization_id = %(organization)s AND appointment.created_at >= %(start)s
+    GROUP BY appointment.lead_id
+), submitted AS (
+    SELECT
+        opt_in.created_at, times[width_bucket(opt_in.created_at - interval '1 microsecond', times) + 1] AS booked_at,
+        last_shown >= opt_in.created_at AS is_shown, last_won >= opt_in.created_at AS is_won
+    FROM optins_optin AS opt_in LEFT JOIN bookings ON bookings.lead_id = opt_in.lead_id
     WHERE opt_in.organization_id = %(organization)s
         AND opt_in.created_at >= %(start)s AND opt_in.created_at < %(end)s
-    GROUP BY opt_in.id
 )
 SELECT
     count(*), count(booked_at), count(*) FILTER (WHERE is_shown), count(*) FILTER (WHERE is_won),
@@ -368,15 +373,18 @@ def funnel(organization: Organization, period: Period, at: datetime) -> Funnel:
 
 # As in `FUNNEL`, but without what became of the bookings, which would take half as long again.
 OPT_INS = """
-WITH submitted AS (
-    SELECT opt_in.created_at, opt_in.utm_campaign AS campaign, min(appointment.created_at) AS booked_at
-    FROM optins_optin AS opt_in
-    LEFT JOIN appointments_appointment AS appointment
-        ON appointment.organization_id = %(organization)s AND appointment.created_at >= %(start)s
-        AND appointment.lead_id = opt_in.lead_id AND appointment.created_at >= opt_in.created_at
+WITH bookings AS (
+    SELECT lead_id, array_agg(created_at ORDER BY created_at) AS times
+    FROM appointments_appointment
+    WHERE organization_id = %(organization)s AND created_at >= %(start)s
+    GROUP BY lead_id
+), submitted AS (
+    SELECT
+        opt_in.created_at, opt_in.utm_campaign AS campaign,
+        times[width_bucket(opt_in.created_at - interval '1 microsecond', times) + 1] AS booked_at
+    FROM optins_optin AS opt_in LEFT JOIN bookings ON bookings.lead_id = opt_in.lead_id
     WHERE opt_in.organization_id = %(organization)s
         AND opt_in.created_at >= %(start)s AND opt_in.created_at < %(end)s
-    GROUP BY opt_in.id
 )
 SELECT {key}, count(*), count(booked_at), percentile_cont(0.5) WITHIN GROUP (ORDER BY booked_at - created_at)
 FROM submitted

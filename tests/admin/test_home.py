@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import time_machine
@@ -13,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
-from tests.admin.home_data import NOW, ZONE, Week, count_listed_rows, create_week, linked_numbers
+from tests.admin.home_data import NOW, ZONE, Week, at, count_listed_rows, create_week, linked_numbers
 from tests.admin.pages import admin_url, list_url, logged_in_client, shown_messages
 from tests.factories import make_member, make_organization
 
@@ -166,6 +167,30 @@ def test_each_number_links_to_the_rows_that_it_counts(query: str, week: Week, ha
     assert len(numbers) > 20
     assert bars <= set(numbers)
     assert {url: count_listed_rows(week.hana.user, url) for url in numbers} == numbers
+
+
+def test_each_opt_in_of_a_lead_counts_by_what_was_booked_at_its_time_or_later(week: Week, hana: Client):
+    before = stages(hana)
+    week.book("Often", at(13, 9), at(14, 10), week.hana, "WON")
+    week.book("Often", at(13, 12), at(15, 10), week.hana, "CANCELED")
+    week.book("Often", at(15, 9), at(16, 9), week.hana, "NO_SHOW")
+    lead = week.appointments["Often"].lead
+    for time in (at(13, 8), at(13, 9), at(13, 9, 1), at(13, 12), at(14, 9), at(15, 9), at(15, 9, 1)):
+        week.opt_in(lead, time)
+
+    after = stages(hana)
+
+    added = {stage: number - before[stage] for stage, number in after.items()}
+    assert added == {"not_called": 0, "booked": 6, "shown": 2, "won": 2}
+
+
+def stages(client: Client) -> dict[str, int]:
+    """Return how many opt-ins the home page links to in each stage; the lists behind the links have as many."""
+    numbers = linked_numbers(client.get(HOME, {"days": "7", "who": "team"}).content.decode())
+    found = {url: number for url, number in numbers.items() if "stage=" in url}
+    user = client.get(HOME).wsgi_request.user
+    assert {url: count_listed_rows(user, url) for url in found} == found
+    return {parse_qs(urlsplit(url).query)["stage"][0]: number for url, number in found.items()}
 
 
 def test_the_linked_lists_open(week: Week, mia: Client):
