@@ -43,7 +43,7 @@ NOT_RUN = {
     r"pyftsubset ": "the icon font is made by hand, with packages that nothing else needs",
 }
 # These take minutes or would run this test again: make only shows what it would do, and named files have to exist.
-DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|soak|bench|explain|pins)\b"
+DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|rows|soak|bench|explain|pins)\b"
 # Nothing else is run: what a page tells an operator to do with a server must never happen here.
 RUN = r"(?:\.venv/bin/python (?:manage\.py|-m pipeline_backend\.)|python3 (?:-c|scripts/))"
 RUN += r'|psql "\$DATABASE_URL" -c'
