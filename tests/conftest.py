@@ -33,7 +33,16 @@ def _fast_passwords(django_test_environment: None) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _empty_caches() -> Iterator[None]:
+def _restored_settings(settings: Any) -> None:
+    """Change a setting before all fixtures of a test, so that undoing this change undoes all others.
+
+    `override_settings` in a fixture and `settings` in its test would otherwise be undone in the wrong order.
+    """
+    settings.PASSWORD_HASHERS = list(settings.PASSWORD_HASHERS)
+
+
+@pytest.fixture(autouse=True)
+def _empty_caches(_restored_settings: None) -> Iterator[None]:
     """Start each test with empty caches and rate limits."""
     yield
     clear_caches()
