@@ -15,6 +15,7 @@ from appointments.models import Appointment
 from leads.models import Lead, PossibleDuplicate
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import MemberRole, Membership, Organization
+from pipeline_backend.admin.reports import REPORT_BY
 
 ENOUGH = 20_000  # rows of a list whose last page is opened, in every view
 # Of the lists of many rows: beyond the first page, in another order, with a filter, or with a search.
@@ -45,9 +46,7 @@ FURTHER = {
 def pages(organization: Organization) -> Iterator[tuple[str, str, Client]]:
     """Yield titles and paths of the organization's pages, each with a client of somebody who may open it."""
     clients = {role: logged_in(organization, role) for role in (MemberRole.OWNER, MemberRole.CLOSER)}
-    for role, client in clients.items():
-        yield f"home, {role.label.lower()}", "", client
-        yield f"home, {role.label.lower()}, 90 days", "?days=90&who=team", client
+    yield from pages_of_no_model(clients)
     for model, page in admin.site._registry.items():
         if isinstance(page, TenantAdmin):
             for title, path in list_pages(page):
@@ -61,6 +60,17 @@ def pages(organization: Organization) -> Iterator[tuple[str, str, Client]]:
                 yield f"{title}, closer", path, clients[MemberRole.CLOSER]
     for title, path in long_story(organization):
         yield title, path, clients[MemberRole.OWNER]
+
+
+def pages_of_no_model(clients: dict[MemberRole, Client]) -> Iterator[tuple[str, str, Client]]:
+    """Yield the home page, the search of everything, and the reports."""
+    for role, client in clients.items():
+        yield f"home, {role.label.lower()}", "", client
+        yield f"home, {role.label.lower()}, 90 days", "?days=90&who=team", client
+        yield f"search of everything, {role.label.lower()}", "search/?q=ada", client
+    for days in (30, 90):
+        for by in REPORT_BY:
+            yield f"report, {days} days, by {by}", f"reports/?days={days}&by={by}", clients[MemberRole.OWNER]
 
 
 def logged_in(organization: Organization, role: MemberRole) -> Client:

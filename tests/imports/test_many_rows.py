@@ -66,7 +66,7 @@ def test_all_appointments_of_a_file_are_exported_as_they_were_imported(mia: Clie
     count = ROWS // 50  # each is booked like any other
     rows = [APPOINTMENT_HEADER]
     for number in range(count):
-        day = date(2020, 1, 1) + timedelta(days=number)
+        day = date(2020, 1, 1) + timedelta(days=number % 2000)
         outcome = "Won" if number % 3 else "Lost"
         email = f"lead{number // 2}@example.com"
         rows.append([f"a-{number}", email, f"{day} 10:{number % 60:02}:00", "Coaching", "mia@acme.example", outcome])
