@@ -22,6 +22,7 @@ SIZE = {"width": 1400, "height": 900}
 # Each picture: the member, and the address, in which <model label> stands for the id of a row.
 PICTURES = {
     "home": ("OWNER", "/admin/"),
+    "search": ("OWNER", "/admin/search/?q=da"),
     "appointments": ("OWNER", "/admin/appointments/appointment/?view=upcoming"),
     "calendar": ("OWNER", "/admin/appointments/appointment/?layout=calendar"),
     "lead": ("OWNER", "/admin/leads/lead/<leads.lead>/change/"),
