@@ -19,7 +19,9 @@ DATABASE = "explain"
 APPOINTMENTS = 1_000_000
 UNREACHABLE = "100000000"
 # No limit refuses a request: neither of requests, nor of the time of a statement.
-VARIABLES = {"RATE_LIMIT_PER_MINUTE": UNREACHABLE, "ADMIN_STATEMENT_SECONDS": "600"}
+VARIABLES = dict.fromkeys(("RATE_LIMIT_PER_MINUTE", "ADMIN_REQUESTS_PER_MINUTE"), UNREACHABLE) | {
+    "ADMIN_STATEMENT_SECONDS": "600"
+}
 
 
 def create_database() -> bool:
