@@ -101,6 +101,15 @@ def test_keys_walk_a_list_select_and_open_a_row(members: Members):
         expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Note")
 
 
+def test_a_key_counts_while_a_closed_dialog_has_the_focus(members: Members):
+    with members.page("MANAGER") as page:
+        page.goto(LEADS)
+        # Chromium gives the focus back some time after a dialog has closed.
+        key = "new KeyboardEvent('keydown', {key: 'ArrowDown', bubbles: true})"
+        page.evaluate(f"document.querySelector('#keys button').dispatchEvent({key})")
+        expect(page.locator("#result_list .data-row").first.get_by_role("link").first).to_be_focused()
+
+
 def first_name(page: Page) -> str:
     """Open the list of leads, and return the first name of one."""
     page.goto(LEADS)

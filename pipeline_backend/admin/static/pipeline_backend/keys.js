@@ -1,5 +1,5 @@
 // Keys of a list's rows, and the dialog with all keys of a page, which `?` opens.
-const TYPED = "input:not([type=checkbox]), textarea, select, dialog, [contenteditable]";
+const TYPED = "input:not([type=checkbox]), textarea, select, dialog[open], [contenteditable]";
 const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 const keys = document.getElementById("keys");
 // The elements of a page that have a key name it; such as the buttons of a record.
