@@ -18,7 +18,8 @@ from openpyxl import Workbook  # noqa: E402
 
 from benchmarks.__main__ import output  # noqa: E402
 from leads.imports.models import Import, ImportState  # noqa: E402
-from leads.imports.services import add_import, choose_columns, remembered_mapping, run, start_import  # noqa: E402
+from leads.imports.services import add_import, choose_columns, remembered_mapping, start_import  # noqa: E402
+from leads.imports.worker import run  # noqa: E402
 from organizations.actors import staff_actor  # noqa: E402
 from organizations.models import Organization, User  # noqa: E402
 from pipeline_backend.onboarding import create_organization  # noqa: E402

@@ -5,7 +5,8 @@ from uuid import UUID
 from celery import shared_task
 
 from leads.duplicates import BATCH, search_batch
-from leads.imports import services
+from leads.imports.services import TASK
+from leads.imports.worker import run, run_waiting
 from leads.merging import prune_snapshots
 from organizations.models import Organization
 from organizations.services import for_each_organization
@@ -14,18 +15,18 @@ from organizations.services import for_each_organization
 BATCHES_PER_RUN = 20
 
 
-@shared_task(name=services.TASK)
+@shared_task(name=TASK)
 def run_import(organization_id: str, import_id: str) -> None:
     """Go on with an import. Safe to run several times at once."""
     organization = Organization.objects.filter(pk=organization_id).first()
     if organization:
-        services.run(organization=organization, import_id=UUID(import_id))
+        run(organization=organization, import_id=UUID(import_id))
 
 
 @shared_task(name="leads.run_waiting_imports")
 def run_waiting_imports() -> None:
     """Go on with the imports of which no worker was told, or whose worker was killed."""
-    for_each_organization(services.run_waiting, Organization.objects.filter(is_active=True))
+    for_each_organization(run_waiting, Organization.objects.filter(is_active=True))
 
 
 @shared_task(name="leads.search_duplicates")

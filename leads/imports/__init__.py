@@ -20,5 +20,6 @@ An app adds a kind of import with a subclass of `importers.Importer`, which it r
 - `values`: what the text of a cell stands for
 - `importers`: the base class, and how columns are guessed
 - `leads`: the importer of leads
-- `services`: upload, columns, start, cancel, and the steps that a worker takes
+- `services`: what people do: upload, columns, start, cancel
+- `worker`: what workers do: read, check, import
 """

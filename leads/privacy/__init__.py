@@ -11,10 +11,10 @@ Constraints:
 How the design follows:
 
 - `rules` follows the foreign keys from a lead, and knows for each table whether its rows are emptied, deleted or kept.
-  Each app names the rules of its own tables in its `privacy` module. A copy of personal data that no foreign key leads
-  to is erased by a function that `on_erasing` registers.
+  Each app names the rules of its own tables in its `privacy` module.
 - `erasing` applies the rules, replaces the events about the lead by `lead.erased`, cancels their deliveries, and
-  deletes the notifications, the admin's history and the saved views about it. `export` writes all of it as JSON.
+  deletes what is about it although no foreign key leads there: the notifications, the admin's history, the saved views
+  and the rows of imported files. `export` writes all of it as JSON.
 
 The lead itself stays as `erased-<id>@erased.invalid`, with its status, setter, sources and times.
 """

@@ -8,7 +8,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Greatest
 
 from leads.models import Lead
-from leads.privacy.rules import Rows, find_rows, functions, load_rules
+from leads.privacy.imports import forget_imported_rows
+from leads.privacy.rules import Rows, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
 from leads.topics import ERASED
 from notifications.services import erase_notifications
@@ -36,8 +37,7 @@ def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> No
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
     lead.organization = organization
     forget_views(lead)
-    for function in functions():
-        function(lead)
+    forget_imported_rows(lead)
     rows = find_rows(lead, lock=True)
     apply_rules(rows)
     ids = [id for found in rows.values() for id in found]

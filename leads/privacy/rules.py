@@ -1,6 +1,6 @@
 """What belongs to a lead: the rows that foreign keys lead to, and what erasing does with each table."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -29,7 +29,6 @@ class Rule:
 
 
 _rules: dict[AnyModel, Rule] = {}
-_functions: list[Callable[[Lead], None]] = []
 
 
 def delete_rows(*models: AnyModel) -> None:
@@ -42,26 +41,11 @@ def empty_rows(model: AnyModel, values: dict[str, Any], harmless: Collection[str
     _rules[model] = Rule(values=values, harmless=frozenset(harmless))
 
 
-def on_erasing(function: Callable[[Lead], None]) -> Callable[[Lead], None]:
-    """Let erasing call the function with the lead, while it still has its values, in the transaction, locked.
-
-    For copies of personal data to which no foreign key leads. Usable as a decorator.
-    """
-    _functions.append(function)
-    return function
-
-
 @cache
 def load_rules() -> dict[AnyModel, Rule]:
     """Return the rule of each table, from the `privacy` modules of all apps."""
     autodiscover_modules("privacy")
     return _rules
-
-
-def functions() -> list[Callable[[Lead], None]]:
-    """Return the functions that erasing calls."""
-    load_rules()
-    return _functions
 
 
 def relations_to(model: AnyModel) -> list[ForeignObjectRel]:

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from leads.imports import importers, services
+from leads.imports import importers, worker
 from leads.imports.files import read_rows
 from leads.imports.leads import LeadImporter
 from leads.imports.models import Import, ImportRow
@@ -77,12 +77,12 @@ def test_a_killed_worker_reads_on_where_it_has_stopped(
         yield from islice(read_rows(content), 251)
         raise Killed
 
-    monkeypatch.setattr(services, "READ_BATCH", 100)
-    monkeypatch.setattr(services, "read_rows", read_rows_until_killed)
+    monkeypatch.setattr(worker, "READ_BATCH", 100)
+    monkeypatch.setattr(worker, "read_rows", read_rows_until_killed)
     with pytest.raises(Killed):
         Page(mia, organization, LEADS)
     before = list(ImportRow.objects.of(organization).order_by("number").values_list("pk", "number"))
-    monkeypatch.setattr(services, "read_rows", read_rows)
+    monkeypatch.setattr(worker, "read_rows", read_rows)
     work(organization)
 
     stored = Import.objects.of(organization).get()

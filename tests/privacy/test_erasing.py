@@ -17,7 +17,7 @@ from psycopg import sql
 
 from appointments.models import Appointment, CallAnalysis
 from leads.imports.services import add_import
-from leads.imports.services import run as run_import
+from leads.imports.worker import run as run_import
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead, PossibleDuplicate
 from leads.privacy.erasing import erase_lead
