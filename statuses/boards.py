@@ -13,7 +13,7 @@ from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import BadRequest
 from django.db import transaction
-from django.db.models import IntegerField, Model, OuterRef, Subquery
+from django.db.models import Model, OuterRef
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
@@ -32,91 +32,11 @@ from organizations.admin.views import Layout, ViewChangeList
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, current_user, organizations_with_role
 from pipeline_backend.api.exceptions import DomainError
-from pipeline_backend.db.timestamps import now
-from statuses.models import Board, Status, StatusRole, readable_colors
+from statuses import cards
+from statuses.cards import Card, Column, board_order
+from statuses.models import Board, Status
 
 JSON = "application/json"
-CARDS = 25  # of a column at once
-MAX_COUNT = 1_000  # beyond it, a count is "1,000+", and cards are not loaded
-ROLE_ORDER = {role.value: number for number, role in enumerate(StatusRole)}
-
-
-class CountOf(Subquery):
-    """The number of rows of a subquery, which may have a limit."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
-    output_field = IntegerField()
-
-
-@dataclass(frozen=True)
-class Card:
-    """A row on the board. `version` is the id of its status, by which a move recognizes that it was overtaken."""
-
-    id: UUID
-    row: str
-    url: str
-    lines: list[str]
-    since: datetime
-    limit: int | None
-    version: str
-    is_movable: bool
-
-    @property
-    def days(self) -> int:
-        """Return for how many whole days the row has had its status."""
-        return max(0, (now() - self.since).days)
-
-    @property
-    def is_late(self) -> bool:
-        """Return whether it has had its status for longer than the status allows."""
-        return self.limit is not None and self.days > self.limit
-
-
-@dataclass
-class Column:
-    """A column of the board: a status, or none, with its first cards and the number of all."""
-
-    status: Status | None
-    row_count: int
-    ids: list[UUID]
-    list_url: str
-    parameters: QueryDict  # of the board's address
-    offset: int = 0
-
-    def __post_init__(self) -> None:
-        self.cards: list[Card] = []
-        self.text_color, self.bg_color = readable_colors(self.status) if self.status else ("", "")
-
-    @property
-    def key(self) -> str:
-        """Return the status's id, or an empty text for rows without status."""
-        return str(self.status.pk) if self.status else ""
-
-    @property
-    def name(self) -> str:
-        return self.status.name if self.status else "No outcome"
-
-    @property
-    def count(self) -> str:
-        """Return the number of rows as people read it."""
-        return f"{MAX_COUNT:,}+" if self.row_count > MAX_COUNT else f"{self.row_count:,}"
-
-    @property
-    def is_target(self) -> bool:
-        """Return whether a card can be moved here."""
-        return self.status is not None and self.status.is_active
-
-    @property
-    def has_more(self) -> bool:
-        """Return whether not all cards are shown."""
-        return len(self.ids) > CARDS
-
-    @property
-    def more_url(self) -> str:
-        """Return the address of the next cards, or an empty text if only the list has them."""
-        parameters, offset = self.parameters.copy(), self.offset + CARDS
-        parameters["layout"], parameters["column"], parameters["offset"] = "board", self.key, str(offset)
-        return f"?{parameters.urlencode()}" if offset < MAX_COUNT else ""
 
 
 @dataclass(frozen=True)
@@ -202,8 +122,8 @@ class BoardAdmin(ExportAdmin):
         rows = cl.queryset.filter(organization=organization)
         of_status = rows.filter(**{self.status_field: OuterRef("pk")})
         statuses = Status.objects.of(organization).annotate(
-            row_count=CountOf(of_status.order_by().values("pk")[: MAX_COUNT + 1]),
-            card_ids=ArraySubquery(of_status.values("pk")[: CARDS + 1]),
+            row_count=cards.CountOf(of_status.order_by().values("pk")[: cards.MAX_COUNT + 1]),
+            card_ids=ArraySubquery(of_status.values("pk")[: cards.PAGE_SIZE + 1]),
         )
         columns = [
             Column(status, status.row_count, status.card_ids, self.list_url(cl, status), request.GET)
@@ -213,15 +133,16 @@ class BoardAdmin(ExportAdmin):
         columns.sort(key=lambda column: board_order(column.status))
         if self.opts.get_field(self.status_field).null:
             without = rows.filter(**{self.status_field: None})
-            ids = list(without.values_list("pk", flat=True)[: MAX_COUNT + 1])
+            ids = list(without.values_list("pk", flat=True)[: cards.MAX_COUNT + 1])
             if ids:
-                columns.insert(0, Column(None, len(ids), ids[: CARDS + 1], self.list_url(cl, None), request.GET))
+                first = ids[: cards.PAGE_SIZE + 1]
+                columns.insert(0, Column(None, len(ids), first, self.list_url(cl, None), request.GET))
         self.fill(request, columns)
         return columns
 
     def fill(self, request: HttpRequest, columns: list[Column]) -> None:
         """Read the columns' cards."""
-        ids = [id for column in columns for id in column.ids[:CARDS]]
+        ids = [id for column in columns for id in column.ids[: cards.PAGE_SIZE]]
         changes: Any = self.model._meta.get_field(self.history)
         history = changes.related_model.objects.of(OuterRef("organization")).filter(
             **{changes.field.name: OuterRef("pk")}
@@ -233,7 +154,7 @@ class BoardAdmin(ExportAdmin):
         movable = set(own.values_list("pk", flat=True)) if self.has_write_permission(request) else set()
         for column in columns:
             # A row that has been moved since the ids were read is shown the next time.
-            found = [rows[id] for id in column.ids[:CARDS] if id in rows]
+            found = [rows[id] for id in column.ids[: cards.PAGE_SIZE] if id in rows]
             column.cards = [self.card(row, column.status, is_movable=row.pk in movable) for row in found]
 
     def card(self, row: AnyRow, status: Status | None, *, is_movable: bool) -> Card:
@@ -260,11 +181,11 @@ class BoardAdmin(ExportAdmin):
         """Return further cards of a column as HTML. Raises BadRequest."""
         organization, key = self.board_organization(request), request.GET["column"]
         offset = request.GET.get("offset", "0")
-        if organization is None or not offset.isdecimal() or int(offset) >= MAX_COUNT:
+        if organization is None or not offset.isdecimal() or int(offset) >= cards.MAX_COUNT:
             raise BadRequest("The board has no such cards.")
         status = Status.objects.of(organization).filter(pk=to_uuid(key)).first() if key else None
         rows = cl.queryset.filter(organization=organization, **{self.status_field: status})
-        ids = list(rows.values_list("pk", flat=True)[int(offset) : int(offset) + CARDS + 1])
+        ids = list(rows.values_list("pk", flat=True)[int(offset) : int(offset) + cards.PAGE_SIZE + 1])
         column = Column(status, 0, ids, self.list_url(cl, status), request.GET, int(offset))
         self.fill(request, [column])
         return TemplateResponse(request, "statuses/board_cards.html", {"column": column, "cl": cl})
@@ -385,11 +306,6 @@ def short_time(at: datetime) -> str:
     """Return the time as a card shows it: with weekday, and with the year unless it is this one."""
     local = timezone.localtime(at)
     return date_format(local, "D j M, H:i" if local.year == timezone.localdate().year else "DATETIME_FORMAT")
-
-
-def board_order(status: Status | None) -> tuple[int, int, str]:
-    """Return the key that sorts a board's columns: by position, then in the order of a sale, then by name."""
-    return (status.position, ROLE_ORDER.get(status.role, 0), status.name.casefold()) if status else (0, 0, "")
 
 
 def to_uuid(text: str) -> UUID:

@@ -111,7 +111,7 @@ def test_appointments_show_time_host_and_those_without_outcome(
 def test_more_cards_come_in_pages_and_the_form_leads_to_the_list(
     manager: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("statuses.boards.CARDS", 2)
+    monkeypatch.setattr("statuses.cards.PAGE_SIZE", 2)
     for number in range(5):
         api.submit(email=f"lead{number}@example.com", first_name=f"Lead {number}")
     column = next(column for column in open_board(manager, Lead, "q=lead").context["board"] if column.cards)
