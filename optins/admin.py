@@ -15,7 +15,7 @@ from leads.models import Lead
 from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
 from organizations.admin.actions import row_url
 from organizations.admin.base import ReadOnlyInline
-from organizations.admin.columns import when
+from organizations.admin.columns import two_lines, when
 from organizations.admin.export import Column, ExportAdmin, labels
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.record import Cursor, Detail, TimelineEntry, newest
@@ -52,10 +52,8 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     list_display = (
         "lead_contact",
         "submitted",
-        "source",
-        "provider_form_name",
-        "utm_source",
-        "utm_campaign",
+        "source_and_form",
+        "traffic",
         "lead_status",
     )
     select_related = ("lead__status",)
@@ -105,6 +103,16 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
     def submitted(self, opt_in: OptIn) -> str:
         """Return the time with its day."""
         return when(opt_in.created_at)
+
+    @admin.display(description="Source", ordering="source")
+    def source_and_form(self, opt_in: OptIn) -> str:
+        """Return where it comes from, with the name of the form."""
+        return two_lines(opt_in.get_source_display(), opt_in.provider_form_name or "")
+
+    @admin.display(description="UTM source", ordering="utm_source")
+    def traffic(self, opt_in: OptIn) -> str:
+        """Return the UTM source, with the campaign."""
+        return two_lines(opt_in.utm_source or "–", opt_in.utm_campaign or "")
 
     @admin.display(description="Lead's status", ordering="lead__status")
     def lead_status(self, opt_in: OptIn) -> str:

@@ -65,7 +65,7 @@ def render_board(admin: "BoardAdmin", request: HttpRequest, cl: ViewChangeList) 
         "board": columns,
         "board_organization": organization,
         "board_organizations": organizations_with_role(request, PERMISSIONS[admin.area].view) if several else (),
-        "export_links": admin.export_links(request),
+        "list_buttons": admin.list_buttons(request),
         "move_url": reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_move"),
         "is_empty": not any(column.row_count for column in columns),
     }

@@ -17,7 +17,9 @@ from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
 from leads.admin.columns import contact
+from leads.admin.imports import ImportedAdmin
 from leads.admin.search import LeadSearchAdmin
+from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
@@ -52,12 +54,13 @@ def read_time(text: str) -> datetime | None:
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, LeadSearchAdmin, AppointmentRecordAdmin):
+class AppointmentAdmin(AppointmentBoard, ImportedAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
     own_rows = staticmethod(reports.is_open_to)
+    import_kind = ImportKind.APPOINTMENTS
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm
     add_form = BookingForm

@@ -349,7 +349,7 @@ class PossibleDuplicateAdmin(TenantAdmin):
     @admin.display(description="In common", ordering="reasons")
     def in_common(self, pair: PossibleDuplicate) -> SafeString:
         """Return what the two leads have in common, and a link to the page that compares them for who may merge."""
-        reasons = ", ".join(describe_reasons(pair.reasons)) or "–"
+        reasons = describe_reasons(pair.reasons) or "–"
         if not getattr(pair, "is_writable", False):
             return format_html("{}", reasons)
         url, label = compare_url(pair.first_id, pair.second_id), f"Compare {pair.first} and {pair.second}"

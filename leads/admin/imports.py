@@ -28,7 +28,7 @@ from leads.imports.models import Import, ImportKind, ImportState, Verdict
 from leads.imports.services import add_import, cancel_import, choose_columns, remembered_mapping, start_import
 from organizations.actors import staff_actor
 from organizations.admin.actions import page_context, row_url
-from organizations.admin.export import csv_cell
+from organizations.admin.export import ExportAdmin, ListButton, csv_cell
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
@@ -262,6 +262,21 @@ class ImportAdmin(TenantAdmin):
         headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
         # With a byte order mark, by which Excel knows UTF-8.
         return HttpResponse("\ufeff" + text.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+class ImportedAdmin(ExportAdmin):
+    """An admin page of rows that can be imported: its list has a button for it."""
+
+    import_kind: ClassVar[ImportKind]
+
+    def list_buttons(self, request: HttpRequest) -> list[ListButton]:
+        """Return the list's buttons; with the one that opens the upload, for those who may import."""
+        buttons = super().list_buttons(request)
+        if not self.admin_site.get_model_admin(Import).has_add_permission(request):
+            return buttons
+        title = f"Add or change {self.opts.verbose_name_plural} from a CSV file or an Excel workbook"
+        url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.import_kind})}"
+        return [ListButton("Import", url, "file_upload", title), *buttons]
 
 
 def summary(row: Import) -> str:

@@ -16,8 +16,10 @@ from leads.admin.board import LeadBoard
 from leads.admin.columns import contact, next_step
 from leads.admin.custom_fields import CustomValuesForm
 from leads.admin.duplicates import duplicates_card, lead_urls
+from leads.admin.imports import ImportedAdmin
 from leads.admin.record import LeadRecordAdmin
 from leads.admin.search import LeadSearchAdmin
+from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import add_lead, change_status, delete_custom_field, edit_lead, save_custom_field
@@ -94,11 +96,12 @@ class LeadForm(CustomValuesForm):
 
 
 @admin.register(Lead)
-class LeadAdmin(LeadBoard, LeadSearchAdmin, LeadRecordAdmin):
+class LeadAdmin(LeadBoard, ImportedAdmin, LeadSearchAdmin, LeadRecordAdmin):
     """Leads. The apps that come later register what they know about them."""
 
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."
     area = Area.WORK
+    import_kind = ImportKind.LEADS
     entity = CustomField.Entity.LEAD
     form = LeadForm
     list_display = (

@@ -20,8 +20,10 @@ from django.shortcuts import redirect
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from unfold import forms as unfold_forms
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
+from unfold.fields import UnfoldAdminReadonlyField
 from unfold.views import ChangeList
 
 from organizations.actors import staff_actor
@@ -60,6 +62,22 @@ class EmptyList(NamedTuple):
     title: str
     text: str
     is_new: bool
+
+
+class ReadOnlyField(UnfoldAdminReadonlyField):
+    """A value that can't be edited. It is a link to a related row only if the user may see that row's page."""
+
+    def get_admin_url(self, remote_field: Any, remote_obj: Model) -> str:
+        # The rows of an inline have no form of ours, and are on pages of those who may see all of them.
+        request, pages = getattr(self.form, "request", None), self.model_admin.admin_site._registry
+        page = pages.get(remote_field.model)
+        if request and page and not page.has_view_permission(request, remote_obj):
+            return str(remote_obj)
+        link: str = super().get_admin_url(remote_field, remote_obj)
+        return link
+
+
+unfold_forms.UnfoldAdminReadonlyField = ReadOnlyField
 
 
 class BoundedCount(int):
@@ -283,7 +301,9 @@ class ServiceAdmin(ModelAdmin):
 
     def response_sent_before(self, request: HttpRequest, row: Model) -> HttpResponse:
         """Show the row instead of adding another one."""
-        text = f"This form was sent before, and its {self.opts.verbose_name} was saved then. Nothing was added again."
+        name = self.opts.verbose_name
+        done = f"This form was sent before, and its {name} was saved then. Nothing was added again."
+        text = f"{done} To add another one, open a new form."
         messages.warning(request, text)
         return redirect(actions.row_url(row))
 

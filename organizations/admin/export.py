@@ -85,6 +85,15 @@ def header_of(column: Column) -> str:
     return f"{column.header} ({timezone.get_current_timezone_name()})" if column.is_time else column.header
 
 
+class ListButton(NamedTuple):
+    """A link beside a list's filters; `title` says more than `label`."""
+
+    label: str
+    url: str
+    icon: str
+    title: str
+
+
 class ExportAdmin(TenantAdmin):
     """An admin page whose list has buttons that download its rows."""
 
@@ -108,18 +117,26 @@ class ExportAdmin(TenantAdmin):
         return [*files, *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponseBase:
-        """Show the list, with links to its files for those who may download them."""
-        context = {"export_links": self.export_links(request), **(extra_context or {})}
+        """Show the list with its buttons."""
+        context = {"list_buttons": self.list_buttons(request), **(extra_context or {})}
         return super().changelist_view(request, context)
 
-    def export_links(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """Return name and URL of each file with the rows of the present list."""
+    def list_buttons(self, request: HttpRequest) -> list[ListButton]:
+        """Return a button for each file with the rows of the present list; none if the user may not download them."""
         if not self.has_export_permission(request):
             return []
         prefix, query = f"admin:{self.opts.app_label}_{self.opts.model_name}_export", request.GET.copy()
         if view := self.chosen_view(request):
             query[VIEW_VAR] = view.name
-        return [(kind.upper(), f"{reverse(f'{prefix}_{kind}')}?{query.urlencode()}") for kind in WRITERS]
+        return [
+            ListButton(
+                kind.upper(),
+                f"{reverse(f'{prefix}_{kind}')}?{query.urlencode()}",
+                "download",
+                f"Download all rows of this list as {kind.upper()}",
+            )
+            for kind in WRITERS
+        ]
 
     def export(self, request: HttpRequest, kind: str) -> HttpResponseBase:
         """Return the file with the list's rows, and record in the security log who got how many.

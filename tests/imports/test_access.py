@@ -5,16 +5,18 @@ from wsgiref.types import WSGIEnvironment
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
 
+from appointments.models import Appointment
 from leads.imports.models import Import, ImportRow
 from leads.models import Lead
 from leads.privacy.erasing import erase_lead
 from organizations.models import MemberRole, Organization
 from pipeline_backend.celery import app
 from pipeline_backend.web.request_bodies import should_read_body
-from tests.admin.pages import logged_in_client
+from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_member, owner_actor, owner_of, snapshot_of
 from tests.imports.files import ADD, LIST, Page, csv_file, upload
 
@@ -46,6 +48,25 @@ def test_owners_managers_and_sales_ops_may_import(
     expected = {code} if code == 200 else {403, 404}
     assert codes | page_codes <= expected
     assert page.row.state == "MAPPING"
+
+
+@pytest.mark.parametrize(("model", "kind"), [(Lead, "LEADS"), (Appointment, "APPOINTMENTS")])
+def test_lists_lead_to_the_upload_of_their_rows_for_those_who_may_import(
+    mia: Client, organization: Organization, model: type[Model], kind: str
+) -> None:
+    closer = logged_in_client(make_member(organization, "cleo@acme.example", role=MemberRole.CLOSER))
+    address, link = admin_url(model, "changelist"), f'href="{ADD}?kind={kind}"'
+
+    pages = [client.get(address).content.decode() for client in (mia, closer)]
+
+    assert [link in page for page in pages] == [True, False]
+    assert f'value="{kind}" selected' in mia.get(f"{ADD}?kind={kind}").content.decode()
+
+
+def test_the_way_to_an_import_has_the_files_name_as_it_is(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, FILE, name="spring fair.csv")
+
+    assert ">spring fair.csv</" in mia.get(page.url).content.decode()
 
 
 def test_another_organizations_imports_are_unknown(

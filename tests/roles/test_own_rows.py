@@ -1,12 +1,13 @@
 """Closers and setters change their own and unassigned leads and appointments; viewers change nothing."""
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from appointments.models import Appointment, CallAnalysis, Note
-from leads.models import Lead
+from leads.models import Lead, Source
 from organizations.models import MemberRole, Membership, Organization
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client, shown_messages
@@ -65,6 +66,23 @@ def test_a_colleagues_appointment_and_lead_can_be_read_and_not_changed(
 
     assert (answered, noted.status_code) == ([[200, 403], [200, 403]], 403)
     assert snapshot_of(organization) == before
+
+
+@pytest.mark.parametrize("role", [MemberRole.CLOSER, MemberRole.VIEWER])
+def test_a_record_links_only_to_pages_that_the_member_may_see(
+    role: str, api: ApiClient, organization: Organization, host: Membership
+) -> None:
+    appointment = book(api, "theirs", host_email=host.user.email, setter_email=host.user.email)
+    Lead.objects.of(organization).update(setter=host)
+    client = logged_in_client(make_member(organization, "reader@acme.example", role=role))
+
+    pages = [
+        client.get(admin_url(type(row), "change", row.pk)).content.decode() for row in (appointment, appointment.lead)
+    ]
+    links = {link for page in pages for link in re.findall(r'href="(/admin/\w[^"?#]*)', page)}
+
+    assert admin_url(Source, "change", appointment.lead.first_source_id) in links
+    assert {link for link in links if client.get(link).status_code != 200} == set()
 
 
 def test_a_colleagues_lead_can_be_booked_for(api: ApiClient, client: Client, host: Membership) -> None:

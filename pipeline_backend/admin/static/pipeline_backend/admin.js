@@ -20,6 +20,15 @@ document.addEventListener("submit", (event) => {
   }
 });
 
+// An add form that the browser's Back shows again gets the id that its row had before, so that it adds the row once:
+// the server has sent another one. A page that is opened anew has no such state.
+document.addEventListener("DOMContentLoaded", () => {
+  const id = location.pathname.endsWith("/add/") && document.querySelector("input[name=new_id]");
+  if (!id) return;
+  id.value = history.state?.newId ?? id.value;
+  history.replaceState({ ...history.state, newId: id.value }, "");
+});
+
 async function sendIfSignedIn(form, submitter) {
   const response = await fetch(location.href, { redirect: "manual", cache: "no-store" }).catch(() => null);
   document.getElementById("signed-out")?.remove();
