@@ -376,7 +376,7 @@ OPT_INS = """
 WITH bookings AS (
     SELECT lead_id, array_agg(created_at ORDER BY created_at) AS times
     FROM appointments_appointment
-    WHERE organization_id = %(organization)s AND created_at >= %(start)s
+    WHERE organization_id = %(organization)s AND created_at >= %(start)s AND created_at <= %(booked_by)s
     GROUP BY lead_id
 ), submitted AS (
     SELECT
@@ -394,17 +394,24 @@ LIMIT %(limit)s
 """
 
 
-def opt_in_numbers(organization: Organization, period: Period, *, by: str) -> tuple[OptIns, dict[Key, OptIns]]:
-    """Count the opt-ins of the period: all, and by their UTM campaign if this is what `by` names; groups as above."""
+def opt_in_numbers(
+    organization: Organization, period: Period, booked_by: datetime, *, by: str
+) -> tuple[OptIns, dict[Key, OptIns]]:
+    """Count the opt-ins of the period: all, and by their UTM campaign if this is what `by` names; groups as above.
+
+    Bookings after `booked_by` don't count.
+    """
     is_by_campaign = by == "utm_campaign"
     key, groups = ("grouping(campaign) = 1, campaign", "(), (campaign)") if is_by_campaign else ("true, NULL", "()")
     parameters: dict[str, Any] = {
         "organization": organization.pk,
         "start": period.start,
         "end": period.end,
+        "booked_by": booked_by,
         "limit": MAX_GROUPS + 2,  # with that of all
     }
     with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL work_mem = '16MB'")  # 90 days of 500,000 a year are sorted in it, a third faster
         cursor.execute(OPT_INS.format(key=key, groups=groups), parameters)
         (_, _, *total), *rows = cursor.fetchall()
     return OptIns(*total), {campaign: OptIns(*values) for _, campaign, *values in rows}

@@ -5,7 +5,7 @@ Numbers, links, period and charts are the home page's (`pipeline_backend.admin.h
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from tempfile import TemporaryFile
 from typing import NamedTuple, TypeAlias
 
@@ -94,7 +94,9 @@ def reports_page(request: HttpRequest, *, is_csv: bool = False) -> HttpResponseB
         return TemplateResponse(request, "admin/reports.html", context)
     page = replace(page, is_mine=False, narrowing={})
     period = period_before(page.period)
-    report, before = read_report(page), read_report(replace(page, period=period))
+    # Opt-ins of both periods have had the same time for a booking.
+    at_that_time = page.at - timedelta(days=len(period.days))
+    report, before = read_report(page, page.at), read_report(replace(page, period=period), at_that_time)
     lines = compare(report, before)
     if is_csv and lines is not None:
         return csv_file(page, lines, report.total, before.total)
@@ -132,11 +134,11 @@ def period_before(period: Period) -> Period:
     return replace(period, first=period.first - days, last=period.last - days)
 
 
-def read_report(page: HomePage) -> Report:
-    """Count the period of the page, in three statements."""
+def read_report(page: HomePage, booked_by: datetime) -> Report:
+    """Count the period of the page, in three statements. `booked_by` is the time until which opt-ins could book."""
     by_day, numbers = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
     booked_by_day, booked = reports.booking_numbers(page.selection, page.period, by=page.by)
-    opt_ins, opt_ins_by_key = reports.opt_in_numbers(page.organization, page.period, by=page.by)
+    opt_ins, opt_ins_by_key = reports.opt_in_numbers(page.organization, page.period, booked_by, by=page.by)
     nothing = Row(Numbers(), 0, OptIns() if page.by == CAMPAIGN else None)
     groups = {
         key: Row(numbers.get(key, nothing.numbers), booked.get(key, 0), opt_ins_by_key.get(key, nothing.opt_ins))
