@@ -3,13 +3,15 @@
 import json
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from functools import wraps
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.contrib.admin.views.main import ORDER_VAR
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import BadRequest, ValidationError
 from django.core.paginator import Page, Paginator
@@ -48,6 +50,7 @@ STATE_COLORS = {
 
 # The title and the options of each group of fields.
 Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
+Result = TypeVar("Result")
 
 
 class ConcurrentSave(Conflict):
@@ -119,10 +122,14 @@ class BoundedPaginator(Paginator):
 
 
 class OfferedLookupsChangeList(ChangeList):
-    """A list that executes only the lookups that its filters offer.
+    """A list that executes only the lookups that its filters offer, and the orders that are fast.
 
-    Django's own list executes any lookup on the table's columns, such as a regular expression that takes minutes.
+    Django's own list executes any lookup on the table's columns, such as a regular expression that takes minutes. It
+    also sorts any number of rows by any column.
     """
+
+    queryset: QuerySet[Any]
+    is_too_large_to_sort = False
 
     def empty(self) -> EmptyList:
         """Return what the list says when it shows no rows."""
@@ -141,6 +148,28 @@ class OfferedLookupsChangeList(ChangeList):
         if not remaining_parameters.keys() <= set(self.model_admin.lookups_of_links):
             raise BadRequest("The list has no such filter.")
         return filters
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read a page of the list."""
+        self.drop_slow_order(request)
+        super().get_results(request)
+
+    def drop_slow_order(self, request: HttpRequest) -> None:
+        """Return to the list's own order if more than MAX_COUNT rows are to be sorted without an index."""
+        if ORDER_VAR not in self.params or self.is_sorted_by_index:
+            return
+        rows = self.queryset.order_by()
+        if rows[: MAX_COUNT + 1].count() > MAX_COUNT:
+            del self.params[ORDER_VAR], self.filter_params[ORDER_VAR]
+            self.queryset = rows.order_by(*self.get_ordering(request, rows))
+            self.is_too_large_to_sort = True
+
+    @property
+    def is_sorted_by_index(self) -> bool:
+        """Whether an index of all rows of an organization begins with the chosen order."""
+        first = self.queryset.query.order_by[0]
+        indexes = [[name.lstrip("-") for name in index.fields] for index in self.opts.indexes if not index.condition]
+        return isinstance(first, str) and ["organization", first.lstrip("-"), "id"] in indexes
 
 
 class ServiceAdmin(ModelAdmin):
@@ -362,6 +391,20 @@ class ServiceAdmin(ModelAdmin):
         if isinstance(db_field, MillisecondDateTimeField):
             field.validators = [*field.validators, validate_year]
         return field
+
+
+def computed_once(method: Callable[[Any, Any], Result]) -> Callable[[Any, Any], Result]:
+    """Keep on the row what a read-only field shows: a page asks for it several times."""
+    key = f"_{method.__name__}"
+
+    @wraps(method)
+    def shown(page: Any, row: Any) -> Result:
+        if key not in row.__dict__:
+            row.__dict__[key] = method(page, row)
+        kept: Result = row.__dict__[key]
+        return kept
+
+    return shown
 
 
 @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
