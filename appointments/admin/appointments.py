@@ -24,6 +24,7 @@ from leads.models import CustomField, Lead
 from optins.models import UTM_FIELDS
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected
+from organizations.admin.base import computed_once
 from organizations.admin.bulk import members, set_for_selected
 from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns, yes_or_no
@@ -207,6 +208,7 @@ class AppointmentAdmin(AppointmentBoard, ImportedAdmin, LeadSearchAdmin, Appoint
         return when(appointment.schedule_time)
 
     @admin.display(description="Other appointments")
+    @computed_once
     def other_appointments(self, appointment: Appointment) -> str:
         """Render the other appointments of the host and the lead on that day."""
         return render_other_appointments(appointment)

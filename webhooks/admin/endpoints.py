@@ -14,6 +14,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminS
 
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action, secret_page
+from organizations.admin.base import computed_once
 from organizations.admin.forms import validate_year
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
@@ -121,6 +122,7 @@ class EndpointAdmin(TenantAdmin):
         return HttpResponse(self.replays(endpoint), headers={"Cache-Control": "no-store"})
 
     @admin.display(description="Recent replays")
+    @computed_once
     def replays(self, endpoint: Endpoint) -> str:
         """Render who requested the recent replays, and their progress."""
         recent = recent_replays(endpoint)
@@ -145,11 +147,13 @@ class EndpointAdmin(TenantAdmin):
         return self.show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
 
     @admin.display(description="Recent attempts")
+    @computed_once
     def recent_attempts(self, endpoint: Endpoint) -> str:
         """Render success rate and latency over a day and a week, and the last attempts as a sparkline."""
         return render_health(endpoint)
 
     @admin.display(description="Pending replays")
+    @computed_once
     def pending_replays(self, endpoint: Endpoint) -> int:
         """Return how many replayed deliveries wait. They are sent after new deliveries."""
         return count_pending_replays(endpoint)

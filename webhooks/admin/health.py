@@ -1,6 +1,7 @@
 """The health part of an endpoint's page: success rate, latency, and the last attempts."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.aggregates import Aggregate
@@ -9,10 +10,11 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from pipeline_backend.db.timestamps import now
-from webhooks.models import Attempt, Endpoint
+from webhooks.models import Attempt, Delivery, Endpoint
 
 PERIODS = {"Last 24 hours": timedelta(days=1), "Last 7 days": timedelta(days=7)}
 ATTEMPTS_SHOWN = 60
+MAX_LOOKED_AT = 10_000  # attempts, and deliveries: reading millions takes seconds
 
 # Pixels. The width and the height of the bars are repeated in the template.
 BAR_SPACING = 8
@@ -30,25 +32,61 @@ class Percentile(Aggregate):
 
 def render_health(endpoint: Endpoint) -> str:
     """Render the endpoint's statistics, and its last attempts as a sparkline."""
-    rows = Attempt.objects.of(endpoint.organization).filter(delivery__endpoint=endpoint)
+    rows = recent_attempts(endpoint)
     attempts = list(rows.order_by("-created_at", "-id")[:ATTEMPTS_SHOWN])[::-1]
     context = {
         "attempts": attempts,
-        "periods": [(label, attempt_statistics(rows, period)) for label, period in PERIODS.items()],
+        "periods": attempt_statistics(rows),
         "bars": sparkline(attempts),
+        "limit": MAX_LOOKED_AT,
+        "was_sent": endpoint.last_success_at or endpoint.failing_since,
         "width": max(1, len(attempts)) * BAR_SPACING,
     }
     return render_to_string("webhooks/health.html", context)
 
 
-def attempt_statistics(attempts: QuerySet[Attempt], period: timedelta) -> dict[str, int | str]:
-    """Return how many attempts there were in the period before now and, if any, success rate and latency in ms."""
-    values = attempts.filter(created_at__gte=now() - period).aggregate(
-        count=Count("pk"),
-        succeeded=Count("pk", filter=Q(error="")),
-        median_ms=Percentile("duration_ms", share="0.5"),
-        percentile_95_ms=Percentile("duration_ms", share="0.95"),
+def recent_attempts(endpoint: Endpoint) -> QuerySet[Attempt]:
+    """Return the endpoint's attempts among the newest of the organization, and those of its newest deliveries.
+
+    The former may be a retry of an old delivery, or have many pending ones after them; the latter are those of an
+    endpoint beside which others have many. No index has the attempts of an endpoint.
+    """
+    attempts = Attempt.objects.of(endpoint.organization).order_by()
+    newest = attempts.order_by("-created_at")[:MAX_LOOKED_AT]
+    deliveries = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint).order_by("-created_at", "-id")
+    of_newest = attempts.filter(pk__in=newest.values("pk"), delivery__endpoint=endpoint).values("pk")
+    of_deliveries = attempts.filter(delivery__in=deliveries.values("pk")[:MAX_LOOKED_AT]).values("pk")
+    return attempts.filter(pk__in=of_newest.union(of_deliveries))
+
+
+def attempt_statistics(attempts: QuerySet[Attempt]) -> list[tuple[str, dict[str, int | str]]]:
+    """Return of each period before now its label, the number of attempts and, if any, success rate and latency (ms)."""
+    at = now()
+    values = attempts.filter(created_at__gte=at - max(PERIODS.values())).aggregate(
+        **{
+            f"{name}_{number}": aggregate
+            for number, period in enumerate(PERIODS.values())
+            for name, aggregate in aggregates(Q(created_at__gte=at - period)).items()
+        }
     )
+    return [
+        (label, shown_statistics({name: values[f"{name}_{number}"] for name in aggregates(Q())}))
+        for number, label in enumerate(PERIODS)
+    ]
+
+
+def aggregates(is_counted: Q) -> dict[str, Aggregate]:
+    """Return what is computed of the attempts that match."""
+    return {
+        "count": Count("pk", filter=is_counted),
+        "succeeded": Count("pk", filter=is_counted & Q(error="")),
+        "median_ms": Percentile("duration_ms", share="0.5", filter=is_counted),
+        "percentile_95_ms": Percentile("duration_ms", share="0.95", filter=is_counted),
+    }
+
+
+def shown_statistics(values: dict[str, Any]) -> dict[str, int | str]:
+    """Return a period's row of the table."""
     if not values["count"]:
         return {"count": 0}
     return {
