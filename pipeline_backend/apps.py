@@ -1,10 +1,15 @@
 """The project's own Django apps: one for its commands and templates, one for its admin site."""
 
+import gc
+
 from django.apps import AppConfig
 from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
 from django.core.management import CommandError
 from django.db.models.signals import pre_migrate
+
+# What the apps import stays until the end: to look for garbage among it takes a sixth of the time of a start.
+gc.disable()
 
 
 class PipelineBackendConfig(AppConfig):
@@ -40,3 +45,9 @@ class AdminSiteConfig(AdminConfig):
     """Replaces Django's admin site with ours."""
 
     default_site = "pipeline_backend.admin.site.PipelineAdminSite"
+
+    def ready(self) -> None:
+        """Import the pages, the last of what is imported; collect garbage from now on, but not among all that."""
+        super().ready()
+        gc.freeze()
+        gc.enable()
