@@ -15,6 +15,7 @@ from leads.services import delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.api.exceptions import Conflict
+from statuses.models import Status
 from statuses.services import delete_status
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_event_type, make_status
@@ -27,16 +28,21 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def committed_while_waiting(change: Callable[[], object]) -> Iterator[None]:
-    """Make a change in another transaction, which is committed once the block waits for one of its locks."""
-    is_made = threading.Event()
+    """Make a change in another transaction, which is committed once the block waits for one of its locks.
+
+    Fails if the block doesn't wait.
+    """
+    is_made, is_waited_for = threading.Event(), threading.Event()
 
     def run() -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             change()
             is_made.set()
             deadline = monotonic() + 60
-            while monotonic() < deadline and not cursor.execute(COUNT_WAITING).fetchone()[0]:
+            while monotonic() < deadline and not is_waited_for.is_set():
                 sleep(0.01)
+                if cursor.execute(COUNT_WAITING).fetchone()[0]:
+                    is_waited_for.set()
         connections.close_all()
 
     thread = threading.Thread(target=run)
@@ -44,6 +50,7 @@ def committed_while_waiting(change: Callable[[], object]) -> Iterator[None]:
     assert is_made.wait(60)
     yield
     thread.join(60)
+    assert is_waited_for.is_set()
 
 
 def test_an_event_type_that_two_people_rename(api: ApiClient, organization: Organization) -> None:
@@ -103,10 +110,11 @@ def test_an_event_type_that_is_deleted_while_someone_books_it(api: ApiClient, or
 
 
 def test_a_status_that_two_people_delete(api: ApiClient, organization: Organization) -> None:
-    status = make_status(organization, "Second call")
+    id = make_status(organization, "Second call").pk
 
     def delete() -> None:
-        delete_status(organization=organization, actor=SYSTEM, status=status)
+        # One object for both would have no id any more when it is deleted again.
+        delete_status(organization=organization, actor=SYSTEM, status=Status.objects.of(organization).get(pk=id))
 
     with committed_while_waiting(delete):
         delete()
