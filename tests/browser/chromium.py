@@ -28,7 +28,7 @@ MAX_SHIFT = 0.1  # what Google calls good
 # After what scripts do at the start, with all fonts, and painted. After a key, the browser may never call itself idle.
 IDLE = """document.fonts.ready.then(() => new Promise(
   done => requestIdleCallback(() => requestAnimationFrame(() => requestAnimationFrame(done)), {timeout: 10000})))"""
-MILLISECONDS = 30_000  # for each wait: only a hang takes as long
+MILLISECONDS = 120_000  # for each wait: only a hang takes as long
 # No host but this computer has an address.
 ARGUMENTS = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-dev-shm-usage"]
 # What the service answers on purpose is no error of the page, nor is a request that a newer one has replaced.

@@ -25,6 +25,7 @@ def test_ctrl_k_searches_from_every_page_and_leaves_nothing_behind(members: Memb
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog", name="Search")).not_to_be_visible()
         expect(button).to_be_focused()
+        expect(page.locator("#search input")).to_have_value("")
         assert name not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
         assert name not in page.content()
 
