@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from appointments import reports
+from appointments import conditions
 from appointments.admin.board import AppointmentBoard
 from appointments.admin.calendar import CALENDAR
 from appointments.admin.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
@@ -60,7 +60,7 @@ class AppointmentAdmin(AppointmentBoard, ImportedAdmin, LeadSearchAdmin, Appoint
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
     area = Area.WORK
-    own_rows = staticmethod(reports.is_open_to)
+    own_rows = staticmethod(conditions.is_open_to)
     import_kind = ImportKind.APPOINTMENTS
     entity = CustomField.Entity.APPOINTMENT
     form = AppointmentForm

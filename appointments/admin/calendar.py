@@ -31,8 +31,8 @@ from appointments.admin.calendar_grid import (
     is_canceled,
     place,
 )
+from appointments.conditions import ENDS_AT, LONGEST
 from appointments.models import Appointment
-from appointments.reports import ENDS_AT, LONGEST
 from organizations.admin.filters import parse_day
 from organizations.admin.tenant import TenantAdmin
 from organizations.admin.views import ALL, Layout, ViewChangeList

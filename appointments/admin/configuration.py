@@ -6,8 +6,8 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 
+from appointments.conditions import is_open_to
 from appointments.models import Appointment, CallAnalysis, EventType, Note
-from appointments.reports import is_open_to
 from appointments.services import delete_event_type, save_analysis, save_event_type
 from organizations.admin.newest_search import HELP, NewestSearchAdmin
 from organizations.admin.tenant import OptimisticLockForm, TenantAdmin, TenantForm

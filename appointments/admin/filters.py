@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from unfold.contrib.filters.admin import DropdownFilter
 
-from appointments import reports
+from appointments import conditions, reports
 from leads.admin.leads import LeadAdmin
 from leads.models import LeadStatusChange
 from optins.admin import OptInAdmin
@@ -64,14 +64,14 @@ class MyAppointmentsFilter(MineFilter):
     """The appointments of which the user is host, setter or triager."""
 
     def belongs_to(self, members: list[UUID]) -> Q:
-        return reports.takes_part(members)
+        return conditions.takes_part(members)
 
 
 class MyLeadsFilter(MineFilter):
     """The leads of which the user is the setter, or has an appointment."""
 
     def belongs_to(self, members: list[UUID]) -> Q:
-        return reports.is_followed_by(members)
+        return conditions.is_followed_by(members)
 
 
 class MyOptInsFilter(MineFilter):
@@ -80,7 +80,7 @@ class MyOptInsFilter(MineFilter):
     options = [("me", "Mine and unassigned")]
 
     def belongs_to(self, members: list[UUID]) -> Q:
-        return reports.is_called_by(members)
+        return conditions.is_called_by(members)
 
 
 class AppointmentWorkFilter(ChoiceFilter):
@@ -98,20 +98,20 @@ class AppointmentWorkFilter(ChoiceFilter):
         """Return the appointments of today, tomorrow, from now on, or those without outcome."""
         at = now()
         if word == "without_outcome":
-            return reports.without_outcome(rows, status_ids(request, *reports.BOOKED_ROLES), at)
+            return conditions.without_outcome(rows, status_ids(request, *conditions.BOOKED_ROLES), at)
         if word == "upcoming":
-            return reports.still_to_come(rows, at)
-        return reports.still_to_come(rows.filter(day_of(at, word).contains("schedule_time")), at)
+            return conditions.still_to_come(rows, at)
+        return conditions.still_to_come(rows.filter(day_of(at, word).contains("schedule_time")), at)
 
 
 class ResultFilter(ChoiceFilter):
     """The appointments with a result, as the home page counts them."""
 
-    title, parameter_name, options = "result", "result", reports.Result.choices
+    title, parameter_name, options = "result", "result", conditions.Result.choices
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], word: str) -> QuerySet[Any]:
         """Return the appointments that have the result now."""
-        return rows.filter(reports.has_result(word, now()))
+        return rows.filter(conditions.has_result(word, now()))
 
 
 class LeadWorkFilter(ChoiceFilter):
@@ -121,7 +121,7 @@ class LeadWorkFilter(ChoiceFilter):
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], word: str) -> QuerySet[Any]:
         """Return the leads whose follow-up is due today."""
-        return rows.filter(reports.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), day_of(now()).end))
+        return rows.filter(conditions.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), day_of(now()).end))
 
 
 class LeftStatusFilter(ChoiceFilter):
@@ -158,13 +158,13 @@ class LeftStatusFilter(ChoiceFilter):
 class StageFilter(ChoiceFilter):
     """The opt-ins that have come to a stage of the funnel."""
 
-    title, parameter_name, options = "stage", "stage", reports.Stage.choices
+    title, parameter_name, options = "stage", "stage", conditions.Stage.choices
 
     def filtered(self, request: HttpRequest, rows: QuerySet[Any], word: str) -> QuerySet[Any]:
         """Return the opt-ins that are in the stage now."""
-        if word == reports.Stage.NOT_CALLED:
-            return rows.filter(reports.not_called(status_ids(request, StatusRole.NEW_LEAD)))
-        return rows.filter(reports.in_stage(word, now()))
+        if word == conditions.Stage.NOT_CALLED:
+            return rows.filter(conditions.not_called(status_ids(request, StatusRole.NEW_LEAD)))
+        return rows.filter(conditions.in_stage(word, now()))
 
 
 def own_memberships(request: HttpRequest) -> list[UUID]:

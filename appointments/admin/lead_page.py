@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from unfold import widgets
 
-from appointments import reports, services
+from appointments import conditions, services
 from appointments.admin.timeline import of_lead, register_timeline
 from leads.admin.leads import LeadAdmin
 from leads.admin.record import SET_BY_STAFF
@@ -150,5 +150,5 @@ LeadAdmin.register_link(RecordLink("Book", booking_url, "b"))
 LeadAdmin.register_notice(next_step_notice)
 LeadAdmin.notice_buttons = ("finish_next_step",)
 LeadAdmin.cards = (appointments_card, *LeadAdmin.cards)
-LeadAdmin.own_rows = staticmethod(reports.may_be_followed_by)
+LeadAdmin.own_rows = staticmethod(conditions.may_be_followed_by)
 register_timeline(LeadAdmin, of_lead)

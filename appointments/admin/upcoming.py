@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from appointments import reports
+from appointments import conditions
 from appointments.models import Appointment
 from leads.admin.privacy import ERASURE_NOTICES
 from leads.models import Lead
@@ -19,7 +19,7 @@ from pipeline_backend.db.timestamps import now
 
 def upcoming_link(rows: QuerySet[Appointment], **filters: Any) -> SafeString | None:
     """Return a link with the number of the rows that are still to come, to the list of them, or None without any."""
-    count = reports.still_to_come(rows.filter(**filters), now()).count()
+    count = conditions.still_to_come(rows.filter(**filters), now()).count()
     if not count:
         return None
     query = urlencode({"view": "upcoming", **{f"{name}__id__exact": row.pk for name, row in filters.items()}})

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
-from appointments import reports
+from appointments import conditions
 from appointments.admin.filters import day_of, own_memberships, status_ids
 from appointments.models import Appointment
 from leads.admin.leads import LeadAdmin
@@ -30,12 +30,12 @@ def today(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def upcoming(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the appointments that have not ended and are not canceled."""
-    return reports.still_to_come(rows, now())
+    return conditions.still_to_come(rows, now())
 
 
 def without_outcome(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the appointments that have ended, and whose outcome nobody has entered."""
-    return reports.without_outcome(rows, status_ids(request, *reports.BOOKED_ROLES), now())
+    return conditions.without_outcome(rows, status_ids(request, *conditions.BOOKED_ROLES), now())
 
 
 def past(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -45,15 +45,15 @@ def past(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 def mine(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the appointments from today on of which the user is host, setter or triager."""
-    own = rows.filter(reports.takes_part(own_memberships(request)))
+    own = rows.filter(conditions.takes_part(own_memberships(request)))
     return own.filter(schedule_time__gte=day_of(now()).start)
 
 
 def mine_to_work(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
     """Return the user's leads that are to be contacted, or have a step to be done, by the end of today."""
     end = day_of(now()).end
-    due = reports.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), end)
-    return rows.filter(due | Q(next_step_at__lt=end)).filter(reports.is_followed_by(own_memberships(request)))
+    due = conditions.follow_up_due(status_ids(request, StatusRole.FOLLOW_UP), end)
+    return rows.filter(due | Q(next_step_at__lt=end)).filter(conditions.is_followed_by(own_memberships(request)))
 
 
 def new_leads(request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:

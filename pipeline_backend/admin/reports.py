@@ -16,7 +16,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from appointments import reports
-from appointments.reports import Key, Numbers, OptIns, Period, Stage
+from appointments.conditions import Stage
+from appointments.reports import Key, Numbers, OptIns, Period
 from optins.models import OptIn
 from organizations.admin.export import Cell, download, write_csv
 from pipeline_backend.admin.home.numbers import (

@@ -68,7 +68,7 @@ def test_each_view_of_appointments_shows_its_rows_in_its_order(closer: Client):
 def test_few_and_many_appointments_without_outcome_are_found_alike(
     closer: Client, few: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("appointments.reports.FEW", few)
+    monkeypatch.setattr("appointments.conditions.FEW", few)
 
     assert names(closer, f"{APPOINTMENTS}?view=without_outcome") == ["morning", "yesterday"]
 

@@ -1,8 +1,8 @@
 """The admin's home page: what the user has to do, and the numbers of a period, for one organization.
 
 Each number links to a list with filters that show exactly the rows that it counts. `appointments.reports` counts them,
-and has the conditions of the lists' filters. `page` reads the address, `work` and `numbers` make the two halves of the
-page, `setup` the steps of a new organization, and `alerts` the sentences above all.
+by the conditions of `appointments.conditions`, as the lists' filters do. `page` reads the address, `work` and `numbers`
+make the two halves of the page, `setup` the steps of a new organization, and `alerts` the sentences above all.
 """
 
 from django.http import HttpRequest

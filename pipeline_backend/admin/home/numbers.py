@@ -9,8 +9,9 @@ from django.db.models import Model
 from django.utils.formats import date_format
 
 from appointments import reports
+from appointments.conditions import Result, Stage
 from appointments.models import EventType
-from appointments.reports import Key, Numbers, Result, Stage
+from appointments.reports import Key, Numbers
 from leads.models import Lead, Source
 from optins.models import OptIn
 from organizations.models import Membership

@@ -10,7 +10,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from appointments import reports
+from appointments import conditions
 from appointments.models import Appointment
 from appointments.reports import Period, Selection
 from leads.models import Lead
@@ -47,7 +47,7 @@ def work_context(page: HomePage) -> dict[str, object]:
         follow_up_list(page, statuses),
         opt_in_list(page, statuses),
     ]
-    upcoming = reports.still_to_come(appointments.filter(schedule_time__gte=page.today.end), page.at)
+    upcoming = conditions.still_to_come(appointments.filter(schedule_time__gte=page.today.end), page.at)
     return {"lists": lists, "next": upcoming.select_related("lead").order_by("schedule_time", "id").first()}
 
 
@@ -60,7 +60,7 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: lis
         work_list(
             day,
             day.capitalize(),
-            reports.still_to_come(rows.filter(period.contains("schedule_time")), page.at),
+            conditions.still_to_come(rows.filter(period.contains("schedule_time")), page.at),
             page.list_url(Appointment, work=day, **page.mine),
             order=("schedule_time", "id"),
             related=related,
@@ -71,7 +71,7 @@ def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: lis
     without_outcome = work_list(
         "without_outcome",
         "Without outcome",
-        reports.without_outcome(rows, status_ids(statuses, *reports.BOOKED_ROLES), page.at),
+        conditions.without_outcome(rows, status_ids(statuses, *conditions.BOOKED_ROLES), page.at),
         page.list_url(Appointment, work="without_outcome", **page.mine),
         order=("-schedule_time", "-id"),
         related=related,
@@ -94,7 +94,7 @@ def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
     due = work_list(
         "follow_ups",
         "Follow-ups due",
-        reports.due_follow_ups(page.organization, page.member_id, follow_up_statuses, page.today.end),
+        conditions.due_follow_ups(page.organization, page.member_id, follow_up_statuses, page.today.end),
         page.list_url(Lead, work="follow_up", **page.mine),
         order=(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
         related=("status", "setter__user"),
@@ -110,7 +110,7 @@ def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
     return work_list(
         "opt_ins",
         "Opt-ins not called yet",
-        reports.opt_ins_to_call(page.organization, page.member_id, status_ids(statuses, StatusRole.NEW_LEAD), start),
+        conditions.opt_ins_to_call(page.organization, page.member_id, status_ids(statuses, StatusRole.NEW_LEAD), start),
         page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
         order=("-created_at", "-id"),
         related=("lead", "lead__setter__user"),

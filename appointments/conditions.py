@@ -1,0 +1,175 @@
+"""The conditions by which appointments, leads and opt-ins are work for staff, or count in the numbers of `reports`.
+
+The filters of the lists use the same conditions, so a number and the list that it links to can't differ.
+docs/staff.md defines each of them.
+"""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import (
+    DateTimeField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextChoices,
+    Value,
+)
+from django.db.models.functions import Coalesce
+
+from appointments.models import Appointment
+from leads.models import Lead, TouchPointType
+from optins.models import OptIn
+from organizations.models import Organization
+from statuses.models import PAID_ROLES, StatusRole
+
+BOOKED_ROLES = [StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED]
+NOT_SHOWN_ROLES = [StatusRole.CANCELED, StatusRole.NO_SHOW]
+LONGEST = timedelta(days=1)  # the limit of an event type's duration
+FEW = 1_000  # rows that are faster found by their ids
+
+ENDS_AT = ExpressionWrapper(
+    F("schedule_time")
+    + ExpressionWrapper(
+        Coalesce(F("event_type__duration_minutes"), 60) * Value(timedelta(minutes=1)), output_field=DurationField()
+    ),
+    output_field=DateTimeField(),
+)
+
+
+class Result(TextChoices):
+    """What became of an appointment, in the reports' words."""
+
+    SHOWN = "shown", "Shown"
+    NO_SHOW = "no_show", "No-show"
+    EXPECTED = "expected", "Shown or no-show"
+    CANCELED = "canceled", "Canceled"
+    WON = "won", "Won"
+    LOST = "lost", "Lost"
+
+
+class Stage(TextChoices):
+    """How far an opt-in has come: each stage after the first includes the next one."""
+
+    NOT_CALLED = "not_called", "Not called or booked yet"
+    BOOKED = "booked", "Booked"
+    SHOWN = "shown", "Shown"
+    WON = "won", "Won"
+
+
+def takes_part(members: Any) -> Q:  # noqa: ANN401  # whatever `in` takes: ids or a query
+    """Return the condition that one of the members is host, setter or triager of an appointment."""
+    return Q(host__in=members) | Q(setter__in=members) | Q(triager__in=members)
+
+
+def has_result(result: str, at: datetime) -> Q:
+    """Return the condition that an appointment has this result at this time."""
+    is_shown = Q(schedule_time__lte=at) & (Q(outcome=None) | ~Q(outcome__role__in=NOT_SHOWN_ROLES))
+    is_no_show = Q(outcome__role=StatusRole.NO_SHOW)
+    return {
+        Result.SHOWN: is_shown,
+        Result.NO_SHOW: is_no_show,
+        Result.EXPECTED: is_shown | is_no_show,
+        Result.CANCELED: Q(outcome__role=StatusRole.CANCELED),
+        Result.WON: Q(schedule_time__lte=at, outcome__role__in=PAID_ROLES),
+        Result.LOST: Q(schedule_time__lte=at, outcome__role=StatusRole.LOST),
+    }[Result(result)]
+
+
+def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appointment]:
+    """Filter for appointments that have not ended at this time and are not canceled."""
+    rows = rows.filter(schedule_time__gt=at - LONGEST).alias(over_at=ENDS_AT).filter(over_at__gt=at)
+    return rows.exclude(outcome__role=StatusRole.CANCELED)
+
+
+def without_outcome(
+    rows: QuerySet[Appointment], booked_statuses: Collection[UUID], at: datetime
+) -> QuerySet[Appointment]:
+    """Filter for appointments that have ended, and whose outcome nobody has entered.
+
+    `booked_statuses` are the ids of the statuses with one of `BOOKED_ROLES`. It takes a statement to see whether there
+    are few, whose ids are the filter then.
+    """
+    over = rows.filter(schedule_time__lt=at).alias(over_at=ENDS_AT).filter(over_at__lte=at)
+    # PostgreSQL takes the share of past appointments among booked ones for that among all. Hundreds of thousands can be
+    # booked for the future, so it would expect many here, and read all past ones to find a few. Each outcome alone has
+    # an index in this order, which it uses whatever it expects.
+    of_each = [
+        over.filter(outcome=outcome).order_by("-schedule_time", "-id").values_list("pk", flat=True)[: FEW + 1]
+        for outcome in (None, *booked_statuses)
+    ]
+    ids = list(of_each[0].union(*of_each[1:], all=True))
+    if len(ids) <= FEW:
+        return rows.filter(pk__in=ids)
+    return over.filter(Q(outcome=None) | Q(outcome__in=booked_statuses))
+
+
+def is_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that one of the members is a lead's setter, or takes part in one of its appointments."""
+    appointments = Appointment.unscoped.filter(lead=OuterRef("pk"))
+    return Q(setter__in=members) | Q(Exists(appointments.filter(takes_part(members))))
+
+
+def is_open_to(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that one of the members takes part in an appointment, or nobody does."""
+    return takes_part(members) | Q(host=None, setter=None, triager=None)
+
+
+def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that a lead is followed by one of the members, or by nobody."""
+    taken = Appointment.unscoped.filter(lead=OuterRef("pk")).exclude(host=None, setter=None, triager=None)
+    return is_followed_by(members) | (Q(setter=None) & ~Q(Exists(taken)))
+
+
+def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
+    """Return the condition that a lead is to be contacted by the end of this day.
+
+    Its next step is due by then, staff have set a touch point by then, or the lead has a follow-up status and no later
+    touch point. Touch points that have passed are removed from the lead within minutes, next steps are not.
+    """
+    # Each of the four has an index, because the statuses are given by their ids.
+    has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
+    is_set_by_staff = ~Q(next_touch_point_type=TouchPointType.APPOINTMENT)
+    has_step = Q(next_step_at__lt=end_of_day)
+    return has_step | (has_status & Q(next_touch_point_at=None)) | (has_status & by_then) | (by_then & is_set_by_staff)
+
+
+def not_called(new_lead_statuses: Collection[UUID]) -> Q:
+    """Return the condition that nobody has called or booked the lead of an opt-in."""
+    return Q(lead__status__in=new_lead_statuses) & Q(~Exists(Appointment.unscoped.filter(lead=OuterRef("lead"))))
+
+
+def in_stage(stage: str, at: datetime) -> Q:
+    """Return the condition that an opt-in has come this far at this time: its lead has such a booking since."""
+    booked = Appointment.unscoped.filter(lead=OuterRef("lead"), created_at__gte=OuterRef("created_at"))
+    return Q(Exists(booked if stage == Stage.BOOKED else booked.filter(has_result(stage, at))))
+
+
+def due_follow_ups(
+    organization: Organization, member: UUID | None, statuses: Collection[UUID], end_of_day: datetime
+) -> QuerySet[Lead]:
+    """Return the leads to be contacted by the end of the day. `statuses` are the ids of the follow-up statuses."""
+    rows: QuerySet[Lead] = Lead.objects.of(organization).filter(follow_up_due(statuses, end_of_day))
+    return rows.filter(is_followed_by([member])) if member else rows
+
+
+def opt_ins_to_call(
+    organization: Organization, member: UUID | None, statuses: Collection[UUID], start: datetime
+) -> QuerySet[OptIn]:
+    """Return the opt-ins since `start` that nobody has called or booked: of a member's leads and those without setter.
+
+    `statuses` are the ids of the statuses for new leads.
+    """
+    rows: QuerySet[OptIn] = OptIn.objects.of(organization).filter(not_called(statuses), created_at__gte=start)
+    return rows.filter(is_called_by([member])) if member else rows
+
+
+def is_called_by(members: Any) -> Q:  # noqa: ANN401  # as above
+    """Return the condition that the lead of an opt-in belongs to one of the members, or to nobody yet."""
+    return Q(lead__setter__in=members) | Q(lead__setter=None)
