@@ -38,7 +38,12 @@ FURTHER = {
     },
     "optins/optin": {"all, last page": "view=all&p=200", "search": "q=ada", "not called yet": "stage=not_called"},
     "webhooks/event": {"last page": "p=200", "search": "q=olivia"},
-    "webhooks/delivery": {"last page": "p=200", "dead": "state__exact=DEAD", "pending": "state__exact=PENDING"},
+    "webhooks/delivery": {
+        "last page": "p=200",
+        "by event": "o=1",
+        "dead": "state__exact=DEAD",
+        "pending": "state__exact=PENDING",
+    },
     "notifications/notification": {"last page": "p=200", "dead": "state__exact=DEAD"},
 }
 
