@@ -58,7 +58,6 @@ def render_board(admin: "BoardAdmin", request: HttpRequest, cl: ViewChangeList) 
     if "column" in request.GET:
         return admin.more_cards(request, cl)
     columns = admin.columns(request, cl)
-    cl.full_result_count = cl.result_count  # each column has a number of its own, so the title has none
     organization = admin.board_organization(request)
     several = has_several_organizations(request)
     context = {

@@ -61,7 +61,7 @@ class NoteAdmin(NewestSearchAdmin):
     select_related = ("appointment__lead",)
     ordering = ("-id",)  # which rises with time, and has an index
     search_fields = ("note", "actor_name", "appointment__lead__email")
-    search_help_text = HELP
+    search_help_text = f"Search by text, author or the lead's e-mail. {HELP}"
     fields = ("appointment", "note", "mention_users", "actor_name", "created_at")
 
     @admin.display(description="Note")
@@ -110,7 +110,7 @@ class CallAnalysisAdmin(NewestSearchAdmin):
     select_related = ("appointment__lead",)
     ordering = ("-id",)
     search_fields = ("ai_generated_title", "call_analysis_call_id", "appointment__lead__email")
-    search_help_text = HELP
+    search_help_text = f"Search by title, the call's ID or the lead's e-mail. {HELP}"
     autocomplete_fields = readonly_fields = ("appointment",)
     fields = (
         "appointment",

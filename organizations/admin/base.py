@@ -150,9 +150,11 @@ class OfferedLookupsChangeList(ChangeList):
         return filters
 
     def get_results(self, request: HttpRequest) -> None:
-        """Read a page of the list."""
+        """Read a page. The heading counts what a search or filters have left, with a link to all rows."""
         self.drop_slow_order(request)
         super().get_results(request)
+        if not self.query and not self.has_active_filters:
+            self.full_result_count = self.result_count
 
     def drop_slow_order(self, request: HttpRequest) -> None:
         """Return to the list's own order if more than MAX_COUNT rows are to be sorted without an index."""

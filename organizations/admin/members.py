@@ -129,7 +129,7 @@ class MembershipAdmin(TenantAdmin):
     @admin.display(description="Open work")
     def open_work(self, member: Membership) -> SafeString | str:
         """Return what somebody else would have to take over, with links."""
-        return work_of(member) or "None"
+        return work_of(member) or "Nothing"
 
     @admin.display(description="User ID")
     def account_id(self, member: Membership) -> str:

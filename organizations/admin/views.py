@@ -124,8 +124,8 @@ class ViewChangeList(OfferedLookupsChangeList):
         if self.layout:
             self.queryset = rows.none()
         super().get_results(request)
-        if self.layout:
-            self.full_result_count = self.result_count  # so that the heading has no number
+        if self.model_admin.views or self.layout:
+            self.full_result_count = self.result_count  # so that the heading has no number: tabs lead to all rows
         self.queryset = rows
         self.title = capfirst(self.opts.verbose_name_plural)
 

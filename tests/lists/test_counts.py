@@ -6,6 +6,7 @@ from django.test import Client
 from leads.models import Lead
 from organizations.admin import base
 from organizations.models import Organization
+from statuses.models import Status
 from tests.admin.pages import TENANT_MODEL_ADMINS, list_url, logged_in_client
 from tests.factories import make_api, owner_of
 
@@ -33,3 +34,14 @@ def test_a_list_says_when_there_are_more_rows_than_it_counts(
     assert text in " ".join(first.content.decode().split())
     assert (first.context["cl"].paginator.num_pages, len(first.context["cl"].result_list)) == (pages, 2)
     assert beyond.status_code == 400
+
+
+def test_the_heading_counts_only_what_a_search_has_left_in_a_list_without_views(organization: Organization):
+    owner = logged_in_client(owner_of(organization))
+
+    def has_count(address: str) -> bool:
+        return "(<a href" in owner.get(address).content.decode().partition("</h1>")[0]
+
+    statuses, leads = list_url(Status), list_url(Lead)
+    assert [has_count(url) for url in (statuses, f"{statuses}&q=won")] == [False, True]
+    assert [has_count(url) for url in (leads, f"{leads}&q=won")] == [False, False]

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ReadOnlyInline, format_json, state_label
+from organizations.admin.columns import when
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.newest_search import HELP, NewestSearchAdmin
 from organizations.permissions import Area, current_user
@@ -45,15 +46,14 @@ class DeliveryAdmin(NewestSearchAdmin):
         state_label,
         "attempt_count",
         "last_error",
-        "next_attempt_at",
-        "finished_at",
-        "created_at",
+        "next_attempt",
+        "created",
     )
     select_related = ("event", "endpoint")
     list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
     search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
     id_lookups = ("event__id", "event__subject_id")
-    search_help_text = f"Search by the id of the event or its subject, the endpoint's URL, or the error. {HELP}"
+    search_help_text = f"Search by the ID of the event or its subject, the endpoint's URL, or the error. {HELP}"
     actions = ("replay_selected",)
     actions_detail = ("replay",)
     inlines = (AttemptInline,)
@@ -74,6 +74,16 @@ class DeliveryAdmin(NewestSearchAdmin):
     def topic(self, delivery: Delivery) -> str:
         """Return the name of the event's topic."""
         return delivery.event.type
+
+    @admin.display(description="Next attempt", ordering="next_attempt_at")
+    def next_attempt(self, delivery: Delivery) -> str:
+        """Return the time of the next attempt, with its day."""
+        return when(delivery.next_attempt_at)
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, delivery: Delivery) -> str:
+        """Return the time of the event, with its day."""
+        return when(delivery.created_at)
 
     @object_action(
         "Replay", icon="replay", question="Send this delivery again, with the same webhook-id?", when=is_replayable

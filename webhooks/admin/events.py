@@ -54,7 +54,7 @@ class EventAdmin(NewestSearchAdmin):
     list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))
     search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
     id_lookups = ("id", "subject_id")
-    search_help_text = f"Search by the id of the event, its subject or its request, or by who caused it. {HELP}"
+    search_help_text = f"Search by the ID of the event, its subject or its request, or by who caused it. {HELP}"
     fields = (
         ("type", "created_at"),
         ("actor_name", "actor_kind"),
