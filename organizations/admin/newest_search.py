@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from organizations.admin.base import MAX_COUNT
+from organizations.admin.lists import MAX_COUNT
 from organizations.admin.tenant import TenantAdmin
 from pipeline_backend.api.fields import parse_uuid
 

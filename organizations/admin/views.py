@@ -24,7 +24,8 @@ from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
 from organizations.admin import saved_views
-from organizations.admin.base import OfferedLookupsChangeList, ServiceAdmin
+from organizations.admin.base import ServiceAdmin
+from organizations.admin.lists import OfferedLookupsChangeList
 from organizations.admin.saved_views import SAVED_VAR
 from organizations.models import SavedView
 

@@ -21,8 +21,8 @@ from leads.admin.search import LeadSearchAdmin
 from leads.models import Lead
 from leads.search import find_leads, is_any_of
 from organizations.admin.actions import row_url
-from organizations.admin.base import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS
 from organizations.admin.columns import when
+from organizations.admin.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS
 from organizations.admin.tenant import has_several_organizations
 from organizations.isolation import TenantModel
 from pipeline_backend.admin.menu import menu

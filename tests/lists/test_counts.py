@@ -4,7 +4,8 @@ import pytest
 from django.test import Client
 
 from leads.models import Lead
-from organizations.admin import base
+from organizations.admin import lists
+from organizations.admin.base import ServiceAdmin
 from organizations.models import Organization
 from statuses.models import Status
 from tests.admin.pages import TENANT_MODEL_ADMINS, list_url, logged_in_client
@@ -14,7 +15,7 @@ from tests.factories import make_api, owner_of
 def test_every_list_counts_no_more_rows_than_its_limit():
     paginators = {model_admin.paginator for model_admin in TENANT_MODEL_ADMINS}
 
-    assert paginators == {base.BoundedPaginator}
+    assert paginators == {lists.BoundedPaginator}
     assert [page for page in TENANT_MODEL_ADMINS if page.show_full_result_count] == []
 
 
@@ -22,8 +23,8 @@ def test_every_list_counts_no_more_rows_than_its_limit():
 def test_a_list_says_when_there_are_more_rows_than_it_counts(
     limit: int, text: str, pages: int, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(base, "MAX_COUNT", limit)
-    monkeypatch.setattr(base.ServiceAdmin, "list_per_page", 2)
+    monkeypatch.setattr(lists, "MAX_COUNT", limit)
+    monkeypatch.setattr(ServiceAdmin, "list_per_page", 2)
     for number in range(3):
         make_api(organization).submit(email=f"lead{number}@example.com")
     owner: Client = logged_in_client(owner_of(organization))

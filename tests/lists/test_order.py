@@ -5,7 +5,7 @@ from django.test import Client
 
 from appointments.models import Appointment
 from leads.models import Lead
-from organizations.admin import base
+from organizations.admin import lists
 from organizations.models import Organization
 from tests.admin.pages import list_url, logged_in_client
 from tests.factories import make_api, owner_of
@@ -37,7 +37,7 @@ def shown(client: Client, url: str) -> tuple[list[str], bool]:
 @pytest.mark.parametrize("query", ["", "&o=1", "&o=-1"])
 def test_a_large_list_keeps_its_order_and_says_so(owner: Client, query: str, monkeypatch: pytest.MonkeyPatch):
     for limit, is_large in ((2, True), (3, False)):
-        monkeypatch.setattr(base, "MAX_COUNT", limit)
+        monkeypatch.setattr(lists, "MAX_COUNT", limit)
         names = {"": ["Ada", "Cy", "Bob"], "&o=1": ["Ada", "Bob", "Cy"], "&o=-1": ["Cy", "Bob", "Ada"]}
 
         for model in (Appointment, Lead):
@@ -46,20 +46,20 @@ def test_a_large_list_keeps_its_order_and_says_so(owner: Client, query: str, mon
 
 
 def test_a_large_list_is_sorted_by_a_column_with_an_index(owner: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(base, "MAX_COUNT", 2)
+    monkeypatch.setattr(lists, "MAX_COUNT", 2)
 
     assert shown(owner, f"{list_url(Appointment)}&o=2") == (["Bob", "Cy", "Ada"], False)
     assert shown(owner, f"{list_url(Appointment)}&o=-2") == (["Ada", "Cy", "Bob"], False)
 
 
 def test_few_rows_of_a_large_list_are_sorted_by_any_column(owner: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(base, "MAX_COUNT", 2)
+    monkeypatch.setattr(lists, "MAX_COUNT", 2)
 
     assert shown(owner, f"{list_url(Appointment)}&o=1&q=cy") == (["Cy"], False)
 
 
 def test_headings_and_links_of_a_large_list_show_its_own_order(owner: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(base, "MAX_COUNT", 2)
+    monkeypatch.setattr(lists, "MAX_COUNT", 2)
 
     list_shown = owner.get(f"{list_url(Lead)}&o=1").context["cl"]
 
@@ -70,7 +70,7 @@ def test_a_large_board_has_its_own_order(owner: Client, monkeypatch: pytest.Monk
     url = f"{list_url(Lead)}&layout=board&o=1"
     names = []
     for limit in (2, 3):
-        monkeypatch.setattr(base, "MAX_COUNT", limit)
+        monkeypatch.setattr(lists, "MAX_COUNT", limit)
         board = owner.get(url).context["board"]
         names.append([card.row for column in board for card in column.cards])
 
