@@ -18,7 +18,7 @@ from organizations.admin.base import ReadOnlyInline
 from organizations.admin.columns import two_lines, when
 from organizations.admin.export import Column, ExportAdmin, labels
 from organizations.admin.filters import DayRangeFilter
-from organizations.admin.record import Cursor, Detail, TimelineEntry, newest
+from organizations.admin.timeline import Cursor, Detail, TimelineEntry, newest
 from organizations.permissions import Area
 from statuses.admin import status_label
 

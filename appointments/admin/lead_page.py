@@ -21,7 +21,8 @@ from leads.models import Lead, TouchPointType
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action, row_url
 from organizations.admin.forms import validate_year
-from organizations.admin.record import Card, Fact, RecordLink, when
+from organizations.admin.record import Card, Fact, RecordLink
+from organizations.admin.timeline import when
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from pipeline_backend.db.timestamps import isoformat_z, truncate_to_ms
 

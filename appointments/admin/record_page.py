@@ -14,7 +14,8 @@ from appointments.models import Appointment, CallAnalysis
 from leads.admin.custom_fields import CustomFieldsAdmin
 from leads.models import Lead
 from organizations.admin.actions import row_url
-from organizations.admin.record import Card, Fact, RecordAdmin, RecordLink, TimelineEntry, when
+from organizations.admin.record import Card, Fact, RecordAdmin, RecordLink
+from organizations.admin.timeline import TimelineEntry, when
 from pipeline_backend.db.timestamps import now
 from statuses.admin import status_label
 

@@ -15,16 +15,8 @@ from appointments.models import Appointment, AppointmentChange, Note, OutcomeCha
 from leads.models import Lead
 from notifications.models import Notification
 from organizations.admin.actions import row_url
-from organizations.admin.record import (
-    Cursor,
-    Detail,
-    RecordAdmin,
-    TimelineEntry,
-    change_entry,
-    fields_without,
-    newest,
-    when,
-)
+from organizations.admin.record import RecordAdmin
+from organizations.admin.timeline import Cursor, Detail, TimelineEntry, change_entry, fields_without, newest, when
 from organizations.versions import VersionedModel
 from pipeline_backend.outbox import State
 from statuses.admin import status_label

@@ -25,8 +25,9 @@ from leads.topics import MERGED
 from organizations.actors import staff_actor
 from organizations.admin.actions import change_selected, page_context, row_url
 from organizations.admin.columns import two_lines
-from organizations.admin.record import Card, Fact, plain
+from organizations.admin.record import Card, Fact
 from organizations.admin.tenant import TenantAdmin
+from organizations.admin.timeline import plain
 from organizations.admin.views import View
 from organizations.permissions import Area, current_user
 from pipeline_backend.api.exceptions import Conflict, DomainError

@@ -17,17 +17,8 @@ from leads.models import CustomField, Lead, LeadChange, TouchPointType
 from leads.services import add_note, change_status
 from organizations.actors import ActorKind, staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
-from organizations.admin.record import (
-    Card,
-    Cursor,
-    Fact,
-    TimelineEntry,
-    change_entry,
-    fields_without,
-    newest,
-    plain,
-    when,
-)
+from organizations.admin.record import Card, Fact
+from organizations.admin.timeline import Cursor, TimelineEntry, change_entry, fields_without, newest, plain, when
 from organizations.permissions import current_user
 from statuses.admin import status_label
 from statuses.models import Board, Status

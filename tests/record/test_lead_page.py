@@ -14,7 +14,7 @@ from appointments.models import Appointment
 from appointments.services import change_outcome, edit_appointment, reschedule, save_analysis
 from leads.models import Lead, LeadNote
 from leads.services import add_note, change_status, edit_lead
-from organizations.admin.record import PAGE, TimelineEntry
+from organizations.admin.timeline import PAGE, TimelineEntry
 from organizations.models import Organization
 from pipeline_backend.db.timestamps import isoformat_z, now
 from statuses.models import Status
