@@ -45,6 +45,23 @@ RUN_FIRST = [
     "tests/roles/test_matrix.py",
     "tests/pooler/test_suite.py",
     *SPLIT,
+    # Few tests, each of which takes long: as the last, they would keep the other processes waiting.
+    "tests/imports/test_many_rows.py",
+    "tests/upgrade/test_from_0_2_0.py",
+    "tests/commands/test_processes.py",
+    "tests/deployment/test_start.py",
+    "tests/scaling/test_machines.py",
+    "tests/commands/demo",
+    "tests/hostile/test_floods.py",
+    "tests/hostile/test_tenant_walk_api.py",
+    "tests/mirror/test_concurrent_copies.py",
+    "tests/pooler/test_service.py",
+    "tests/export/test_memory.py",
+    "tests/metrics/test_prometheus.py",
+    "tests/contract/test_conflicting_changes.py",
+    "tests/admin/test_weight.py",
+    "tests/hostile/test_slow_pages.py",
+    "tests/hostile/test_secrets.py",
 ]
 # These measure throughput, delays or memory, or put the whole service under load. They run at the end, and no other
 # test runs at the same time.
