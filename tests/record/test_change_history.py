@@ -23,6 +23,10 @@ def appointment(api: ApiClient, organization: Organization) -> Appointment:
 
 
 def test_a_new_row_has_no_changes(appointment: Appointment, organization: Organization) -> None:
+    page = logged_in_client(owner_of(organization)).get(admin_url(Lead, "history", appointment.lead_id))
+
+    assert "Nothing has changed yet." in page.content.decode()
+    assert "Actions on these pages" not in page.content.decode()
     assert not LeadChange.objects.of(organization).exists()
     assert not AppointmentChange.objects.of(organization).exists()
 
