@@ -25,6 +25,7 @@ def test_a_form_adds_its_row_once_also_when_back_returns_to_it(members: Members,
         assert site.select(ENDPOINTS, ADDRESS) == [(1,)]
 
         page.get_by_title("Add webhook endpoint").click()
+        page.wait_for_url("**/add/")
         url.fill(ADDRESS)
         save.click()
 

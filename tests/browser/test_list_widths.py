@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.browser.chromium import NARROW, WIDE, Members
+from tests.browser.chromium import IDLE, NARROW, WIDE, Members
 
 LISTS = ["appointments/appointment", "leads/lead", "optins/optin"]
 OTHER_LISTS = ["appointments/note", "notifications/notification", "webhooks/delivery", "webhooks/endpoint"]
@@ -17,6 +17,7 @@ def test_a_list_fits_beside_the_menu_and_a_phone_shows_its_buttons_in_one_row(me
     for size in (WIDE, NARROW):
         with members.page("OWNER", size=size) as page:
             page.goto(f"/admin/{name}/?view=all")
+            page.evaluate(IDLE)
             places = [link.bounding_box() for link in page.locator(".list-buttons a").all()]
 
             assert page.evaluate(SCROLLED) == []
@@ -27,5 +28,6 @@ def test_a_list_fits_beside_the_menu_and_a_phone_shows_its_buttons_in_one_row(me
 def test_a_list_of_details_fits_beside_the_menu(members: Members, name: str):
     with members.page("OWNER") as page:
         page.goto(f"/admin/{name}/")
+        page.evaluate(IDLE)
 
         assert page.evaluate(SCROLLED) == []
