@@ -51,9 +51,13 @@ def server(behavior: Behavior) -> Iterator[str]:
 
 
 def read_request(client: socket.socket) -> None:
+    """Read to the end of a request's body. Raises ConnectionError if the client has closed the connection."""
     data = b""
     while not data.endswith(b"{}"):
-        data += client.recv(65536)
+        received = client.recv(65536)
+        if not received:
+            raise ConnectionError
+        data += received
 
 
 def respond(data: bytes) -> Behavior:
