@@ -136,7 +136,7 @@ def period_before(period: Period) -> Period:
 
 
 def read_report(page: HomePage, booked_by: datetime) -> Report:
-    """Count the period of the page, in three statements. `booked_by` is the time until which opt-ins could book."""
+    """Count the period of the page. `booked_by` is the time until which opt-ins could book."""
     by_day, numbers = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
     booked_by_day, booked = reports.booking_numbers(page.selection, page.period, by=page.by)
     opt_ins, opt_ins_by_key = reports.opt_in_numbers(page.organization, page.period, booked_by, by=page.by)

@@ -101,7 +101,7 @@ def test_an_endpoint_without_attempts_of_the_week_has_no_rates(organization: Org
     ]
 
 
-@pytest.mark.parametrize(("was_sent", "text"), [(False, "Nothing has been sent yet."), (True, "No attempt is among")])
+@pytest.mark.parametrize(("was_sent", "text"), [(False, "Nothing has been sent yet."), (True, "No recent attempts")])
 def test_an_endpoint_without_attempts_among_those_looked_at_says_so(
     was_sent: bool, text: str, organization: Organization, endpoint: Endpoint
 ):

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from psycopg.errors import Diagnostic
 
 from appointments import reports
 from appointments.models import Appointment
@@ -78,6 +79,21 @@ def test_opt_ins_of_the_period_before_have_had_the_same_time_for_a_booking(week:
 
     # Another opt-in of that week was booked after 11 hours, in the week of the report.
     assert table(hana.get(REPORTS, WEEK))["All"].endswith("| 4.0 (+2.0)")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_report_causes_no_warning_of_the_database(hana: Client):
+    warnings: list[str | None] = []
+
+    def keep(diagnostic: Diagnostic) -> None:
+        warnings.append(diagnostic.message_primary)
+
+    connection.connection.add_notice_handler(keep)
+    try:
+        assert hana.get(REPORTS, WEEK).status_code == 200
+    finally:
+        connection.connection.remove_notice_handler(keep)
+    assert warnings == []
 
 
 def test_a_group_with_nothing_but_the_period_before(hana: Client):
