@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
-from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction
+from psycopg.errors import IdleInTransactionSessionTimeout, InternalError, ReadOnlySqlTransaction
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 
@@ -103,11 +103,18 @@ def domain_error_response(error: DomainError) -> Response:
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether the database caused the error: it is down, full, read-only, or has canceled the statement."""
+    """Return whether the database caused the error: it is down, full, read-only, or has canceled the statement.
+
+    What the request has stored is unknown then: the connection may have ended just after the commit.
+    """
     cause = getattr(error, "__cause__", None)
     if isinstance(cause, ReadOnlySqlTransaction):
         # After a failover the connection may lead to the old primary. A new connection will not.
         connection.close()
+        return True
+    if isinstance(cause, InternalError) and cause.sqlstate is None:
+        # Not PostgreSQL's own: psycopg found the session in a state that it did not expect. After a COMMIT that is the
+        # end of the session between the confirmation and "ready for the next statement".
         return True
     return isinstance(error, OperationalError | InterfaceError) or isinstance(cause, IdleInTransactionSessionTimeout)
 

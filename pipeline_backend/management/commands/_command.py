@@ -4,11 +4,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError, ProgrammingError
+from django.db import Error
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import DomainError, ValidationFailed
+from pipeline_backend.api.exceptions import DomainError, ValidationFailed, is_unavailable
 from pipeline_backend.api.fields import MAX_NAME_LENGTH, parse_uuid
 
 
@@ -21,13 +21,12 @@ class BaseServiceCommand(BaseCommand):
             return super().execute(*args, **options)
         except DomainError as error:
             raise CommandError(error_message(error)) from None
-        except (OperationalError, InterfaceError) as error:
-            raise CommandError(f"The database does not answer: {first_text_line(error)}") from None
-        except ProgrammingError as error:
-            # Any other programming error is a bug, and needs its traceback.
-            if not isinstance(error.__cause__, UndefinedTable | UndefinedColumn):
-                raise
-            raise CommandError(f"The database is not up to date; run {manage_py('migrate')}") from None
+        except Error as error:
+            if is_unavailable(error):
+                raise CommandError(f"The database does not answer: {first_text_line(error)}") from None
+            if isinstance(error.__cause__, UndefinedTable | UndefinedColumn):
+                raise CommandError(f"The database is not up to date; run {manage_py('migrate')}") from None
+            raise  # a bug, which needs its traceback
 
     def info(self, text: str) -> None:
         """Print a message for people on standard error; standard output is for what scripts read."""
