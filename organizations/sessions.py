@@ -11,6 +11,7 @@ from typing import Any
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import UpdateError
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -18,6 +19,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from organizations.models import SecurityEventKind, Session, User
 from organizations.security_log import record_security_event, shorten_user_agent
 from pipeline_backend.api.client_address import client_address
+from pipeline_backend.api.exceptions import is_unavailable
 from pipeline_backend.db.deletes import delete_in_batches
 
 USAGE_KEY = "usage"
@@ -57,6 +59,17 @@ class SessionStore(db.SessionStore):
     def clear_expired(cls) -> None:
         """Delete expired sessions. `manage.py clearsessions` calls it, too."""
         delete_in_batches(Session.objects.filter(expire_date__lt=timezone.now()).order_by("expire_date"))
+
+    def save(self, must_create: bool = False) -> None:
+        """Store the session. Raises UpdateError if it has been deleted, and whatever the database raises."""
+        try:
+            super().save(must_create)
+        except UpdateError as error:
+            # Django raises it for every error of the database, too, and then answers 400 instead of 503.
+            cause = error.__context__
+            if cause is not None and is_unavailable(cause):
+                raise cause from cause.__cause__
+            raise
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
         """Return the row for a session with this data, with its user."""
