@@ -1,19 +1,10 @@
-"""E-mail notifications: rendering an e-mail from its row, and sending it."""
+"""Renders e-mails: that of a notification from its row, and those of other packages from their templates."""
 
-import asyncio
-import contextlib
 import re
-import smtplib
-import socket
-from abc import abstractmethod
-from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from datetime import datetime
 
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives, get_connection
-from django.core.mail.backends.base import BaseEmailBackend
+from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
 from notifications.invitations import build_invitation
@@ -21,11 +12,9 @@ from notifications.models import Context, Kind, Notification
 from notifications.unsubscribing import unsubscribe_url
 from organizations.models import User
 from pipeline_backend.db.timestamps import get_zone
-from pipeline_backend.outbox import ClaimedJob, Group, Queue, Result
 
 MAX_NAME_LENGTH = 200
 MAX_SUBJECT_NAME_LENGTH = 100
-ABORT_INTERVAL_SECONDS = 0.5
 
 # The sentence that explains a kind of e-mail, for those whose name does not.
 HINTS = {
@@ -35,64 +24,6 @@ HINTS = {
 
 # C0 and C1 control characters, and the characters that change the reading direction.
 CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-# smtplib blocks, so e-mails are sent in threads of their own and not on the dispatcher's event loop.
-_senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")
-
-
-class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
-    """Sends e-mails, those of a batch over one connection to the mail server."""
-
-    @abstractmethod
-    def render(self, job: ClaimedJob) -> EmailMultiAlternatives | Result:
-        """Return the job's e-mail, or the result if there is nothing to send. Makes no query."""
-
-    @asynccontextmanager
-    async def open_session(self, group: Group) -> AsyncIterator[BaseEmailBackend]:
-        """Yield a connection, which is opened by the first e-mail."""
-        connection = get_connection()
-        try:
-            yield connection
-        finally:
-            await asyncio.get_running_loop().run_in_executor(_senders, connection.close)
-
-    async def send(self, connection: BaseEmailBackend, group: Group, job: ClaimedJob) -> Result:
-        """Send the job's e-mail in a thread. Ends well before the lease does, by shutting the connection down."""
-        # The socket's own timeout applies to each response and not to the whole conversation: a server that responds
-        # slowly enough could hold the e-mail until its lease has ended.
-        sending = asyncio.get_running_loop().run_in_executor(_senders, self.send_now, connection, job)
-        seconds = settings.DELIVERY_LEASE_SECONDS / 2
-        while not (await asyncio.wait([sending], timeout=seconds))[0]:
-            if sock := getattr(getattr(connection, "connection", None), "sock", None):
-                with contextlib.suppress(OSError):
-                    sock.shutdown(socket.SHUT_RDWR)
-            # Repeated, because the socket may not exist yet while the connection is being opened.
-            seconds = ABORT_INTERVAL_SECONDS
-        return sending.result()
-
-    def send_now(self, connection: BaseEmailBackend, job: ClaimedJob) -> Result:
-        """Send the job's e-mail, if there is one, and wait until the server has taken it."""
-        email = self.render(job)
-        if isinstance(email, Result):
-            return email
-        email.connection = connection
-        try:
-            # Django closes a connection after each e-mail unless it was opened before.
-            connection.open()
-            email.send()
-        except (smtplib.SMTPException, OSError) as error:
-            connection.close()
-            return Result(error=classify_error(error))
-        return Result()
-
-
-def classify_error(error: Exception) -> str:
-    """Return the error as the word that staff see."""
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return "recipient_refused"
-    # smtplib raises its own errors while handling a timeout.
-    is_timeout = isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError)
-    return "timeout" if is_timeout else "mail_server"
 
 
 def render(notification: Notification, user: User) -> EmailMultiAlternatives:

@@ -1,21 +1,86 @@
-"""The queues of notifications and security notices. The outbox claims, retries and gives up; these only send."""
+"""The queues of e-mails and of Slack messages. The outbox claims, retries and gives up; these only send."""
 
-import html
-from datetime import datetime
+import asyncio
+import contextlib
+import smtplib
+import socket
+from abc import abstractmethod
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 
 import orjson
-from django.core.mail import EmailMultiAlternatives
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q, QuerySet
 
-from notifications import mail, security_notices
+from notifications import mail, security_notices, slack
 from notifications.daily_limit import DailyLimit
 from notifications.models import ChannelKind, Notification
 from organizations.models import Organization, SecurityNotice, User
 from pipeline_backend.egress import EndpointClient
-from pipeline_backend.outbox import Queue, Result, Session
+from pipeline_backend.outbox import ClaimedJob, Group, Queue, Result, Session
 
-MAX_SLACK_NAME_LENGTH = 150
+ABORT_INTERVAL_SECONDS = 0.5
+
+# smtplib blocks, so e-mails are sent in threads of their own and not on the dispatcher's event loop.
+_senders = ThreadPoolExecutor(max_workers=8, thread_name_prefix="mail")
+
+
+class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
+    """Sends e-mails, those of a batch over one connection to the mail server."""
+
+    @abstractmethod
+    def render(self, job: ClaimedJob) -> EmailMultiAlternatives | Result:
+        """Return the job's e-mail, or the result if there is nothing to send. Makes no query."""
+
+    @asynccontextmanager
+    async def open_session(self, group: Group) -> AsyncIterator[BaseEmailBackend]:
+        """Yield a connection, which is opened by the first e-mail."""
+        connection = get_connection()
+        try:
+            yield connection
+        finally:
+            await asyncio.get_running_loop().run_in_executor(_senders, connection.close)
+
+    async def send(self, connection: BaseEmailBackend, group: Group, job: ClaimedJob) -> Result:
+        """Send the job's e-mail in a thread. Ends well before the lease does, by shutting the connection down."""
+        # The socket's own timeout applies to each response and not to the whole conversation: a server that responds
+        # slowly enough could hold the e-mail until its lease has ended.
+        sending = asyncio.get_running_loop().run_in_executor(_senders, self.send_now, connection, job)
+        seconds = settings.DELIVERY_LEASE_SECONDS / 2
+        while not (await asyncio.wait([sending], timeout=seconds))[0]:
+            if sock := getattr(getattr(connection, "connection", None), "sock", None):
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+            # Repeated, because the socket may not exist yet while the connection is being opened.
+            seconds = ABORT_INTERVAL_SECONDS
+        return sending.result()
+
+    def send_now(self, connection: BaseEmailBackend, job: ClaimedJob) -> Result:
+        """Send the job's e-mail, if there is one, and wait until the server has taken it."""
+        email = self.render(job)
+        if isinstance(email, Result):
+            return email
+        email.connection = connection
+        try:
+            # Django closes a connection after each e-mail unless it was opened before.
+            connection.open()
+            email.send()
+        except (smtplib.SMTPException, OSError) as error:
+            connection.close()
+            return Result(error=classify_error(error))
+        return Result()
+
+
+def classify_error(error: Exception) -> str:
+    """Return the error as the word that staff see."""
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return "recipient_refused"
+    # smtplib raises its own errors while handling a timeout.
+    is_timeout = isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError)
+    return "timeout" if is_timeout else "mail_server"
 
 
 class NotificationQueue(Queue[Organization, Notification, Session]):
@@ -34,7 +99,7 @@ class NotificationQueue(Queue[Organization, Notification, Session]):
         return super().rows.filter(medium=self.channel)
 
 
-class EmailQueue(mail.MailQueue[Organization, Notification], NotificationQueue[BaseEmailBackend]):
+class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEmailBackend]):
     """Sends an organization's e-mails."""
 
     name = "emails"
@@ -63,33 +128,10 @@ class SlackQueue(NotificationQueue[EndpointClient]):
         # Slack may have been disconnected since the message was queued. Then no retry can help.
         if not organization.slack_url:
             return Result(error="switched_off", is_final=True)
-        return await client.post(orjson.dumps(render_slack_message(notification)), {})
+        return await client.post(orjson.dumps(slack.render(notification)), {})
 
 
-def render_slack_message(notification: Notification) -> dict[str, object]:
-    """Return the body of a Slack message: one line for Slack's own notifications, and the details as a block."""
-    context = notification.context
-    # A team can span several time zones, so the message names UTC.
-    when = mail.format_local_time(datetime.fromisoformat(context["schedule_time"]), "UTC")
-    title = f"{notification.get_kind_display()}: {escape_name(context['lead_name'])}"
-    lines = [
-        f"*{title}*",
-        f"{escape_name(context['event_type'] or 'Appointment')}, {when}",
-        f"Host: {escape_name(context['host'] or 'not assigned')}",
-        f"<{mail.admin_link('appointments/appointment', context['appointment_id'])}|Open the appointment>",
-    ]
-    # Without `verbatim`, Slack turns plain words into links and mentions.
-    text = {"type": "mrkdwn", "text": "\n".join(lines), "verbatim": True}
-    return {"text": f"{title}, {when}", "blocks": [{"type": "section", "text": text}]}
-
-
-def escape_name(text: str) -> str:
-    """Return the name on one line and escaped, so that it can't become a link or a mention."""
-    # Slack refuses messages that are too long.
-    return html.escape(mail.single_line(text)[:MAX_SLACK_NAME_LENGTH], quote=False)
-
-
-class SecurityNoticeQueue(mail.MailQueue[User, SecurityNotice]):
+class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
     """E-mails about a person's account, grouped by person."""
 
     name, label = "security_notices", "notifications"

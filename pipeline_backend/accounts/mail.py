@@ -5,7 +5,8 @@ from django.core.mail import EmailMultiAlternatives
 from django.db.models import Q, QuerySet
 
 from notifications.daily_limit import DailyLimit
-from notifications.mail import MailQueue, build_email, single_line
+from notifications.mail import build_email, single_line
+from notifications.queues import MailQueue
 from organizations.models import Invitation, Organization, PasswordReset
 from pipeline_backend.accounts.invitations import invitation_link, unsubscribe_path
 from pipeline_backend.accounts.password_reset import VALID_FOR, choose_recipient, reset_link
