@@ -17,7 +17,7 @@ from appointments.admin.views import APPOINTMENT_VIEWS
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
 from leads.admin.columns import contact
-from leads.admin.imports import ImportedAdmin
+from leads.admin.imports import ImportableAdmin
 from leads.admin.search import LeadSearchAdmin
 from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
@@ -55,7 +55,7 @@ def read_time(text: str) -> datetime | None:
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, ImportedAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
+class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."

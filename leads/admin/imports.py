@@ -264,7 +264,7 @@ class ImportAdmin(TenantAdmin):
         return HttpResponse("\ufeff" + text.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
 
 
-class ImportedAdmin(ExportAdmin):
+class ImportableAdmin(ExportAdmin):
     """An admin page of rows that can be imported: its list has a button for it."""
 
     import_kind: ClassVar[ImportKind]

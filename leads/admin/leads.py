@@ -16,7 +16,7 @@ from leads.admin.board import LeadBoard
 from leads.admin.columns import contact, next_step
 from leads.admin.custom_fields import CustomValuesForm
 from leads.admin.duplicates import duplicates_card, lead_urls
-from leads.admin.imports import ImportedAdmin
+from leads.admin.imports import ImportableAdmin
 from leads.admin.record import LeadRecordAdmin
 from leads.admin.search import LeadSearchAdmin
 from leads.imports.models import ImportKind
@@ -96,7 +96,7 @@ class LeadForm(CustomValuesForm):
 
 
 @admin.register(Lead)
-class LeadAdmin(LeadBoard, ImportedAdmin, LeadSearchAdmin, LeadRecordAdmin):
+class LeadAdmin(LeadBoard, ImportableAdmin, LeadSearchAdmin, LeadRecordAdmin):
     """Leads. The apps that come later register what they know about them."""
 
     empty_text = "Add one, or let your forms and schedulers send them: create an API key under API keys."

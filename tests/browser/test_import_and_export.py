@@ -92,7 +92,7 @@ def upload(page: Page, file: Path) -> None:
     page.wait_for_url("**/import/add/")
     page.get_by_label("Kind").select_option(label="Leads")
     page.locator("input[type=file]").set_input_files(file)
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Upload", exact=True).click()
     expect(page.get_by_role("heading", name="What are the columns?")).to_be_visible()
 
 
