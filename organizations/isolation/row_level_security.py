@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -184,10 +183,9 @@ class ApiKeyLookup(CompiledQuery[Row]):
              organizations_organization AS (SELECT * FROM organizations_of_key(%s))
         """
 
-    @cached_property
-    def statement(self) -> CompiledStatement:
+    def compile(self) -> CompiledStatement:
         """Return the compiled query with the functions in place of the tables."""
-        statement = super().statement
+        statement = super().compile()
         return statement._replace(
             sql=self.owner_functions + statement.sql, params=[Param("key_id"), Param("key_id"), *statement.params]
         )

@@ -1,5 +1,6 @@
 """Concurrent requests, with real threads and connections (docs/interface.md, A31)."""
 
+import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -9,6 +10,7 @@ import pytest
 from appointments.models import Appointment
 from appointments.services import reschedule
 from leads.models import LeadStatusChange
+from organizations.authentication import KEY_QUERY
 from tests.client import ApiClient
 from tests.contract.concurrency import THREADS, field_values, run_concurrently, status_codes
 from tests.factories import make_member, owner_actor, summary_of
@@ -204,3 +206,25 @@ def interleave_reads(writes):
         if position % (THREADS - 1) == 0:
             yield None
         yield write
+
+
+class SlowText(str):
+    """A text that takes its time to be joined with another one."""
+
+    def __add__(self, other):
+        time.sleep(0.2)
+        return super().__add__(other)
+
+
+def test_the_first_requests_of_a_process_accept_the_key_even_if_they_arrive_at_once(api, monkeypatch):
+    """docs/interface.md, K1"""
+    vars(KEY_QUERY).pop("statement", None)  # as in a process that has just started
+    monkeypatch.setattr(KEY_QUERY, "owner_functions", SlowText(KEY_QUERY.owner_functions))
+
+    def request(api):
+        api.get("/readyz")  # after which the connection has the scope of a request without a tenant
+        return api.get("/api/external/statuses")
+
+    responses = run_concurrently(api.key, *[request] * THREADS)
+
+    assert status_codes(responses) == {200: THREADS}
