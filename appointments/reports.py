@@ -45,7 +45,7 @@ class Period:
 
     @property
     def days(self) -> list[date]:
-        """All days, in order."""
+        """The days of the period, from the first to the last."""
         return [self.first + timedelta(days=number) for number in range((self.last - self.first).days + 1)]
 
     def contains(self, column: str) -> Q:
@@ -73,7 +73,7 @@ class Selection:
     values: Mapping[str, UUID] | None = None
 
     def appointments(self) -> QuerySet[Appointment]:
-        """Return the selected appointments."""
+        """Return the appointments of the selection, of all times."""
         rows: QuerySet[Appointment] = Appointment.objects.of(self.organization).filter(**(self.values or {}))
         return rows.filter(takes_part([self.member])) if self.member else rows
 

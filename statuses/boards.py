@@ -86,7 +86,7 @@ class BoardAdmin(ExportAdmin):
         raise NotImplementedError
 
     def card_title(self, row: AnyRow) -> str:
-        """Return the card's name."""
+        """Return the first line of a card."""
         return str(row)
 
     def move(self, actor: Actor, row: AnyRow, status: Status) -> None:
@@ -140,7 +140,7 @@ class BoardAdmin(ExportAdmin):
         return columns
 
     def fill(self, request: HttpRequest, columns: list[Column]) -> None:
-        """Read the columns' cards."""
+        """Read the rows of the columns' first cards, and since when each is in its column."""
         ids = [id for column in columns for id in column.ids[: cards.PAGE_SIZE]]
         changes: Any = self.model._meta.get_field(self.history)
         history = changes.related_model.objects.of(OuterRef("organization")).filter(

@@ -1,7 +1,6 @@
 """The queue of webhook deliveries: sends an endpoint's events, several at once, and stores every attempt."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -88,7 +87,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
         """Return 1 after a failure, so that a receiver in trouble gets no more than one request at a time."""
         return 1 if endpoint.failures else settings.WEBHOOK_REQUESTS_PER_ENDPOINT
 
-    def result_values(self, delivery: Delivery, result: Result) -> dict[str, Any]:
+    def result_values(self, delivery: Delivery, result: Result) -> dict[str, object]:
         """Return the values of `RESULT_COLUMNS` for one attempt."""
         return {
             "attempt_id": uuid7(),

@@ -81,7 +81,7 @@ class CalendarPage:
 
     @property
     def is_now(self) -> bool:
-        """Whether today is shown."""
+        """Whether the days that are shown include today."""
         return self.first <= self.today <= self.last
 
     @property

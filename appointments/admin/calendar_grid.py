@@ -120,7 +120,7 @@ class Grid:
 
     @property
     def labels(self) -> list[str]:
-        """The rows' texts."""
+        """What stands beside each row: its hour."""
         return [f"{hour:02}:00" + " again" * fold for hour, fold in self.hours]
 
     def line(self, at: datetime) -> str:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.text import get_text_list
 from unfold import widgets
 
@@ -166,7 +167,7 @@ class RescheduleForm(ConfirmationForm):
         self.fields["schedule_time"].initial = self.subject.schedule_time
 
     def clean_schedule_time(self) -> datetime:
-        """Refuse the present time."""
+        """Return the new time. Raises ValidationError for the one that it has already."""
         self.new_time = truncate_to_ms(self.cleaned_data["schedule_time"])
         if self.new_time == self.subject.schedule_time:
             raise forms.ValidationError("This is the present time of the appointment. Choose another one.")
@@ -216,7 +217,7 @@ class NoteForm(ConfirmationForm):
         )
 
 
-def may_change(request: Any, lead: Lead) -> bool:  # an HttpRequest
+def may_change(request: HttpRequest, lead: Lead) -> bool:
     """Return whether the user may change the lead on its own page."""
     lead_admin: Any = admin.site.get_model_admin(Lead)
     return bool(lead_admin.has_change_permission(request, lead))

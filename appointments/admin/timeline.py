@@ -29,13 +29,13 @@ Scope: TypeAlias = Callable[[Any], QuerySet[Appointment]]
 
 
 def of_lead(lead: Lead) -> QuerySet[Appointment]:
-    """Return a lead's appointments."""
+    """Return the appointments of the lead whose page it is."""
     rows: QuerySet[Appointment] = Appointment.objects.of(lead.organization).filter(lead=lead)
     return rows
 
 
 def itself(appointment: Appointment) -> QuerySet[Appointment]:
-    """Return the appointment alone."""
+    """Return the appointment whose page it is, alone."""
     rows: QuerySet[Appointment] = Appointment.objects.of(appointment.organization).filter(pk=appointment.pk)
     return rows
 
@@ -45,7 +45,7 @@ def name_of(appointment: Appointment) -> str:
     return f"{appointment.event_type or 'appointment'}, {when(appointment.schedule_time)}"
 
 
-def bookings(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def bookings(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield when appointments were booked, and for when."""
     first = OutcomeChange.objects.of(row.organization).filter(appointment=OuterRef("pk"), from_status=None)
     actors = first.order_by("created_at").values("actor_name")[:1]
@@ -66,7 +66,7 @@ def bookings(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None
         )
 
 
-def moves(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def moves(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the changes of appointments' times."""
     rows = appointment_rows(AppointmentChange, scope, row).filter(fields__has_key=MOVED)
     for change in newest(rows, cursor):
@@ -80,7 +80,7 @@ def moves(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -
         yield entry._replace(url=row_url(change.appointment))
 
 
-def outcomes(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def outcomes(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the changes of appointments' outcomes."""
     # The first one belongs to the booking.
     is_later = Q(created_at__gt=F("appointment__created_at") + Value(timedelta(seconds=1)))
@@ -102,7 +102,7 @@ def outcomes(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None
         )
 
 
-def changes(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def changes(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the changes of appointments' other fields."""
     rows = appointment_rows(AppointmentChange, scope, row).exclude(fields__has_key=MOVED)
     rows = rows.alias(others=fields_without(*OUTCOME)).exclude(others={})
@@ -111,7 +111,7 @@ def changes(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None)
         yield entry._replace(text=f"{name_of(change.appointment)}: {entry.text}", url=row_url(change.appointment))
 
 
-def notes(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def notes(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the notes of appointments."""
     for note in newest(appointment_rows(Note, scope, row), cursor):
         yield TimelineEntry(
@@ -125,7 +125,7 @@ def notes(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -
         )
 
 
-def mails(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def mails(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the notifications about appointments, and whether they were delivered."""
     rows = Notification.objects.of(row.organization).filter(subject_id__in=scope(row).values("pk"))
     for notification in newest(rows.select_related("recipient__user"), cursor):
@@ -135,7 +135,7 @@ def mails(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -
         yield TimelineEntry(notification.created_at, notification.pk, "mails", text, url=row_url(notification))
 
 
-def webhooks(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+def webhooks(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the events of the row and its appointments that endpoints were to receive, and what became of them."""
     subjects = [row.pk, *scope(row).order_by("-schedule_time").values_list("pk", flat=True)[:MAX_APPOINTMENTS]]
     deliveries = Delivery.objects.of(row.organization).filter(event=OuterRef("pk"))
@@ -153,7 +153,7 @@ def webhooks(scope: Scope, request: HttpRequest, row: Any, cursor: Cursor | None
         )
 
 
-def appointment_rows(model: type[Any], scope: Scope, row: Any) -> QuerySet[Any]:
+def appointment_rows(model: type[Any], scope: Scope, row: VersionedModel) -> QuerySet[Any]:
     """Return the rows of a model that belong to the appointments, with what an appointment's name is made of."""
     rows: QuerySet[Any] = model.objects.of(row.organization).filter(appointment__in=scope(row))
     return rows.select_related("appointment__event_type", "appointment__lead")

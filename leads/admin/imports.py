@@ -114,7 +114,7 @@ class ImportAdmin(TenantAdmin):
         return summary(row) or (f"{number_format(row.total, force_grouping=True)} rows" if row.total else "–")
 
     def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
-        """Store the upload."""
+        """Store the file as a new import, which a worker then reads."""
         upload = form.cleaned_data["upload"]
         user = current_user(request)
         add_import(

@@ -131,7 +131,7 @@ def facts_card(request: HttpRequest, lead: Lead) -> Card:
 
 
 def status_changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield the lead's statuses."""
+    """Yield the changes of the lead's status, from the first one on."""
     rows = lead.status_changes.select_related("from_status", "to_status")
     for change in newest(rows, cursor):
         label = status_label(change.to_status)
@@ -145,7 +145,7 @@ def status_changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> I
 
 
 def notes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield the lead's notes."""
+    """Yield what people have noted about the lead."""
     for note in newest(lead.notes.all(), cursor):
         yield TimelineEntry(note.created_at, note.pk, "notes", "Note", actor_name=note.actor_name, body=note.note)
 

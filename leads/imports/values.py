@@ -51,24 +51,24 @@ def clean(text: str) -> str:
 
 
 def parse_name(text: str) -> str:
-    """Return a short text."""
+    """Return a text of at most 255 characters. Raises ValueError."""
     return limited(text, 255)
 
 
 def parse_text(text: str) -> str:
-    """Return a long text."""
+    """Return a text of at most `MAX_TEXT_LENGTH` characters. Raises ValueError."""
     return limited(text, MAX_TEXT_LENGTH)
 
 
 def limited(text: str, length: int) -> str:
-    """Return the text if it is not too long."""
+    """Return the text. Raises ValueError if it is longer than `length` characters."""
     if len(text) > length:
         raise ValueError(f"is longer than {length:,} characters")
     return text
 
 
 def parse_email(text: str) -> str:
-    """Return an e-mail address."""
+    """Return an e-mail address, without "mailto:". Raises ValueError."""
     text = text.removeprefix("mailto:")
     if len(text) > MAX_EMAIL_LENGTH or not is_valid(validate_email, text):
         raise ValueError(f"“{shorten(text)}” is not an e-mail address")

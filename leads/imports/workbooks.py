@@ -181,7 +181,7 @@ class TextReader:
         self.is_text = self.is_phonetic = False
 
     def clear(self) -> None:
-        """Begin a new text."""
+        """Forget the text, to collect the next one."""
         self.pieces.clear()
         self.length = 0
 

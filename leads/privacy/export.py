@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from leads.models import CustomField, Lead
 from leads.privacy.rules import AnyModel, find_rows, load_rules
@@ -60,14 +60,15 @@ def describe_rows(rows: QuerySet[Any]) -> list[dict[str, Any]]:
     return described
 
 
-def names_of_references(rows: list[Any]) -> dict[tuple[AnyModel, object], str]:
+def names_of_references(rows: list[Model]) -> dict[tuple[AnyModel, object], str]:
     """Return the names of the rows that these refer to, by model and id, with one query for each model."""
     tables = load_rules()
     ids: dict[AnyModel, set[object]] = defaultdict(set)
     for row in rows:
         for field in row._meta.concrete_fields:
-            if field.is_relation and field.related_model not in tables:
-                ids[field.related_model].add(getattr(row, field.attname))
+            target: Any = field.related_model
+            if field.is_relation and target not in tables:
+                ids[target].add(getattr(row, field.attname))
     names = {}
     for model, wanted in ids.items():
         found = model._base_manager.filter(pk__in=wanted - {None})

@@ -197,5 +197,5 @@ def refuse(page: AnyList, request: HttpRequest, message: str) -> HttpResponse:
 
 
 def open_list(page: AnyList, query: str) -> HttpResponse:
-    """Lead to the list."""
+    """Return a redirect to the list with this query."""
     return redirect(f"{reverse(f'admin:{page.list_name}')}?{query}")

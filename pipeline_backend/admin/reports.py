@@ -145,7 +145,7 @@ def read_report(page: HomePage, booked_by: datetime) -> Report:
         key: Row(numbers.get(key, nothing.numbers), booked.get(key, 0), opt_ins_by_key.get(key, nothing.opt_ins))
         for key in {*numbers, *booked, *opt_ins_by_key}
     }
-    total = Row(sum_of(by_day), sum(booked_by_day.values()), opt_ins)
+    total = Row(sum_of(by_day.values()), sum(booked_by_day.values()), opt_ins)
     return Report(groups, total, nothing, by_day, booked_by_day)
 
 

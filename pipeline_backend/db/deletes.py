@@ -1,13 +1,11 @@
 """Deletion of many rows in short transactions."""
 
-from typing import Any
-
 from django.db import models, transaction
 
 BATCH_SIZE = 2000
 
 
-def delete_in_batches(rows: models.QuerySet[Any]) -> int:
+def delete_in_batches(rows: models.QuerySet[models.Model]) -> int:
     """Delete these rows, with what belongs to them, in transactions of 2,000 rows. Returns how many.
 
     Locks are short, and an interrupted run keeps its progress. Rows that somebody else has locked are skipped.
@@ -19,7 +17,7 @@ def delete_in_batches(rows: models.QuerySet[Any]) -> int:
 
 
 @transaction.atomic
-def delete_batch(rows: models.QuerySet[Any]) -> int:
+def delete_batch(rows: models.QuerySet[models.Model]) -> int:
     """Delete the first rows. They are locked, so a row that has changed meanwhile is kept if it no longer matches."""
     ids = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH_SIZE])
     rows.filter(pk__in=ids).order_by().delete()

@@ -50,7 +50,7 @@ class Handler(BaseHTTPRequestHandler):
             self.respond(200, ("Content-Type", CONTENT_TYPE), body=render())
 
     def respond(self, status: int, *headers: tuple[str, str], body: bytes = b"") -> None:
-        """Send a response."""
+        """Send a complete response: status, headers and body."""
         self.send_response(status)
         for name, value in [*headers, ("Content-Length", str(len(body)))]:
             self.send_header(name, value)
@@ -58,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
+        """Log nothing: Prometheus asks several times a minute."""
 
 
 def start_server() -> None:

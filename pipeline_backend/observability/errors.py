@@ -5,6 +5,7 @@ them would collect headers, bodies and task arguments, and follow every request.
 """
 
 import logging
+from typing import cast
 
 import sentry_sdk
 from django.conf import settings
@@ -49,7 +50,7 @@ def keep_allowed(event: Event, hint: Hint) -> Event | None:
     """Return the event with what may leave: types of exceptions and places in the code. None without an exception."""
     if "exception" not in event:
         return None
-    allowed: Event = {key: event[key] for key in EVENT_KEYS if key in event}  # type: ignore[literal-required,assignment]
+    allowed = cast("Event", {key: event[key] for key in EVENT_KEYS if key in event})  # type: ignore[literal-required]
     # An exception's message often quotes what a client has sent.
     allowed["exception"] = {
         "values": [

@@ -96,7 +96,13 @@ class MetricsMiddleware:
         return response
 
 
-def time_statement(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:  # noqa: ANN401  # as Django calls it
+def time_statement(
+    execute: Callable[..., Any],
+    sql: str,
+    params: object,
+    many: bool,
+    context: dict[str, Any],
+) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
     """Run a statement and add its time to the request's."""
     started = perf_counter()
     try:

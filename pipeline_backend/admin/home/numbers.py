@@ -1,5 +1,6 @@
 """The home page's numbers of a period, as figures with links, and the bars of its charts."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, TypeAlias
@@ -81,7 +82,7 @@ def numbers_context(page: HomePage) -> dict[str, object]:
     """Return the numbers of the chosen period, with what they can be narrowed by."""
     numbers, groups = reports.appointment_numbers(page.selection, page.period, page.at, by=page.by)
     bookings, _ = reports.booking_numbers(page.selection, page.period, by=page.by)
-    total = sum_of(numbers)
+    total = sum_of(numbers.values())
     return {
         "periods": period_choices(page),
         "selects": selects(page),
@@ -153,10 +154,10 @@ def draw(title: str, values: list[tuple[str, Figure]], total: Figure) -> Chart:
     return Chart(title, total, bars, greatest.text if greatest.value and not total.is_rate else "")
 
 
-def sum_of(groups: dict[Any, Numbers]) -> Numbers:
+def sum_of(groups: Collection[Numbers]) -> Numbers:
     """Return the sum of all groups."""
     names = ("appointments", "shown", "no_show", "canceled", "won", "lost")
-    return Numbers(*(sum(getattr(numbers, name) for numbers in groups.values()) for name in names))
+    return Numbers(*(sum(getattr(numbers, name) for numbers in groups) for name in names))
 
 
 def period_parameters(page: HomePage, column: str = "schedule_time") -> dict[str, object]:

@@ -40,7 +40,8 @@ def setup_steps(page: HomePage) -> list[Step]:
     own[Status] = own[Status].filter(updated_at__gt=F("created_at") + timedelta(minutes=1))
     exists = {f"has_{model._meta.model_name}": Exists(rows) for model, rows in own.items()}
     exists["has_members"] = Exists(Membership.objects.of(OuterRef("pk")).exclude(role="OWNER"))
-    found: dict[str, bool] = Organization.objects.filter(pk=page.organization.pk).values(**exists).get()  # type: ignore[assignment]  # the stubs don't know the keys
+    rows = Organization.objects.filter(pk=page.organization.pk)
+    found: dict[str, bool] = rows.values(**exists).get()  # type: ignore[assignment]  # the stubs don't know the keys
     if found["has_appointment"]:
         return []
     found["has_invitation"] |= found["has_members"]
