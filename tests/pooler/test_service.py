@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 from urllib.parse import urlsplit
 from urllib.request import Request
 
@@ -277,9 +277,7 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
             sent = threads.map(lambda request: tenant.send(*request), requests)
             return [(response.status, response.headers.get("retry-after")) for response in sent]
 
-    with pooled_session(stack) as first, pooled_session(stack) as second:
-        first.execute("BEGIN")
-        second.execute("BEGIN")
+    with pooled_session(stack, "BEGIN"), pooled_session(stack, "BEGIN"):
         without_session = responses()
     with_sessions = responses()
 
@@ -300,12 +298,15 @@ def test_every_error_of_pgbouncer_is_503_and_the_service_recovers_by_itself(stac
     assert recovered == [(200, None)] * 5
 
 
-def pooled_session(stack: Stack) -> psycopg.Connection[Any]:
-    """Connect through PgBouncer; the connection is closed at the end of a `with` block."""
+def pooled_session(stack: Stack, statement: LiteralString = "SELECT 1") -> psycopg.Connection[Any]:
+    """Connect through PgBouncer and run the statement; the connection is closed at the end of a `with` block."""
     stop_at = time.monotonic() + 60
     while True:
         try:
-            return psycopg.connect(stack.settings["DATABASE_URL"], autocommit=True)
-        except psycopg.OperationalError:  # PgBouncer may not have noticed yet that the last client has gone
+            session = psycopg.connect(stack.settings["DATABASE_URL"], autocommit=True)
+            session.execute(statement)
+            return session
+        # PgBouncer may not have noticed yet that the last client has gone, or still be opening a session of PostgreSQL.
+        except psycopg.OperationalError:
             assert time.monotonic() < stop_at
         time.sleep(0.05)
