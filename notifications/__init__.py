@@ -2,7 +2,7 @@
 
 Other apps call `notifications.services.build_notifications` and insert the rows in the transaction of a change. Each
 row is one message on one channel and holds the data it is rendered from, so that the outbox dispatcher needs nothing
-else to send it. `queues` says how; `mail` renders and sends e-mails.
+else to send it. `queues` sends; `mail` and `slack` render.
 
 The rules are in docs/interface.md, "Notifications" (N1 to N9).
 """

@@ -17,7 +17,7 @@ class EndingProxy:
     def __init__(self, host: str, port: int) -> None:
         self.server = (host, port)
         self.remaining = 0  # counted messages until a session is ended; 0: none will be
-        self.last_words = b""
+        self.last_message = b""
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self.listener.getsockname()[1]
         self.connections: list[socket.socket] = []
@@ -30,17 +30,17 @@ class EndingProxy:
         for connection in (self.listener, *self.connections):
             end(connection)
 
-    def end_after(self, count: int, last_words: bytes) -> None:
+    def end_after(self, count: int, last_message: bytes) -> None:
         """End the session after the server's next `count` counted messages and these bytes.
 
         All sessions must be idle.
         """
-        self.last_words, self.remaining = last_words, count
+        self.last_message, self.remaining = last_message, count
 
-    def spare(self) -> bool:
-        """End no session. Return whether one would have been ended."""
-        was_armed, self.remaining = self.remaining > 0, 0
-        return was_armed
+    def cancel_end(self) -> bool:
+        """End no session any more. Return whether one was still to be ended."""
+        was_planned, self.remaining = self.remaining > 0, 0
+        return was_planned
 
     def accept(self) -> None:
         """Connect each client with the server until the listener is closed."""
@@ -82,7 +82,7 @@ class EndingProxy:
             position += 1 + length
             self.remaining -= kind in COUNTED
             if not self.remaining:
-                return data[:position] + self.last_words, b"", True
+                return data[:position] + self.last_message, b"", True
         return data[:position], data[position:], False
 
 

@@ -35,7 +35,7 @@ def interrupt(request: pytest.FixtureRequest) -> Iterator[Interrupt]:
     if request.param == "canceled":
         yield cancel_statement
         return
-    last_words = FATAL if request.param == "ended with an error" else b""
+    last_message = FATAL if request.param == "ended with an error" else b""
     database = connection.settings_dict
     port = database["PORT"]
     with EndingProxy(database["HOST"], int(port)) as proxy:
@@ -43,9 +43,9 @@ def interrupt(request: pytest.FixtureRequest) -> Iterator[Interrupt]:
         def end_session(send: Callable[[], Any], moment: int) -> tuple[Any, bool]:
             connection.close()
             connection.ensure_connection()
-            proxy.end_after(moment, last_words)
+            proxy.end_after(moment, last_message)
             response = send()
-            is_over = proxy.spare()
+            is_over = proxy.cancel_end()
             connection.close()
             return response, is_over
 
