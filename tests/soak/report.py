@@ -8,6 +8,7 @@ from tests.faults.fast_receiver import FastReceiver
 from tests.soak import verification
 from tests.soak.memory import MemorySamples
 from tests.soak.soak import ORGANIZATION_COUNT, SoakResult
+from tests.soak.staff import wrong_changes, wrong_imports
 from webhooks.models import Event
 
 MAX_EXAMPLES = 5
@@ -21,7 +22,9 @@ def find_failures(result: SoakResult, inbox: FastReceiver) -> dict[str, list[str
         "unexpected rows": verification.unexpected_rows(traffic),
         "requests never answered": traffic.given_up,
         "wrong responses": traffic.wrong_responses,
-        "wrong events": verification.wrong_events(),
+        "wrong imports": list(wrong_imports(result.staff)),
+        "wrong merges and erasures": list(wrong_changes(result.staff)),
+        "wrong events": verification.wrong_events(result.staff.changed_leads),
         "undelivered events": verification.undelivered_events(inbox),
         "events of other organizations": verification.foreign_arrivals(inbox),
         "unexplained repeats": find_unexplained_repeats(result, inbox),
@@ -59,6 +62,7 @@ def result_table(result: SoakResult, inbox: FastReceiver) -> dict[str, str]:
         "status codes": ", ".join(status_codes),
         "faults survived": f"{result.injected_faults.total()} ({list_counts(result.injected_faults)})",
         "writes accepted": f"{sum(writes.values())} ({list_counts(writes)})",
+        "acts of staff": f"{list_counts(result.staff.counts())}, {sum(map(len, result.staff.files.values()))} rows",
         "writes lost": str(len(failures.get("writes lost", []))),
         "events delivered": f"{len(inbox.counts())} of {Event.unscoped.count()}, {repeats} of them twice",
         # After the warm-up, in the middle and at the end.

@@ -4,17 +4,19 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from organizations.models import Organization
 from pipeline_backend.local import processes
 from tests.factories import make_api, make_organization
 from tests.faults.backlog import make_endpoint
-from tests.faults.booking_stream import all_events_received
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack
 from tests.soak.clients import CLIENT_COUNT, LoadClient, TrafficLog
 from tests.soak.fault_injection import FaultInjector
 from tests.soak.memory import MemorySamples, sample_memory
+from tests.soak.staff import StaffLog, StaffMember
+from tests.soak.verification import undelivered_events
 
 ORGANIZATION_COUNT = 4
 # Short deadlines and leases, so that deliveries interrupted by a kill are repeated within the run.
@@ -26,13 +28,14 @@ DELIVERY_SECONDS = 120  # for the last events to arrive
 
 @dataclass
 class SoakResult:
-    """What the clients saw, which faults were injected, the memory of the measured processes, and which have ended."""
+    """What clients saw and staff did, which faults were injected, the measured memory, and which processes ended."""
 
     seconds: float
     traffic: TrafficLog
     injected_faults: Counter[str]
     memory: dict[str, MemorySamples]
     ended_processes: list[str]
+    staff: StaffLog = field(default_factory=StaffLog)
 
 
 def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult:
@@ -42,6 +45,7 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
     keys = create_organizations(inbox)
     stack.start("web", "worker-1", "worker-2", "beat")
     clients = [LoadClient(number, [stack.port], keys[number % ORGANIZATION_COUNT]) for number in range(CLIENT_COUNT)]
+    staff = [StaffMember(number, row, stack.celery) for number, row in enumerate(Organization.objects.order_by("name"))]
     started, warm_up = time.monotonic(), WARM_UP * seconds
     faults = FaultInjector(
         stack,
@@ -50,8 +54,8 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
         until=started + seconds - QUIET_SECONDS,
     )
     stop = threading.Event()
-    with ThreadPoolExecutor(CLIENT_COUNT + 1) as pool:
-        client_futures = [pool.submit(client.run, stop) for client in clients]
+    with ThreadPoolExecutor(CLIENT_COUNT + ORGANIZATION_COUNT + 1) as pool:
+        client_futures = [pool.submit(person.run, stop) for person in [*clients, *staff]]
         memory_future = pool.submit(sample_memory, stack, warm_up, stop)
         try:
             # In this thread, because processes die with the thread that started them.
@@ -61,11 +65,14 @@ def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult
             stop.set()
         elapsed = time.monotonic() - started
         for future in client_futures:
-            future.result()  # raises the client's exception, if any
+            future.result()  # raises the exception of a client or staff member, if any
     # Without an assertion: the report names the events that are missing.
-    processes.wait_until(all_events_received(inbox), DELIVERY_SECONDS)
+    processes.wait_until(lambda: not undelivered_events(inbox), DELIVERY_SECONDS)
     ended = [name for name, process in stack.processes.items() if process.poll() is not None]
-    return SoakResult(elapsed, merge_traffic(clients), faults.injected, memory_future.result(), ended)
+    log = StaffLog()
+    for member in staff:
+        log.add(member.log)
+    return SoakResult(elapsed, merge_traffic(clients), faults.injected, memory_future.result(), ended, log)
 
 
 def create_organizations(inbox: FastReceiver, *, receiver: str = "ok") -> list[str]:
