@@ -1,7 +1,7 @@
 """Webhook event topics of leads."""
 
 from leads.serializers import CustomFieldSerializer, ErasedLeadSerializer, LeadNoteSerializer, LeadSerializer
-from statuses.serializers import StatusSerializer
+from statuses.serializers import StatusEventSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
@@ -54,11 +54,13 @@ CUSTOM_FIELD_DELETED = Topic(
     summary="A custom field was deleted. Leads or appointments no longer show it.",
 )
 # Here, because `statuses` and `webhooks` don't know each other.
-STATUS_CREATED = Topic("status.created", serializer=StatusSerializer, summary="A status was added.")
+STATUS_CREATED = Topic("status.created", serializer=StatusEventSerializer, summary="A status was added.")
 STATUS_UPDATED = Topic(
     "status.updated",
-    serializer=StatusSerializer,
+    serializer=StatusEventSerializer,
     summary="A status was renamed or changed. Leads and appointments show it as it is now.",
     is_change=True,
 )
-STATUS_DELETED = Topic("status.deleted", serializer=StatusSerializer, summary="A status that nothing used was deleted.")
+STATUS_DELETED = Topic(
+    "status.deleted", serializer=StatusEventSerializer, summary="A status that nothing used was deleted."
+)

@@ -27,13 +27,20 @@ class StatusSerializer(sql.SQLSerializer):
     description: sql.Field = NullableStringField(null=True)
     text_color = sql.StringField(help_text="The label's text color as hex.")
     bg_color = sql.StringField(help_text="The label's background color as hex.")
+
+
+class StatusEventSerializer(StatusSerializer):
+    """A status, as events have it."""
+
+    component_name = "StatusDetail"
+
     is_active = sql.BooleanField(help_text="False for a retired status: it can't be set any more.")
 
 
 class OutcomeSerializer(StatusSerializer):
-    """The outcome of an appointment: a status without what concerns its choice."""
+    """The outcome of an appointment: a status without its type."""
 
-    exclude = ("type", "is_active")
+    exclude = ("type",)
 
     # An unset description is null in the statuses list and an empty string in an outcome.
     description: sql.Field = sql.StringField(help_text="Empty when not set.")

@@ -12,7 +12,7 @@ from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CompiledQuery, Param
 from pipeline_backend.db.timestamps import now
 from statuses.models import AUTOMATIC_ROLES, Board, Status, StatusRole
-from statuses.serializers import StatusSerializer
+from statuses.serializers import StatusEventSerializer
 
 # Name, role, text color and background color. The contrast of each pair is at least 4.5 : 1 (WCAG AA).
 DEFAULT_STATUSES = [
@@ -95,7 +95,7 @@ def save_status(*, organization: Organization, actor: Actor, status: Status) -> 
     stored = Status.objects.of(organization).select_for_update().filter(pk=status.pk).first()
     if stored:
         ensure_required_defaults(stored, status)
-    before = StatusSerializer.get_text(organization, status.pk)
+    before = StatusEventSerializer.get_text(organization, status.pk)
     status.organization = organization
     status.updated_at = now()
     status.save()
