@@ -18,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from pipeline_backend.db.timestamps import get_zone
@@ -37,6 +38,7 @@ CSP_DOCS = f"{CSP_SELF}; script-src 'self'; style-src 'self' 'unsafe-inline'"
 CSP_PAGE = f"{CSP_SELF}; style-src 'self'"
 
 POLICIES = {"/admin/": CSP_ADMIN, "/api/docs": CSP_DOCS, "/local/": CSP_PAGE, "/unsubscribe/": CSP_PAGE}
+OPEN_API_PATHS = {"/api/docs", "/api/schema"}  # the same for every client
 MIN_COMPRESSED_BYTES = 1000
 PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
@@ -54,7 +56,24 @@ class SkipApi:
 
 
 class StaticFilesMiddleware(SkipApi, WhiteNoiseMiddleware):
-    """Serves styles, scripts and images."""
+    """Serves styles, scripts and images; removes what the client refuses from `Accept-Encoding`.
+
+    WhiteNoise and Django's GZipMiddleware look for the word "gzip" in that header, and would find it in `gzip;q=0`.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        codings = request.META.get("HTTP_ACCEPT_ENCODING", "").lower().split(",")
+        request.META["HTTP_ACCEPT_ENCODING"] = ",".join(filter(is_accepted, codings))
+        return super().__call__(request)
+
+
+def is_accepted(coding: str) -> bool:
+    """Return whether a member of `Accept-Encoding` has no weight or one above 0 (RFC 9110, 12.5.3)."""
+    parameters = [parameter.strip() for parameter in coding.split(";")[1:]]
+    try:
+        return all(float(parameter[2:]) > 0 for parameter in parameters if parameter.startswith("q="))
+    except ValueError:
+        return False
 
 
 class CompressionMiddleware(GZipMiddleware):
@@ -100,6 +119,10 @@ class SecurityHeadersMiddleware:
         response["Content-Security-Policy"] = policy
         response["Permissions-Policy"] = PERMISSIONS_POLICY
         response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages
+        if API_PATH.match(path) and path not in OPEN_API_PATHS:
+            response["Cache-Control"] = "no-store"
+            # Shared caches know of `Authorization` that responses depend on it, but not of this header.
+            patch_vary_headers(response, ["x-api-key"])
         return response
 
 

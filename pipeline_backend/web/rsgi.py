@@ -39,7 +39,12 @@ Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 Headers = list[tuple[str, str]]
 Refusal = tuple[int, Headers, bytes]
 
-JSON_AND_CLOSE: Headers = [("content-type", "application/json"), ("connection", "close")]
+JSON_AND_CLOSE: Headers = [
+    ("content-type", "application/json"),
+    ("cache-control", "no-store"),
+    ("vary", "x-api-key"),
+    ("connection", "close"),
+]
 RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
 REQUEST_TIMEOUT: Refusal = (
     408,

@@ -139,6 +139,18 @@ def test_the_api_compresses_long_responses_for_clients_that_ask(stack: Stack, ap
     assert asks.weight < plain.weight / 3
 
 
+def test_a_static_file_is_compressed_only_for_clients_that_accept_it(stack: Stack):
+    asks, refuses = (Browser(stack, **{"Accept-Encoding": header}) for header in ("gzip", "gzip;q=0"))
+    _, page = asks.get("/admin/login/")
+    path = next(path for path in FILE_IN_PAGE.findall(page) if "/unfold/css/styles" in path)
+
+    compressed, text = asks.get(path)
+    plain, same_text = refuses.get(path)
+
+    encodings = [response.headers["Content-Encoding"] for response in (compressed, plain)]
+    assert (encodings, text) == (["gzip", None], same_text)
+
+
 def test_pages_with_secrets_are_not_compressed(owner: Client):
     User.objects.update(email_verified_at=timezone.now())
     gzip_please = {"Accept-Encoding": "gzip"}
