@@ -37,3 +37,10 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
 def is_country_code(code: str) -> bool:
     """Return whether this is the ISO 3166-1 alpha-2 code of a country that has phone numbers."""
     return code in phonenumbers.SUPPORTED_REGIONS
+
+
+def read_country_code(text: str) -> str | None:
+    """Return the code in upper case, or None if it is not that of a country that has phone numbers."""
+    # `upper` makes ASCII letters of some others, such as the ligature "ﬁ".
+    code = text.upper() if text.isascii() else ""
+    return code if is_country_code(code) else None

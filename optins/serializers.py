@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypedDict
 from phonenumbers import country_code_for_region
 from rest_framework import serializers
 
-from leads.phones import Phone, is_country_code, parse_phone
+from leads.phones import Phone, parse_phone, read_country_code
 from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.fields import (
@@ -138,7 +138,9 @@ class OptInInputSerializer(InputSerializer):
     last_name = StringField(trim_whitespace=True, required=False)
     phone_e164 = StringField(required=False, trim_whitespace=True, help_text="E.164.")
     phone_country = StringField(
-        required=False, trim_whitespace=True, help_text="ISO 3166-1 alpha-2; required with phone_e164."
+        required=False,
+        trim_whitespace=True,
+        help_text="ISO 3166-1 alpha-2, in either letter case; required with phone_e164.",
     )
     provider_form_id = StringField(required=False)
     provider_form_name = StringField(required=False)
@@ -159,8 +161,10 @@ class OptInInputSerializer(InputSerializer):
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Replace `phone_e164` and `phone_country` by the `phone` that `submit` takes."""
         text, country = values.pop("phone_e164", None), values.pop("phone_country", None)
-        if country and not is_country_code(country):
-            raise serializers.ValidationError({"phone_country": ["must be an ISO 3166-1 alpha-2 country code"]})
+        if country:
+            country = read_country_code(country)
+            if country is None:
+                raise serializers.ValidationError({"phone_country": ["must be an ISO 3166-1 alpha-2 country code"]})
         return {**values, "phone": parse_phone_with_country(text, country) if text else None}
 
 

@@ -59,7 +59,7 @@ def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
 def read_types(text: str) -> tuple[list[str], dict[str, list[str]]]:
     """Return the topic names (an empty list means all) and the errors by parameter."""
     # At most 50 splits, so that a parameter full of commas costs little: its last part is then no topic.
-    types = text.split(",", 50) if text else []
+    types = [name.strip() for name in text.split(",", 50)] if text else []
     if set(types) <= set(topics()):
         return types, {}
     return [], {"type": [f"must be one of: {', '.join(topics())}"]}

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminEmailInputWidget
 
-from leads.phones import is_country_code
+from leads.phones import read_country_code
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ServiceAdmin
 from organizations.admin.forms import ServiceForm, WebAddressField
@@ -32,8 +32,8 @@ class OrganizationForm(ServiceForm):
 
     def clean_default_country(self) -> str:
         """Return the country code in upper case; it must be one that has phone numbers."""
-        country = str(self.cleaned_data["default_country"]).upper()
-        if not is_country_code(country):
+        country = read_country_code(self.cleaned_data["default_country"])
+        if country is None:
             raise forms.ValidationError("Enter a two-letter ISO country code, such as US.")
         return country
 

@@ -30,16 +30,17 @@ TIMESTAMP = re.compile(
 )
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers read \\ as /, and so see another host than we do
+YEARS = range(1970, 2101)
 TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
 
 validate_email = EmailValidator()
 validate_http_url = URLValidator(schemes=["http", "https"])
 
 
-def parse_timestamp(text: str) -> datetime:
+def parse_timestamp(text: str, *, years: range = YEARS) -> datetime:
     """Return a timestamp in UTC, cut to milliseconds; raises ValueError unless it is ISO 8601 (docs/interface.md, G19).
 
-    Without an offset it is read as UTC.
+    Without an offset it is read as UTC. Its year, in UTC, must be one of `years`.
     """
     match = TIMESTAMP.fullmatch(text)
     if match is None:
@@ -51,7 +52,7 @@ def parse_timestamp(text: str) -> datetime:
         timestamp = local.astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(TIMESTAMP_ERROR) from None
-    if not 1970 <= timestamp.year <= 2100:
+    if timestamp.year not in years:
         raise ValueError(TIMESTAMP_ERROR)
     return truncate_to_ms(timestamp)
 

@@ -6,7 +6,7 @@ and narrows the queryset; `page_queries` reads one page of it.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, Literal
 from uuid import UUID
@@ -34,6 +34,7 @@ from pipeline_backend.db.compiled import Param, bind
 
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 END_OF_DAY = timedelta(days=1) - timedelta(milliseconds=1)
+BOUND_YEARS = range(MINYEAR, MAXYEAR + 1)  # other systems write 9999-12-31 for an open end
 DEFAULT_ORDERING = "-created_at"
 
 
@@ -89,11 +90,12 @@ class DateTimeFilter(QueryFilter):
         """Return the timestamp in UTC."""
         try:
             if DATE.fullmatch(text):
-                return parse_timestamp(f"{text}T00:00:00Z") + (END_OF_DAY if self.is_upper_bound else timedelta())
+                start = parse_timestamp(f"{text}T00:00:00Z", years=BOUND_YEARS)
+                return start + (END_OF_DAY if self.is_upper_bound else timedelta())
             # The + of an offset arrives as a space from clients that don't encode it.
-            return parse_timestamp(text.replace(" ", "+"))
+            return parse_timestamp(text.replace(" ", "+"), years=BOUND_YEARS)
         except ValueError:
-            message = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1970 to 2100"
+            message = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1 to 9999"
             raise ValueError(message) from None
 
     def has_index_order(self, value: datetime) -> bool:
@@ -135,7 +137,7 @@ class ChoiceFilter(QueryFilter):
 
     def parse(self, text: str) -> set[str]:
         # The split is bounded, so that a request of a million commas costs nothing.
-        values = set(text.split(",", len(self.choices) * 4)) if self.takes_several else {text}
+        values = set(map(str.strip, text.split(",", len(self.choices) * 4))) if self.takes_several else {text}
         if not values <= set(self.choices):
             raise ValueError(f"must be one of: {', '.join(self.choices)}")
         return values

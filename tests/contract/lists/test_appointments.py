@@ -59,6 +59,9 @@ def categories(api, organization):
         (["TRIAGE_CALL,SALES_CALL", "", "SALES_CALL,COACHING_CALL"], ["TRIAGE", "COACHING", "SALES"]),
         (["SALES_CALL"] * 100, ["SALES"]),
         (["", " "], ["TRIAGE", "COACHING", "SALES"]),
+        ("TRIAGE_CALL, SALES_CALL", ["TRIAGE", "SALES"]),
+        (" TRIAGE_CALL ,\tSALES_CALL ", ["TRIAGE", "SALES"]),
+        (["TRIAGE_CALL, SALES_CALL", " COACHING_CALL"], ["TRIAGE", "COACHING", "SALES"]),
     ],
 )
 def test_appointments_are_filtered_by_call_category(api, categories, value, expected):
@@ -66,7 +69,19 @@ def test_appointments_are_filtered_by_call_category(api, categories, value, expe
     assert references(api, {"call_category": value}) == expected
 
 
-@pytest.mark.parametrize("value", ["PARTY", "sales_call", "SALES_CALL,PARTY", "SALES_CALL;TRIAGE_CALL", "5"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "PARTY",
+        "sales_call",
+        "SALES_CALL,PARTY",
+        "SALES_CALL;TRIAGE_CALL",
+        "5",
+        "SALES_CALL,",
+        ",",
+        "SALES_CALL, ,TRIAGE_CALL",
+    ],
+)
 def test_an_unknown_call_category_is_400_with_the_accepted_values(api, value):
     """docs/interface.md, G27"""
     response = api.get(PATH, {"call_category": value})

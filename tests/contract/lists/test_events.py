@@ -18,7 +18,7 @@ TYPES = [
 ]
 
 
-@pytest.mark.parametrize("value", ["lead.deleted", "LEAD.CREATED", "5"])
+@pytest.mark.parametrize("value", ["lead.deleted", "LEAD.CREATED", "5", "lead.created,", "lead.created, ,note.created"])
 def test_an_unknown_type_is_400_with_the_accepted_values(api, value):
     """docs/interface.md, G27"""
     response = api.get(PATH, {"type": value})
@@ -48,3 +48,7 @@ def test_a_repeated_type_is_the_union(api):
 
     assert [event["type"] for event in events] == ["lead.created", "appointment.created"]
     assert [event["type"] for event in api.list_events(type=["appointment.created", ""])] == ["appointment.created"]
+    assert [event["type"] for event in api.list_events(type="appointment.created, lead.created ")] == [
+        "lead.created",
+        "appointment.created",
+    ]

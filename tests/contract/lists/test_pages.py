@@ -219,6 +219,12 @@ BOUND_MATCHES = {
     "created_to=2026-03-29": True,
     "created_to=2026-03-28": False,
     "created_from=2026-03-30&created_to=2026-03-28": False,
+    # Open ends, as other systems write them.
+    "created_from=0001-01-01&created_to=9999-12-31": True,
+    "created_from=0001-01-01T00:00:00Z&created_to=9999-12-31T23:59:59.999Z": True,
+    "created_from=1969-12-31&created_to=2101-01-01": True,
+    "created_from=9999-12-31": False,
+    "created_to=0001-01-01": False,
 }
 
 
@@ -253,8 +259,10 @@ INVALID_BOUNDS = [
     "2026-13-01",
     "2026-02-29",
     "２０２６-03-29",
-    "1969-12-31",
-    "2101-01-01",
+    "0000-01-01",
+    "10000-01-01",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59-01:00",
     "2026-03-29T12",
     "2026-03-29 12:30",
     "2026-03-29 12:30:15",

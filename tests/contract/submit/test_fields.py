@@ -155,6 +155,22 @@ def test_an_invalid_phone_country_is_400(api, organization, country):
     assert_refused(api, organization, "phone_country", phone_e164="+442079460000", phone_country=country)
 
 
+@pytest.mark.parametrize("country", ["gb", "Gb", " gB "])
+def test_a_phone_country_may_be_lower_case(api, country):
+    """docs/interface.md, L8"""
+    id = api.submit(phone_e164="+442079460000", phone_country=country).json()["data"]["lead_id"]
+
+    lead = api.get_lead(id)
+    assert (lead["phone_e164"], lead["phone_country"]) == ("+442079460000", "GB")
+
+
+# "\u0131" is upper-cased to I, and "\ufb01" to FI.
+@pytest.mark.parametrize("country", ["\u0131t", "\ufb01", "\uff47\uff42", "usa", "zz", "g b"])
+def test_a_country_of_other_letters_is_400(api, organization, country):
+    """docs/interface.md, L8"""
+    assert_refused(api, organization, "phone_country", phone_e164="+442079460000", phone_country=country)
+
+
 # What form builders send beside texts, and what is stored of it.
 AS_TEXT = [
     (5, "5"),
