@@ -18,6 +18,7 @@ from rest_framework.response import Response
 logger = logging.getLogger(__name__)
 
 MALFORMED = "The request is malformed"
+WRONG_HOST = "The Host header names a host that this service does not serve"
 NOT_FOUND = "Resource not found"
 SERVER_ERROR = "Something went wrong on our side; the X-Request-Id header names this request"
 MESSAGES = {404: NOT_FOUND, 429: "Too many requests"}  # in place of DRF's
@@ -79,7 +80,8 @@ def exception_handler(error: Exception, context: dict[str, object]) -> Response:
         return error_response(400, MALFORMED)
     response = views.exception_handler(error, context)
     if response is not None:
-        message = MESSAGES.get(response.status_code, str(response.data["detail"]))
+        # DRF's own messages end with a full stop, ours don't.
+        message = MESSAGES.get(response.status_code, str(response.data["detail"]).removesuffix("."))
         response.data = {"status": "error", "message": message}
         return response
     if is_unavailable(error):

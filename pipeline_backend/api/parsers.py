@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs lack it
+from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]  # the stubs lack it
 from typing import IO, Any
 
 from django.conf import settings
@@ -64,12 +64,10 @@ def parse_json(body: bytes) -> dict[str, Any]:
     try:
         text = body.decode()
         data = DECODER.decode(text)
-    except DuplicateKey as error:
-        raise ParseError(f"The request body is not valid JSON: {error}") from None
     except RecursionError:
         raise ParseError("The request body is nested too deeply") from None
-    except ValueError:
-        raise ParseError("The request body is not valid JSON") from None
+    except ValueError as error:
+        raise ParseError(f"The request body is not valid JSON: {describe_error(error)}") from None
     if not isinstance(data, dict):
         raise ParseError("The request body must be a JSON object")
     if is_too_deep(data):
@@ -77,6 +75,16 @@ def parse_json(body: bytes) -> dict[str, Any]:
     if has_unstorable_escape(text):
         raise ValidationFailed(unstorable_error(data))
     return data
+
+
+def describe_error(error: ValueError) -> str:
+    """Return where a body stops being JSON, as line and column from 1, or why it is none. It quotes no values."""
+    if isinstance(error, UnicodeDecodeError):
+        *lines, last_line = error.object[: error.start].split(b"\n")
+        return f"line {len(lines) + 1}, column {len(last_line.decode()) + 1}"
+    if isinstance(error, JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}"
+    return str(error) if isinstance(error, DuplicateKey) else "a number is not finite or too large"
 
 
 class DuplicateKey(ValueError):

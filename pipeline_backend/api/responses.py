@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
@@ -31,10 +32,13 @@ class JsonRenderer(BaseRenderer):
 class JsonOnlyNegotiation(BaseContentNegotiation):
     """Responds with JSON whatever the `Accept` header says: a wrong header is no reason to lose a booking."""
 
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        """Return the parser for the body's media type; None leads to a 415."""
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
+        """Return the parser for the body's media type; raises a 415 if there is none."""
         media_type = (request.content_type or "").split(";")[0].strip().lower()
-        return next((parser for parser in parsers if parser.media_type == media_type), None)
+        for parser in parsers:
+            if parser.media_type == media_type:
+                return parser
+        raise UnsupportedMediaType(media_type, "Content-Type must be application/json")
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, ItemsView
 from types import FrameType
 
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.views import defaults
@@ -16,6 +17,7 @@ from pipeline_backend.api.exceptions import (
     RETRY_AFTER_SECONDS,
     SERVER_ERROR,
     UNAVAILABLE,
+    WRONG_HOST,
     is_unavailable,
 )
 from pipeline_backend.web.middleware import API_PATH
@@ -32,7 +34,21 @@ def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) 
     return handle
 
 
-handler400 = build_handler(400, MALFORMED, defaults.bad_request)
+def show_wrong_host(request: HttpRequest) -> HttpResponse:
+    """Return the page for a host that is not one of `ALLOWED_HOSTS`."""
+    # Rendered without the request, with which links would have that host. The host itself is shown nowhere.
+    return HttpResponse(render_to_string("wrong_host.html"), status=400)
+
+
+_malformed = build_handler(400, MALFORMED, defaults.bad_request)
+_wrong_host = build_handler(400, WRONG_HOST, show_wrong_host)
+
+
+def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Return 400; the message says so if the host is wrong."""
+    return _wrong_host(request) if isinstance(exception, DisallowedHost) else _malformed(request, exception)
+
+
 handler403 = build_handler(403, "Not allowed", defaults.permission_denied)
 handler404 = build_handler(404, NOT_FOUND, defaults.page_not_found)
 _server_error = build_handler(500, SERVER_ERROR, defaults.server_error)
