@@ -42,10 +42,9 @@ def body_schema(topic: Topic) -> Schema:
     old_values = {name: topic.serializer.fields[name].schema(reference) for name in topic.previous}
     previous = {"properties": old_values, "additionalProperties": False}
     properties["previous"] = properties["previous"] | previous
-    for name in ["id"] if topic.previous else ["id", "previous"]:
-        del properties[name]
-    required = [name for name in properties if name in event["required"] or name in ("previous", "actor")]
-    return {"type": "object", "properties": properties, "required": required}
+    absent = {"id": True, "previous": not topic.previous, "attribution": not topic.has_attribution}
+    properties = {name: schema for name, schema in properties.items() if not absent.get(name)}
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def reference(serializer: type[SQLSerializer]) -> Schema:

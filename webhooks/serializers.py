@@ -3,7 +3,9 @@
 from organizations.serializers import ActorSerializer
 from pipeline_backend.api import sql_serializers as sql
 from pipeline_backend.api.sql_serializers import Schema, SchemaResolver
-from webhooks.topics import topics
+from webhooks.topics import AttributionSerializer, topics
+
+OPTIONAL_MEMBERS = ("request_id", "previous", "attribution", "actor")
 
 
 class TopicField(sql.StringField):
@@ -40,14 +42,22 @@ class EventSerializer(sql.SQLSerializer):
     type = TopicField()
     timestamp = sql.DateTimeField()
     organization_id = sql.UUIDField()
+    request_id = sql.StringField(
+        null=True,
+        help_text="The X-Request-Id of the request that caused the event; null if none did. Older events lack it.",
+    )
     data = EventDataField()
     previous = PreviousField(help_text="Present only on changes: the fields that changed, with their old values.")
+    attribution = sql.SameRowObject(
+        AttributionSerializer,
+        help_text="Present only on events of an appointment: the UTM values of its booking. Older events lack it.",
+    )
     actor = sql.SameRowObject(
         ActorSerializer, help_text="Who caused the event. Absent from events that version 0.2 recorded."
     )
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:
-        """Return the schema with `previous` optional, which only changes have, and `actor`, which old events lack."""
+        """Return the schema with the members optional that some topics, or old events, lack."""
         schema = super().schema(resolve)
-        return schema | {"required": [name for name in schema["required"] if name not in ("previous", "actor")]}
+        return schema | {"required": [name for name in schema["required"] if name not in OPTIONAL_MEMBERS]}

@@ -29,7 +29,7 @@ from pipeline_backend.egress import BlockedAddress, validate_url
 from pipeline_backend.outbox import State, notify_on_commit
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.signing import new_secret
-from webhooks.topics import TEST, Topic, topics
+from webhooks.topics import TEST, AttributionSerializer, Topic, topics
 
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
@@ -45,7 +45,7 @@ WITH subject AS (
 ), event AS (
     INSERT INTO webhooks_event
         (id, organization_id, created_at, type, subject_id, request_id, actor_kind, actor_id, actor_name, body)
-    SELECT {event_id}, %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || %s
+    SELECT {event_id}, %s, %s, %s, subject.id, %s, %s, %s, %s, %s || subject.json || {previous} || {attribution} || %s
     FROM subject
     RETURNING id, organization_id, created_at, subject_id, actor_kind, actor_id, actor_name
 ) {change}
@@ -70,6 +70,8 @@ COMPARISON = """
     ) AS comparison (previous, fields)
     WHERE comparison.previous IS NOT NULL
 """
+# The UTM columns of the subject's row, as a member of the body.
+ATTRIBUTION = """',"attribution":' || (SELECT json_build_object({members})::text FROM {table} WHERE id = subject.id)"""
 INSERT_CHANGE = """
 , change AS (
     INSERT INTO {table} (id, organization_id, created_at, {column}, actor_kind, actor_id, actor_name, fields)
@@ -86,6 +88,7 @@ SET type = %s,
         'type', %s::text,
         'timestamp', body::json -> 'timestamp',
         'organization_id', organization_id,
+        'request_id', NULL,
         'data', %s::json,
         'actor', body::json -> 'actor'
     )::text
@@ -117,7 +120,7 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
     data = topic.serializer.query_by_id().statement
     params = bind(data.params, {"organization": subject.organization.pk, "id": subject.pk})
     comparison = [before, list(topic.serializer.untracked)] if before else []
-    insert_events(type(subject), build_event(topic, subject.organization, actor), actor, data.sql, params, comparison)
+    insert_events(topic, build_event(topic, subject.organization, actor), actor, data.sql, params, comparison)
 
 
 def record_events(
@@ -129,12 +132,12 @@ def record_events(
     """
     data = topic.serializer.query_by_ids().statement
     params = bind(data.params, {"organization": organization.pk, "ids": list(ids)})
-    event, model = build_event(topic, organization, actor), topic.serializer.model
-    insert_events(model, event, actor, data.sql, params, [previous, []] if previous else [], event_id="uuidv7()")
+    event = build_event(topic, organization, actor)
+    insert_events(topic, event, actor, data.sql, params, [previous, []] if previous else [], event_id="uuidv7()")
 
 
 def insert_events(
-    model: type[Model],
+    topic: Topic,
     event: Event,
     actor: Actor,
     data_sql: str,
@@ -161,12 +164,14 @@ def insert_events(
         body_end,
         event.type,
     ]
+    model = topic.serializer.model
     sql = INSERT_EVENT.format(
         event_id=event_id,
         data_query=data_sql,
         comparison=COMPARISON if comparison_params else "",
         compared=", comparison.previous, comparison.fields" if comparison_params else "",
         previous="subject.previous" if comparison_params else "''",
+        attribution=select_attribution(model) if topic.has_attribution else "''",
         change=insert_change(model) if comparison_params and issubclass(model, VersionedModel) else "",
     )
     with connection.cursor() as cursor:
@@ -174,6 +179,12 @@ def insert_events(
         endpoint_ids = {row[0] for row in cursor.fetchall()}
     for endpoint_id in endpoint_ids:
         notify_on_commit(Delivery, endpoint_id)
+
+
+def select_attribution(model: type[Model]) -> str:
+    """Return the part of the statement that reads the attribution from the model's table."""
+    members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
+    return ATTRIBUTION.format(members=members, table=model._meta.db_table)
 
 
 def insert_change(model: type[VersionedModel]) -> str:
@@ -219,8 +230,12 @@ def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event
 
 def envelope(event: Event) -> dict[str, object]:
     """Return the fields that begin the body of every event, in their order; `data` follows them."""
-    timestamp = isoformat_z(event.created_at)
-    return {"type": event.type, "timestamp": timestamp, "organization_id": event.organization_id}
+    return {
+        "type": event.type,
+        "timestamp": isoformat_z(event.created_at),
+        "organization_id": event.organization_id,
+        "request_id": event.request_id if event.request_id != request_id.NO_REQUEST else None,
+    }
 
 
 def list_events(

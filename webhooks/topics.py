@@ -15,7 +15,8 @@ _registry: dict[str, "Topic"] = {}
 class Topic:
     """A kind of event: its name, the serializer of its `data`, a sentence for receivers, and whether it has `previous`.
 
-    `also_previous` are fields that `previous` can have although they are untracked.
+    `also_previous` are fields that `previous` can have although they are untracked. With `has_attribution`, the body
+    has the UTM columns of the subject's row.
     Creating a topic registers it. Integrators know its name as the event's `type`. Documentation is made of it.
     """
 
@@ -24,6 +25,7 @@ class Topic:
     summary: str
     is_change: bool = False
     also_previous: tuple[str, ...] = ()
+    has_attribution: bool = False
 
     def __post_init__(self) -> None:
         _registry[self.name] = self
@@ -44,6 +46,16 @@ def topics() -> dict[str, Topic]:
     # Importing every app's `topics` module fills the registry, the way Django finds `admin` modules.
     autodiscover_modules("topics")
     return dict(sorted(_registry.items()))
+
+
+class AttributionSerializer(sql.SQLSerializer):
+    """The UTM values of a booking: those of the lead's latest opt-in before it."""
+
+    utm_source = sql.StringField(null=True)
+    utm_medium = sql.StringField(null=True)
+    utm_campaign = sql.StringField(null=True)
+    utm_content = sql.StringField(null=True)
+    utm_term = sql.StringField(null=True)
 
 
 class TestData(sql.SQLSerializer):

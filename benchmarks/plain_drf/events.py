@@ -12,7 +12,7 @@ from rest_framework.renderers import JSONRenderer
 from appointments.models import Appointment, Note
 from leads.models import Lead
 from notifications.models import Kind, Notification
-from optins.models import OptIn
+from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from pipeline_backend.api.request_id import current_request_id
@@ -35,9 +35,12 @@ def record_event(type: str, subject: Appointment | Lead | Note | OptIn, data: ob
         "type": type,
         "timestamp": isoformat_z(event.created_at),
         "organization_id": organization.pk,
+        "request_id": event.request_id,
         "data": data,
         "actor": asdict(actor),
     }
+    if isinstance(subject, Appointment):
+        body["attribution"] = {name: getattr(subject, name) for name in UTM_FIELDS}
     event.body = JSONRenderer().render(body).decode()
     event.save()
     for endpoint in Endpoint.objects.of(organization).filter(is_active=True):

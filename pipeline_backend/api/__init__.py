@@ -36,7 +36,7 @@ before the apps are ready, so this file imports none):
 - `responses`: `action_response`, `data_response`
 - `openapi`: `ActionResponse`, `DetailResponse`, `ListResponse`, `list_parameters`
 - `rate_limits`: `hit`, `is_attempt_allowed`, and the memory of a used-up limit; `client_address`
-- `request_id`: `current_request_id`
+- `request_id`: `current_request_id`, `NO_REQUEST`
 
 `parsers` is named in the settings only. Authentication and scopes are in `organizations`, which owns the keys.
 `introduction.md` is the first page of the OpenAPI document.

@@ -9,11 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from uuid_utils.compat import uuid7
 
 VALID = re.compile(r"[\x20-\x7e]{1,128}")  # printable ASCII: it is returned in a header and written to the log
-_current: ContextVar[str] = ContextVar("request_id", default="-")
+NO_REQUEST = "-"
+_current: ContextVar[str] = ContextVar("request_id", default=NO_REQUEST)
 
 
 def current_request_id() -> str:
-    """Return the id of the current request, or "-" outside of one."""
+    """Return the id of the current request, or `NO_REQUEST` outside of one."""
     return _current.get()
 
 

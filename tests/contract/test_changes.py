@@ -399,7 +399,7 @@ def test_an_event_names_its_actor(api, organization, owner, booked, new_events):
 
     assert updated["actor"] == {"kind": "STAFF", "id": user.pk, "name": user.get_full_name()}
     assert canceled["actor"] == {"kind": "API_KEY", "id": api.key.split("_")[1], "name": "Tests"}
-    assert list(updated)[-2:] == ["previous", "actor"]
+    assert list(updated)[-3:] == ["previous", "attribution", "actor"]
 
 
 def test_updated_at_rises_strictly_while_the_clock_stands_still(api, owner, booked, new_events, stopped_clock):

@@ -1,20 +1,26 @@
 """GET /api/external/events, and what event bodies contain (docs/interface.md, W1 to W7)."""
 
 import re
+from uuid import UUID
 
 import pytest
 
 from appointments.models import Appointment
 from appointments.services import cancel_appointment, change_outcome, reschedule
+from leads.merging import merge_leads
+from leads.privacy.erasing import erase_lead
+from organizations.actors import SYSTEM
 from organizations.models import ApiKey
 from pipeline_backend.db.timestamps import now
 from statuses.models import Status
+from tests.client import booking_payload, opt_in_payload
 from tests.contract.assertions import assert_error
 from tests.factories import owner_actor
 
 # The list contains committed events only, so each test needs real transactions.
 pytestmark = pytest.mark.django_db(transaction=True)
 UNKNOWN_ID = "00000000-0000-7000-8000-000000000000"
+UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 SOON = "2090-01-05T10:00:00.000Z"
 
 
@@ -86,11 +92,12 @@ def test_an_event_has_type_timestamp_organization_and_data(api, organization):
 
 
 def common_fields(event, organization):
-    """Return the expected fields that every event of an API key has; `id` and `timestamp` are the event's own."""
+    """Return the expected fields that every event of an API key has. Id, timestamp and request id are its own."""
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", event["timestamp"])
     key = ApiKey.objects.of(organization).get()
     actor = {"kind": "API_KEY", "id": key.key_id, "name": key.name}
-    return {"id": event["id"], "timestamp": event["timestamp"], "organization_id": str(organization.id), "actor": actor}
+    own = {name: event[name] for name in ("id", "timestamp", "request_id")}
+    return {**own, "organization_id": str(organization.id), "actor": actor}
 
 
 def test_the_data_of_an_event_is_the_detail_of_the_object(api, organization, host):
@@ -103,6 +110,7 @@ def test_the_data_of_an_event_is_the_detail_of_the_object(api, organization, hos
         **common_fields(appointment_created, organization),
         "type": "appointment.created",
         "data": api.get_appointment(id),
+        "attribution": dict.fromkeys(UTM_FIELDS),
     }
     assert lead_created["data"] == api.get_lead(api.get_appointment(id)["lead"]["id"])
 
@@ -136,6 +144,7 @@ def test_the_event_of_a_cancellation_has_the_previous_outcome_and_meeting_url(ap
         "type": "appointment.canceled",
         "data": api.get_appointment(id),
         "previous": event["previous"],
+        "attribution": dict.fromkeys(UTM_FIELDS),
     }
     assert sorted(event["previous"]) == ["meeting_url", "outcome"]
     assert event["previous"]["meeting_url"] == "https://meet.example/1"
@@ -202,3 +211,50 @@ def test_an_event_is_never_rewritten(api):
     api.submit(last_name="Byron")
 
     assert api.list_events()[: len(before)] == before
+
+
+def test_events_of_an_appointment_have_the_attribution_of_its_booking(api, organization):
+    """docs/interface.md, W26"""
+    api.submit(email="ada@work.example", traffic={name: f'{name} "x"' for name in UTM_FIELDS})
+    id = api.book(lead_email="ada@work.example", notes="Wants a demo").json()["data"]["id"]
+    change_as_staff(organization, reschedule, id, to=now().replace(year=2091, day=1))
+    # A later opt-in changes nothing of the booking.
+    kept = api.submit(traffic={"utm_source": "later"}).json()["data"]["lead_id"]
+    api.cancel()
+    merged = api.get_appointment(id)["lead"]["id"]
+    merge_leads(organization=organization, actor=SYSTEM, keep=UUID(kept), merge=UUID(merged))
+
+    attributions = [(event["type"], event["attribution"]) for event in api.list_events() if "attribution" in event]
+
+    (item,) = api.get_data("/api/external/appointments")
+    expected = {name: item[name] for name in UTM_FIELDS}
+    assert expected == {name: f'{name} "x"' for name in UTM_FIELDS}
+    names = ["appointment.created", "appointment.rescheduled", "appointment.canceled", "appointment.updated"]
+    assert attributions == [(name, expected) for name in names]
+
+
+def test_the_attribution_of_a_lead_without_opt_in_is_null(api):
+    """docs/interface.md, W26"""
+    id = api.book().json()["data"]["id"]
+
+    lead_event, event = api.list_events()
+
+    assert "attribution" not in lead_event
+    assert (event["data"], event["attribution"]) == (api.get_appointment(id), dict.fromkeys(UTM_FIELDS))
+
+
+def test_erasing_a_lead_erases_attribution_and_request_id_of_its_events(api, organization):
+    """docs/interface.md, L20, W3, W26"""
+    submitted = api.post(
+        "/api/opt-in/submit", opt_in_payload(traffic={"utm_term": "Ada"}), x_request_id="ada@example.com"
+    )
+    api.post("/api/external/appointments", booking_payload(), x_request_id="ada@example.com")
+    lead_id = UUID(submitted.json()["data"]["lead_id"])
+
+    erase_lead(organization=organization, actor=SYSTEM, lead_id=lead_id)
+
+    events = api.list_events()
+    fields = ["actor", "data", "id", "organization_id", "request_id", "timestamp", "type"]
+    assert [(event["type"], event["request_id"], sorted(event)) for event in events] == [
+        ("lead.erased", None, fields)
+    ] * 5

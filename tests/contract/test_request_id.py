@@ -2,8 +2,11 @@
 
 import pytest
 
+from organizations.actors import SYSTEM
 from tests.client import ApiClient, opt_in_payload
+from tests.factories import make_status
 from webhooks.models import Event
+from webhooks.services import add_endpoint, send_test
 
 PATH = "/api/external/statuses"
 
@@ -54,3 +57,32 @@ def test_events_store_the_request_id(api, organization):
         ("lead.created", "mine-1"),
         ("opt_in.created", "mine-1"),
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_show_the_request_id(api, organization):
+    """docs/interface.md, G36, W3"""
+    api.post("/api/opt-in/submit", opt_in_payload(), x_request_id='mine "1"')
+    generated = api.book().headers["X-Request-Id"]
+    make_status(organization, "Warm")
+
+    shown = [(event["type"], event["request_id"]) for event in api.list_events()]
+
+    assert shown == [
+        ("lead.created", 'mine "1"'),
+        ("opt_in.created", 'mine "1"'),
+        ("lead.status_changed", generated),
+        ("appointment.created", generated),
+        ("status.created", None),
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_without_a_request_has_no_request_id(api, organization):
+    """docs/interface.md, W3"""
+    endpoint, _ = add_endpoint(organization=organization, url="https://hooks.acme.example/in")
+    send_test(endpoint=endpoint, actor=SYSTEM)
+
+    (event,) = api.list_events()
+
+    assert (event["type"], event["request_id"]) == ("webhook.test", None)

@@ -16,7 +16,6 @@ NAMES = [
     *("status.created", "status.updated", "status.deleted"),
     *("custom_field.created", "custom_field.updated", "custom_field.deleted"),
 ]
-UTM_FIELDS = ["utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term"]
 LISTS = ["leads", "appointments", "opt-ins"]
 # A change that began before the newest one that was seen can become visible after it.
 OVERLAP = timedelta(minutes=5)
@@ -28,6 +27,7 @@ class Copy:
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Row]] = {name: {} for name in LISTS}
         self.notes: dict[str, Row] = {}
+        self.attributions: dict[str, Row] = {}
         self.named: dict[str, tuple[tuple[str, str], Row]] = {}
         self.erased: set[str] = set()
 
@@ -49,6 +49,8 @@ class Copy:
     def take(self, event: Row) -> None:
         """Store what an event tells."""
         (subject, action), data = event["type"].split("."), event["data"]
+        if "attribution" in event:
+            self.attributions[data["id"]] = event["attribution"]
         if action == "erased":
             self.erase(data["id"])
         elif event["type"] in NAMES:
@@ -106,7 +108,7 @@ class Copy:
         _, named = self.named.get(event_type["id"], (None, {}))
         outcome = self.present(row["outcome"])
         return {
-            **self.booked_utm(row),
+            **self.attributions.get(id, {}),
             **row,
             **{role: self.present(row[role]) for role in ("host", "setter", "triager")},
             "lead": {name: lead[name] for name in row["lead"]},
@@ -145,13 +147,6 @@ class Copy:
         hidden = ("question_answers", "traffic_attribution")
         latest = self.opt_ins_of(appointment["lead"]["id"])[:3]
         return [{name: value for name, value in row.items() if name not in hidden} for row in latest]
-
-    def booked_utm(self, appointment: Row) -> Row:
-        """Return the UTM fields of an appointment: those of the lead's latest opt-in before it."""
-        for row in self.opt_ins_of(appointment["lead"]["id"]):
-            if row["created_at"] <= appointment["created_at"]:
-                return {name: row["traffic_attribution"][name] for name in UTM_FIELDS}
-        return dict.fromkeys(UTM_FIELDS)
 
     def contents(self) -> dict[str, dict[str, Row]]:
         """Return all objects by id, with the fields of list and detail."""

@@ -22,7 +22,7 @@ from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.factories import events_of, make_api, make_member, make_organization, owner_of
 from tests.mirror.acts import Acts
-from tests.mirror.copies import LISTS, UTM_FIELDS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
+from tests.mirror.copies import LISTS, Copy, FeedCopy, ListCopy, Row, WebhookCopy
 from tests.webhooks.schemas import schema_errors
 from webhooks.models import Delivery, Event
 from webhooks.services import add_endpoint
@@ -136,10 +136,7 @@ def differences(copy: Copy, expected: dict[str, dict[str, Row]]) -> list[str]:
             lines.append(f"{type(copy).__name__}: {len(found[name])} {name}, not {len(rows)}")
         for id, row in rows.items():
             copied = found[name].get(id, {})
-            # Which of the merged leads' opt-ins a booking had is known to the list only.
-            is_merged = name == "appointments" and expected["leads"][row["lead"]["id"]]["previous_ids"]
-            compared = row.keys() - (UTM_FIELDS if is_merged else [])
-            wrong = [field for field in compared if copied.get(field) != row[field]]
+            wrong = [field for field in row if copied.get(field) != row[field]]
             lines += [
                 f"{type(copy).__name__}: {name} {id}, {field}: {copied.get(field)} != {row[field]}" for field in wrong
             ]

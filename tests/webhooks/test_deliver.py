@@ -37,7 +37,15 @@ def test_a_booking_reaches_the_receiver_signed_as_standard_webhooks_defines(
 
     lead, booked = [request.verify(endpoint.secret) for request in receiver.requests]
     assert lead["type"] == "lead.created"
-    assert set(booked) == {"type", "timestamp", "organization_id", "data", "actor"}
+    assert set(booked) == {
+        "type",
+        "timestamp",
+        "organization_id",
+        "request_id",
+        "data",
+        "attribution",
+        "actor",
+    }
     assert booked["type"] == "appointment.created"
     assert booked["organization_id"] == str(organization.pk)
     assert booked["data"] == api.get_appointment(id)
