@@ -123,7 +123,9 @@ class TrafficInputSerializer(LenientInputSerializer):
     utm_source = traffic_field()
     utm_medium = traffic_field()
     utm_campaign = traffic_field()
-    utm_content = traffic_field("The user id (user_…) of an active member makes that member the lead's setter.")
+    utm_content = traffic_field(
+        "The user id (user_…) of an active member who is no viewer makes that member the lead's setter."
+    )
     utm_term = traffic_field()
     referrer = traffic_field()
     landing_page = traffic_field()

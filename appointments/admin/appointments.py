@@ -31,7 +31,7 @@ from organizations.admin.export import Column, labels, member_columns, yes_or_no
 from organizations.admin.filters import DayRangeFilter
 from organizations.admin.forms import YEARS
 from organizations.isolation.tenancy import TenantModel
-from organizations.models import CAN_BE_CHOSEN, MemberRole, Membership
+from organizations.models import CAN_BE_NAMED, MemberRole, Membership
 from organizations.permissions import Area, current_user
 from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.admin import status_column
@@ -191,7 +191,7 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         organization = self.chosen_organization(request)
         if organization is None:
             return {}
-        own = Membership.objects.of(organization).filter(CAN_BE_CHOSEN, user=current_user(request)).first()
+        own = Membership.objects.of(organization).filter(CAN_BE_NAMED, user=current_user(request)).first()
         if own and own.role == MemberRole.CLOSER:
             return {"host": own.pk}
         has_setter = Lead.objects.of(organization).filter(pk=to_uuid(request.GET.get("lead", "")), setter__isnull=False)

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.admin.actions import AnyPage, change_selected
-from organizations.models import CAN_BE_CHOSEN, Membership, Organization
+from organizations.models import CAN_BE_NAMED, Membership, Organization
 
 
 class ValueForm(forms.Form):
@@ -59,5 +59,5 @@ def set_for_selected(
 
 def members(organization: Organization) -> QuerySet[Membership]:
     """Return the members that can be a host or a setter."""
-    rows: QuerySet[Membership] = Membership.objects.of(organization).filter(CAN_BE_CHOSEN).select_related("user")
+    rows: QuerySet[Membership] = Membership.objects.of(organization).filter(CAN_BE_NAMED).select_related("user")
     return rows

@@ -21,7 +21,7 @@ from organizations.admin.actions import AnyRow
 from organizations.admin.base import Fieldsets
 from organizations.admin.forms import ServiceForm
 from organizations.admin.views import ListWithViews
-from organizations.models import CAN_BE_CHOSEN, Membership, Organization
+from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.permissions import (
     PERMISSIONS,
     Area,
@@ -56,7 +56,7 @@ class TenantForm(ServiceForm):
         rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
         if model is not Membership:
             return rows
-        return rows.filter(CAN_BE_CHOSEN | Q(pk=getattr(self.instance, f"{name}_id", None)))
+        return rows.filter(CAN_BE_NAMED | Q(pk=getattr(self.instance, f"{name}_id", None)))
 
     def validate_unique(self) -> None:
         """Also check the constraints that have a message, and show each failed one at its field."""

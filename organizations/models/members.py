@@ -45,10 +45,9 @@ class Membership(TenantModel):
         return self.user.get_full_name()
 
 
-# The members that bookings, opt-ins and forms can name as host, setter or triager.
-CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True))
-# Those that staff can choose: a viewer could do nothing with the row.
-CAN_BE_CHOSEN = CAN_BE_NAMED & ~Q(role=MemberRole.VIEWER)
+# The members that bookings, opt-ins, imports and forms can name as host, setter or triager. A viewer could do nothing
+# with the row.
+CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=True)) & ~Q(role=MemberRole.VIEWER)
 
 
 class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type

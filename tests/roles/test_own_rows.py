@@ -165,8 +165,10 @@ def test_the_home_page_has_outcome_buttons_only_for_rows_that_may_be_changed(
 def test_a_viewer_sees_everything_and_changes_nothing(
     api: ApiClient, organization: Organization, host: Membership
 ) -> None:
-    viewer = logged_in_client(make_member(organization, "vera@acme.example", role=MemberRole.VIEWER))
+    member = make_member(organization, "vera@acme.example")
     free, own = book(api, "free"), book(api, "own", host_email="vera@acme.example")
+    Membership.objects.of(organization).filter(pk=member.pk).update(role=MemberRole.VIEWER)
+    viewer = logged_in_client(member)
     before = snapshot_of(organization)
 
     answered = [answers(viewer, row) for row in (free, free.lead, own, own.lead)]
