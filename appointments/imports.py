@@ -24,7 +24,6 @@ from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import Membership
 from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.db.timestamps import now
 from statuses.models import Board, Status
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
@@ -204,10 +203,6 @@ class AppointmentImporter(Importer):
             elif plan.verdict == Verdict.CHANGED:
                 self.change(plan, plan.subject, actor)
 
-    def notifies(self, time: datetime) -> bool:
-        """Return whether people are told about an appointment at this time."""
-        return bool(self.file_import.sends_invitations and time > now())
-
     def book(self, plan: Plan, actor: Actor) -> None:
         """Book a new appointment, and then give it its outcome. Raises DomainError."""
         values = plan.values
@@ -224,25 +219,25 @@ class AppointmentImporter(Importer):
             reference,
             time,
             booking_data,
-            notifies=self.notifies(time),
-            moves_lead=time > now(),
+            notifies=self.file_import.sends_invitations,
         )
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
         fields = {**plan.fields, **({"recording_url": values["recording_url"]} if "recording_url" in values else {})}
         if fields:
-            self.edit(Appointment(pk=booking.id), fields, actor, notifies=False)
+            self.edit(Appointment(pk=booking.id), fields, actor, notifies=False, moves_lead=not booking.is_over)
 
     def change(self, plan: Plan, stored: Appointment, actor: Actor) -> None:
         """Change an appointment, and add the note. Raises DomainError."""
         if plan.fields:
-            time = plan.fields.get("schedule_time", stored.schedule_time)
-            self.edit(stored, dict(plan.fields), actor, notifies=self.notifies(time))
+            self.edit(stored, dict(plan.fields), actor, notifies=self.file_import.sends_invitations)
         if "note" in plan.values:
             text = plan.values["note"]
             create_note(organization=self.organization, actor=actor, appointment=stored, text=text, mentions=[])
 
-    def edit(self, stored: Appointment, fields: dict[str, Any], actor: Actor, *, notifies: bool) -> None:
+    def edit(
+        self, stored: Appointment, fields: dict[str, Any], actor: Actor, *, notifies: bool, moves_lead: bool = True
+    ) -> None:
         """Change an appointment by the service."""
         outcome: Status | None = fields.pop("outcome", None)
         edit_appointment(
@@ -251,5 +246,6 @@ class AppointmentImporter(Importer):
             appointment=stored,
             status_id=outcome.pk if outcome else None,
             notifies=notifies,
+            moves_lead=moves_lead,
             **fields,
         )

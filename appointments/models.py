@@ -75,6 +75,16 @@ class EventType(TenantModel):
         return self.name
 
 
+def duration_of(event_type: EventType | None) -> int:
+    """Return how many minutes a call of this event type takes; 60 without one."""
+    return event_type.duration_minutes if event_type else 60
+
+
+def end_of(schedule_time: datetime, event_type: EventType | None) -> datetime:
+    """Return when a call at this time ends."""
+    return schedule_time.astimezone(UTC) + timedelta(minutes=duration_of(event_type))
+
+
 class AppointmentQuerySet(TenantQuerySet):
     """Queries for appointments."""
 
@@ -181,12 +191,12 @@ class Appointment(VersionedModel, Traffic):
     @property
     def duration_minutes(self) -> int:
         """Return how long the call takes, which is the event type's duration."""
-        return self.event_type.duration_minutes if self.event_type else 60
+        return duration_of(self.event_type)
 
     @property
     def ends_at(self) -> datetime:
         """Return when the call ends."""
-        return self.schedule_time.astimezone(UTC) + timedelta(minutes=self.duration_minutes)
+        return end_of(self.schedule_time, self.event_type)
 
     @property
     def is_over(self) -> bool:

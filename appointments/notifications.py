@@ -38,11 +38,14 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 def needs_notification(change: Kind, appointment: Appointment) -> bool:
     """Return whether anybody is notified about a change of the appointment, which holds its new values.
 
-    `CALL_BOOKED` is for one that is booked again, `CALL_UPDATED` for other people, another link or another event type;
-    nobody is notified of either if the appointment is canceled or over, or if a scheduler manages it.
+    Nobody is if the call is over. `CALL_BOOKED` is for one that is booked again, `CALL_UPDATED` for other people,
+    another link or another event type; nobody is notified of either if the appointment is canceled, or if a scheduler
+    manages it.
     """
+    if appointment.is_over:
+        return False
     is_canceled = appointment.outcome is not None and appointment.outcome.role == StatusRole.CANCELED
-    needs_no_entry = is_canceled or appointment.is_over or appointment.source != AppointmentSource.MANUAL
+    needs_no_entry = is_canceled or appointment.source != AppointmentSource.MANUAL
     return not (needs_no_entry and change in (Kind.CALL_BOOKED, Kind.CALL_UPDATED))
 
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange
+from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange, end_of
 from appointments.notifications import build_appointment_notifications
 from appointments.services.changes import update_lead
 from appointments.topics import CREATED, NOTE_CREATED
@@ -28,7 +28,7 @@ from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import Board, Status, StatusRole
-from statuses.services import DEFAULT_STATUS_BY_ROLE
+from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
 from webhooks.services import record_event
 
 APPOINTMENT_BY_REFERENCE: CompiledQuery[tuple[UUID, datetime, datetime | None]] = CompiledQuery(
@@ -83,12 +83,16 @@ class BookingData(TypedDict, total=False):
 
 
 class Booking(NamedTuple):
-    """An appointment that was booked, and whether it is new. `booked_for` is its first time, if it has moved since."""
+    """An appointment that was booked, and whether it is new. `booked_for` is its first time, if it has moved since.
+
+    `is_over` says of a new one that the call had ended before it was booked.
+    """
 
     id: UUID
     schedule_time: datetime
     is_new: bool
     booked_for: datetime | None = None
+    is_over: bool = False
 
 
 @atomic_with_retry
@@ -123,12 +127,11 @@ def find_or_book(
     data: BookingData,
     *,
     notifies: bool = True,
-    moves_lead: bool = True,
 ) -> Booking:
     """Return the appointment that has the reference; or book it, with its lead, history, note, events, notifications.
 
-    Nobody is notified about an appointment of a provider, which sends invitations of its own, and nobody without
-    `notifies`. Without `moves_lead` a known lead keeps its status.
+    Nobody is notified about an appointment of a provider, which sends invitations of its own, about a call that is
+    over, and without `notifies`. A call that is over leaves the status of its lead (docs/interface.md, A32).
     """
     # Read without locks, so a missing row can still appear; the functions that insert one handle that.
     known, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
@@ -147,6 +150,10 @@ def find_or_book(
     members = resolve_members(organization, data)
     lead_source = lead_source or get_or_create_source(organization=organization, name=source.value)
     lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, schedule_time, data)
+    event_type = find_event_type(organization, data, event_type)
+    is_over = end_of(schedule_time, event_type) < now()
+    if is_over:
+        lead_status = default_status(organization, Board.LEAD, StatusRole.NEW_LEAD)
     if "setter" not in members and (setter := lead_setter(lead)):
         members["setter"] = setter
     event_type = resolve_event_type(organization, source, data, event_type)
@@ -166,14 +173,15 @@ def find_or_book(
         **members,
         **({} if is_new_lead else latest_utm(lead)),
     )
-    rows = list(related_rows(appointment, actor, members.values() if notifies else None, data.get("notes", "")))
+    participants = members.values() if notifies and not is_over else None
+    rows = list(related_rows(appointment, actor, participants, data.get("notes", "")))
     insert_all(appointment, *rows)
     if not is_new_lead:
-        update_lead(lead, lead_status if moves_lead else None, actor)
+        update_lead(lead, None if is_over else lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
     for note in (row for row in rows if isinstance(row, Note)):
         record_event(NOTE_CREATED, note, actor=actor)
-    return Booking(appointment.pk, schedule_time, is_new=True)
+    return Booking(appointment.pk, schedule_time, is_new=True, is_over=is_over)
 
 
 def upsert_booked_lead(
@@ -228,20 +236,24 @@ def lead_setter(lead: Lead) -> Membership | None:
     return members.select_related("user", "mail_preference").first() if lead.setter_id else None
 
 
+def find_event_type(organization: Organization, data: BookingData, with_name: EventType | None) -> EventType | None:
+    """Return the booking's event type, or None if it is unknown. `event_type_id` takes precedence over the name."""
+    if event_type_id := data.get("event_type_id"):
+        return EventType.objects.of(organization).filter(pk=event_type_id).first()
+    return with_name
+
+
 def resolve_event_type(
-    organization: Organization, source: AppointmentSource, data: BookingData, with_name: EventType | None
+    organization: Organization, source: AppointmentSource, data: BookingData, known: EventType | None
 ) -> EventType:
-    """Return the booking's event type, created if its name is new. `event_type_id` takes precedence over the name.
+    """Return the booking's event type: `known`, which `find_event_type` has found, or a new one with the name.
 
     Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
     """
-    if event_type_id := data.get("event_type_id"):
-        event_type: EventType | None = EventType.objects.of(organization).filter(pk=event_type_id).first()
-        if event_type is None:
-            raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
-        return event_type
-    if with_name:
-        return with_name
+    if known:
+        return known
+    if data.get("event_type_id"):
+        raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
     name = data["event_type_name"]
     find = partial(EVENT_TYPE_BY_NAME.first, organization=organization.pk, event_type_name=name)
     event_types = EventType.objects.of(organization)

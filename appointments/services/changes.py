@@ -82,6 +82,7 @@ def edit_appointment(
     status_id: UUID | None = None,
     note: str = "",
     notifies: bool = True,
+    moves_lead: bool = True,
     **fields: Any,
 ) -> Appointment:
     """Change an appointment's time, outcome, members, URLs, event type, category or custom values, and return it.
@@ -89,8 +90,9 @@ def edit_appointment(
     `note` is stored beside the change, as `create_note` does it. Another time reschedules the appointment: if it was
     canceled, was missed or has no outcome, it becomes booked again (docs/interface.md, A28). An outcome with the role
     CANCELED cancels it, with all effects of a cancellation, and a booked one after CANCELED or NO_SHOW has those of a
-    booking (A29). Records one event, and notifies the participants once, unless `notifies` is false. Raises
-    ValidationFailed if the status is unknown or not of the board. Locks the appointment, then its lead.
+    booking (A29). Records one event, and notifies the participants once, unless `notifies` is false. Without
+    `moves_lead` the lead keeps its status. Raises ValidationFailed if the status is unknown or not of the board. Locks
+    the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
     outcome = previous = stored.outcome
@@ -103,7 +105,7 @@ def edit_appointment(
         move(stored, schedule_time)
     if outcome and outcome != previous:
         replace_outcome(stored, outcome)
-    notification = save_appointment(stored, previous, actor, note=new_note)
+    notification = save_appointment(stored, previous, actor, note=new_note, moves_lead=moves_lead)
     if notification and notifies:
         notify_participants(notification, stored)
     return stored
@@ -209,11 +211,13 @@ def save_appointment(
     *,
     effects: Effects | None = None,
     note: Note | None = None,
+    moves_lead: bool = True,
 ) -> Kind | None:
     """Store the changes of an appointment with its history, update its lead, and record one event for all of them.
 
     `previous` is the outcome before the changes, and `note` a new note, which moves `updated_at` and is an event of its
-    own. Returns the notification that the change calls for, or None. Locks the lead if time or outcome have changed.
+    own. Without `moves_lead` the lead keeps its status. Returns the notification that the change calls for, or None.
+    Locks the lead if time or outcome have changed.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
@@ -227,7 +231,7 @@ def save_appointment(
             **actor_columns(actor),
         )
     if is_moved or (before and effects is CANCELLATION):
-        lock_and_update_lead(appointment, effects.lead_role, actor)
+        lock_and_update_lead(appointment, effects.lead_role if moves_lead else None, actor)
     if before:
         record_event(effects.topic, appointment, actor=actor, before=before)
     if note:
@@ -244,7 +248,7 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     if is_canceled and not was_canceled:
         return CANCELLATION
     is_booked_again = is_replaced and role in BOOKED_ROLES and role_of(previous) in NOT_HELD_ROLES
-    lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again else None
+    lead_role = StatusRole.APPOINTMENT_BOOKED if is_booked_again and not appointment.is_over else None
     if appointment.is_changed("schedule_time"):
         return Effects(RESCHEDULED, None if is_canceled else Kind.CALL_RESCHEDULED, lead_role)
     # Calendars get the entry of an appointment again that is not canceled any more, whatever its outcome is.

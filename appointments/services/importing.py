@@ -35,22 +35,29 @@ def import_appointment(
 ) -> Booking:
     """Store an appointment as a scheduling provider reports it: create it, or update the one with its reference.
 
-    A new one is booked as `book` does it, also in the past, and then gets the outcome. Of a known one the time, the
-    outcome and those of members and meeting URL that `data` names follow the provider, and new notes are added; lead
-    and event type stay. An outcome that staff have set is replaced only when the provider's own has changed.
-    Repeating the call changes nothing. Records the events of each change; notifies nobody, because providers send
-    invitations of their own. Raises ValidationFailed as `book` does, and if no status is the default for `outcome`.
+    A new one is booked as `book` does it, and then gets the outcome; if it is over, its lead keeps its status. Of a
+    known one the time, the outcome and those of members and meeting URL that `data` names follow the provider, and new
+    notes are added; lead and event type stay. An outcome that staff have set is replaced only when the provider's own
+    has changed. Repeating the call changes nothing. Records the events of each change; notifies nobody, because
+    providers send invitations of their own. Raises ValidationFailed as `book` does, and if no status is the default for
+    `outcome`.
     Locks the appointment, then its lead.
     """
     source = AppointmentSource(provider)
     booking = find_or_book(organization, actor, source, external_reference, schedule_time, data)
     appointment = get_for_update(organization, booking.id)
-    update_appointment(appointment, actor, schedule_time, outcome, data)
+    update_appointment(appointment, actor, schedule_time, outcome, data, moves_lead=not booking.is_over)
     return booking._replace(schedule_time=appointment.schedule_time)
 
 
 def update_appointment(
-    appointment: Appointment, actor: Actor, schedule_time: datetime, role: StatusRole, data: BookingData
+    appointment: Appointment,
+    actor: Actor,
+    schedule_time: datetime,
+    role: StatusRole,
+    data: BookingData,
+    *,
+    moves_lead: bool,
 ) -> None:
     """Apply what the provider reports to a locked appointment, and record the events. Locks its lead."""
     previous = appointment.outcome
@@ -59,7 +66,7 @@ def update_appointment(
         follow_provider(appointment, schedule_time, role, data)
     elif last_imported_role(appointment) != role:
         cancel(appointment)
-    save_appointment(appointment, previous, actor, note=note)
+    save_appointment(appointment, previous, actor, note=note, moves_lead=moves_lead)
 
 
 def follow_provider(appointment: Appointment, schedule_time: datetime, role: StatusRole, data: BookingData) -> None:

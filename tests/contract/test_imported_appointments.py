@@ -153,11 +153,13 @@ def test_an_identical_repeat_changes_nothing(
     assert snapshot_of(organization) == before
 
 
-def test_a_past_appointment_sets_no_touch_point(organization: Organization, run_import: Import) -> None:
+def test_a_past_appointment_sets_no_touch_point_and_books_no_lead(
+    organization: Organization, run_import: Import
+) -> None:
     appointment = stored(organization, run_import(schedule_time=LAST_YEAR))
 
     assert (appointment.schedule_time, appointment.lead.next_touch_point_at) == (LAST_YEAR, None)
-    assert appointment.lead.status.role == StatusRole.APPOINTMENT_BOOKED
+    assert appointment.lead.status.role == StatusRole.NEW_LEAD
 
 
 def test_a_past_no_show_is_booked_and_then_a_no_show(organization: Organization, run_import: Import) -> None:
