@@ -24,6 +24,7 @@ from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import Membership
 from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.db.names import fold_name
 from statuses.models import Board, Status
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
@@ -45,6 +46,7 @@ class AppointmentImporter(Importer):
         self.event_types: dict[UUID, EventType] = {
             event_type.pk: event_type for event_type in EventType.objects.of(self.organization)
         }
+        self.event_types_by_key = {fold_name(row.name): row for row in self.event_types.values()}
 
     def columns(self) -> list[Column]:
         country = self.organization.default_country
@@ -147,9 +149,8 @@ class AppointmentImporter(Importer):
             plan.changes.append(f"{plan.values['lead_email']}, {self.local(plan.values['schedule_time'])}")
         self.compare_status(plan, "Outcome", None, "outcome")
         self.compare_custom_values(plan, None)
-        names = {event_type.name.casefold() for event_type in self.event_types.values()}
-        event_type = plan.values.get("event_type", "")
-        if event_type and event_type.casefold() not in names:
+        event_type = plan.values.get("event_type")
+        if event_type and fold_name(event_type) not in self.event_types_by_key:
             plan.changes.append(f"New event type: {event_type}")
 
     def compare(self, plan: Plan, stored: Appointment, email: str, notes: set[tuple[UUID, str]]) -> None:
@@ -181,9 +182,9 @@ class AppointmentImporter(Importer):
         """Note the change of the event type, to one that exists."""
         name = plan.values.get("event_type")
         current = self.event_types.get(stored.event_type_id) if stored.event_type_id else None
-        if name is None or (current and current.name.casefold() == name.casefold()):
+        if name is None or (current and fold_name(current.name) == fold_name(name)):
             return
-        found = next((row for row in self.event_types.values() if row.name.casefold() == name.casefold()), None)
+        found = self.event_types_by_key.get(fold_name(name))
         if found is None:
             plan.problems.append(f"Event type: none is called “{name}”")
         plan.change("Event type", current, found, event_type=found)

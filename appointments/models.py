@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
 
-from leads.models import Lead, NamedQuerySet, Source
+from leads.models import Lead, NamedModel, Source
 from optins.models import Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
@@ -48,10 +48,9 @@ class AppointmentSource(models.TextChoices):
     MANUAL = "MANUAL", "Manual"
 
 
-class EventType(TenantModel):
+class EventType(NamedModel):
     """A kind of appointment that can be booked (docs/interface.md, A3 and A11)."""
 
-    name = models.CharField(max_length=255)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
     # The API shows null for an event type that no scheduler manages.
     provider = models.CharField(max_length=20, choices=Provider.choices, null=True, blank=True)
@@ -64,15 +63,11 @@ class EventType(TenantModel):
         help_text="How long the entry in calendars is. Entries that were sent already keep their length.",
     )
 
-    objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
-    unscoped: ClassVar[Any] = NamedQuerySet.as_manager()
-
-    class Meta(TenantModel.Meta):
-        ordering = ["name"]
-        constraints = [UniqueConstraint("organization", Lower("name"), name="one_event_type_per_name")]
-
-    def __str__(self) -> str:
-        return self.name
+    class Meta(NamedModel.Meta):
+        constraints = [
+            UniqueConstraint("organization", Lower("name"), name="one_event_type_per_name"),
+            UniqueConstraint("organization", "name_key", name="one_event_type_per_name_key"),
+        ]
 
 
 def duration_of(event_type: EventType | None) -> int:

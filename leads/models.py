@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import Func, Q, UniqueConstraint
+from django.db.models import F, Func, Q, UniqueConstraint, Value
 from django.db.models.functions import Lower
 
 from leads.imports.models import Import, ImportRow  # noqa: F401  # so that Django knows them
@@ -16,6 +16,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
 from pipeline_backend.db.compiled import Param, as_expression
+from pipeline_backend.db.names import fold_name
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from statuses.models import Status, StatusChange
 
@@ -32,27 +33,46 @@ class TouchPointType(models.TextChoices):
 
 
 class NamedQuerySet(TenantQuerySet):
-    """Queries for rows whose names are unique in their organization, ignoring upper and lower case."""
+    """Queries for rows whose names are unique in their organization, in any letter case and Unicode form."""
 
-    def with_name(self, name: str | Param) -> Self:
-        """Filter by name, ignoring upper and lower case."""
-        return self.alias(lowercase_name=Lower("name")).filter(lowercase_name=Lower(as_expression(name)))
+    def with_name(self, name: str) -> Self:
+        """Filter by name. Of several, which only rows of the last version can be, the one to use is the first."""
+        same = Q(name_key=fold_name(name)) | Q(lowercase_name=Lower(Value(name)))
+        return self.alias(lowercase_name=Lower("name")).filter(same).order_by(F("name_key").asc(nulls_last=True), "id")
 
 
-class Source(TenantModel):
-    """Where leads come from. Sources are created on first use (docs/interface.md, L10)."""
+class NamedModel(TenantModel):
+    """A row with a unique name. Set `name_key` where a row is stored without `save`."""
 
     name = models.CharField(max_length=255)
+    # What is compared: `fold_name(name)`, which can be three times as long. Unlike an expression, a column's index is
+    # used under row-level security. Null if an older row has the same, or if version 0.2 has stored the row.
+    name_key = models.CharField(max_length=765, null=True, editable=False)
 
     objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
     unscoped: ClassVar[Any] = NamedQuerySet.as_manager()
 
     class Meta(TenantModel.Meta):
+        abstract = True
         ordering = ["name"]
-        constraints = [UniqueConstraint("organization", Lower("name"), name="one_source_per_name")]
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Store the row with the key of its name."""
+        self.name_key = fold_name(self.name)
+        super().save(*args, **kwargs)
+
+
+class Source(NamedModel):
+    """Where leads come from. Sources are created on first use (docs/interface.md, L10)."""
+
+    class Meta(NamedModel.Meta):
+        constraints = [
+            UniqueConstraint("organization", Lower("name"), name="one_source_per_name"),
+            UniqueConstraint("organization", "name_key", name="one_source_per_name_key"),
+        ]
 
 
 class LeadQuerySet(TenantQuerySet):

@@ -6,7 +6,6 @@ other services in one of their own.
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -32,6 +31,7 @@ from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_NAME_LENGTH
 from pipeline_backend.api.sql_serializers import Tenant
 from pipeline_backend.db.compiled import CompiledQuery, Param
+from pipeline_backend.db.names import fold_name
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all, insert_or_get
@@ -41,7 +41,7 @@ from webhooks.services import record_event, record_events, store_changes
 
 # Compiled for the benchmarks "create an appointment" and "submit an opt-in".
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
-    lambda: Source.objects.of(Param("organization")).with_name(Param("name", "text"))
+    lambda: Source.objects.of(Param("organization")).filter(name_key=Param("source_key"))
 )
 
 # A lead can be merged, and so can the one that it was merged into, while a request waits for their locks.
@@ -116,9 +116,9 @@ def normalized_source_name(text: str) -> str:
 
 
 def get_or_create_source(*, organization: Organization, name: str) -> Source:
-    """Return the organization's source with this name, compared case-insensitively. Create it if there is none."""
-    find = partial(SOURCE_BY_NAME.first, organization=organization.pk, name=name)
-    return insert_or_get(Source(organization=organization, name=name), find)[0]
+    """Return the organization's source with this name, as `fold_name` compares it. Create it if there is none."""
+    new = Source(organization=organization, name=name, name_key=fold_name(name))
+    return insert_or_get(new, lambda: Source.objects.of(organization).with_name(name).first())[0]
 
 
 def get_lead_for_update(*, organization: Organization, lead_id: UUID) -> Lead:

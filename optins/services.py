@@ -12,6 +12,7 @@ from optins.topics import CREATED
 from organizations.actors import Actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
+from pipeline_backend.db.names import fold_name
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.writes import insert_all
 from statuses.models import Board, StatusRole
@@ -65,7 +66,7 @@ def submit(
         source=source,
         reference=external_reference,
         role=StatusRole.NEW_LEAD.value,
-        name=source_name,
+        source_key=fold_name(source_name),
     )
     if known:
         opt_in_id, lead_id = known

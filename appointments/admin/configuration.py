@@ -18,11 +18,17 @@ from organizations.permissions import Area
 class EventTypeForm(TenantForm):
     """The form for adding and changing an event type."""
 
-    constraint_messages = {"one_event_type_per_name": ("name", "Another event type has this name.")}
-
     class Meta:
         model = EventType
         fields = ()
+
+    def clean_name(self) -> str:
+        """Refuse a name that another event type has, in any letter case and Unicode form."""
+        name = str(self.cleaned_data["name"])
+        others = EventType.objects.of(self.organization).exclude(pk=self.instance.pk)
+        if others.with_name(name).exists():
+            raise forms.ValidationError("Another event type has this name.")
+        return name
 
     def clean_provider(self) -> str | None:
         """Return None instead of an empty string, because the API shows null."""

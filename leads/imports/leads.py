@@ -14,6 +14,7 @@ from leads.imports.values import parse_email, parse_name, parse_phone_number
 from leads.models import CustomField, Lead, LeadMerge, TouchPointType
 from leads.services import add_leads, get_or_create_source, normalized_source_name, save_lead
 from organizations.actors import Actor
+from pipeline_backend.db.names import fold_name
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
 
@@ -148,12 +149,12 @@ class LeadImporter(Importer):
 
     def build_leads(self, plans: Sequence[Plan]) -> list[Lead]:
         """Return the new leads, unsaved."""
-        names = sorted({plan.values.get("source", DEFAULT_SOURCE) for plan in plans}, key=str.casefold)
-        sources = {name.casefold(): get_or_create_source(organization=self.organization, name=name) for name in names}
+        names = sorted({plan.values.get("source", DEFAULT_SOURCE) for plan in plans}, key=fold_name)
+        sources = {fold_name(name): get_or_create_source(organization=self.organization, name=name) for name in names}
         status = default_status(self.organization, Board.LEAD, StatusRole.NEW_LEAD)
         leads = []
         for plan in plans:
-            source = sources[plan.values.get("source", DEFAULT_SOURCE).casefold()]
+            source = sources[fold_name(plan.values.get("source", DEFAULT_SOURCE))]
             fields: dict[str, Any] = {"status": status, "first_source": source, "last_source": source, **plan.fields}
             leads.append(Lead(organization=self.organization, email=plan.values["email"], **fields))
         return leads

@@ -71,7 +71,11 @@ INSERT INTO leads_lead (
 SELECT uuidv7(), created_at, updated_at, 'grace@example.com', 'grace', '', '{}', organization_id, status_id,
     first_source_id, last_source_id
 FROM leads_lead
-WHERE email = 'ada@example.com'
+WHERE email = 'ada@example.com';
+INSERT INTO appointments_eventtype (id, created_at, name, organization_id, call_category)
+SELECT uuidv7(), now() + event_type.number * interval '1 s', event_type.name, organization.id, 'SALES_CALL'
+FROM organizations_organization AS organization
+CROSS JOIN (VALUES (1, 'straße'), (2, 'STRASSE'), (3, U&'Cafe\\0301')) AS event_type (number, name)
 """
 RIGHTS = """
 SELECT tablename::text, policyname::text, cmd, roles::text, qual, with_check
@@ -256,6 +260,16 @@ def test_sources_lose_unneeded_white_space_unless_another_one_has_the_name(upgra
 
     assert renamed == {"\t Zeta  Ads ": "Zeta Ads", " quora ": "quora"}
     assert api.get_lead(response.json()["data"]["lead_id"])["first_source"]["name"] == "Zeta Ads"
+
+
+def test_event_types_whose_names_have_become_one_stay_and_the_older_one_is_found(
+    upgrade: Upgrade, api: ApiClient
+) -> None:
+    """docs/interface.md, A11"""
+    names = [api.book(external_reference=name, event_type_name=name) for name in ("Strasse", "STRASSE", "CAF\u00c9")]
+    booked = [api.get_appointment(response.json()["data"]["id"]) for response in names]
+
+    assert [appointment["appointment_type"] for appointment in booked] == ["straße", "straße", "Cafe\u0301"]
 
 
 def test_only_first_names_that_bookings_have_taken_from_the_email_are_replaced(
