@@ -35,7 +35,7 @@ from organizations.actors import staff_actor
 from organizations.admin.actions import object_action, row_url
 from organizations.admin.columns import when
 from organizations.permissions import current_user
-from pipeline_backend.db.timestamps import truncate_to_ms
+from pipeline_backend.db.timestamps import now, truncate_to_ms
 from statuses.boards import board_url
 from statuses.models import StatusRole
 
@@ -46,8 +46,9 @@ def is_cancelable(appointment: Appointment) -> bool:
 
 
 def move_question(appointment: Appointment) -> str:
-    """Return what the form for another time says. Who is told doesn't depend on the time."""
-    return describe(preview_move(appointment, appointment.schedule_time + timedelta(days=1)), appointment)
+    """Return what the form for another time says. The recipients are the same for any time at which it isn't over."""
+    another_time = max(appointment.schedule_time, now()) + timedelta(days=1)
+    return describe(preview_move(appointment, another_time), appointment)
 
 
 def cancel_question(appointment: Appointment) -> str:

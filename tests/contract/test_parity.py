@@ -39,6 +39,7 @@ from optins.services import submit
 from organizations.actors import SYSTEM, Actor, ActorKind
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import change_member, save_user
+from pipeline_backend.api.exceptions import ValidationFailed
 from statuses.models import Status, StatusRole
 from statuses.services import save_status
 from tests.admin.forms import form_data
@@ -218,8 +219,10 @@ class Values:
         return id[0] if id[0] in self.known else f"#{self.numbers.setdefault(id[0], len(self.numbers))}"
 
 
+@pytest.mark.parametrize("day", ["2027-01-05", "2026-11-05"], ids=["to come", "over"])
 @pytest.mark.parametrize("email", ["new@example.com", "grace@example.com"])
-def test_booking(world: World, email: str) -> None:
+def test_booking(world: World, email: str, day: str) -> None:
+    time = datetime.fromisoformat(f"{day}T10:00:00Z")
     texts = {
         "lead_first_name": "Nora",
         "lead_last_name": "New",
@@ -231,7 +234,6 @@ def test_booking(world: World, email: str) -> None:
     common = {"lead_email": email, **texts, **members}
 
     def service(actor: Actor) -> object:
-        time = datetime.fromisoformat(SCHEDULE_TIME)
         return book(
             organization=world.organization,
             actor=actor,
@@ -245,15 +247,22 @@ def test_booking(world: World, email: str) -> None:
         world,
         {
             "API": lambda: world.api.book(
-                external_reference="ref-2", event_type_name=..., event_type_id=str(world.event_type.pk), **common
+                external_reference="ref-2",
+                schedule_time=time.isoformat(),
+                event_type_name=...,
+                event_type_id=str(world.event_type.pk),
+                **common,
             ),
             "API, by the event type's name": lambda: world.api.book(
-                external_reference="ref-2", event_type_name="strategy CALL", **common
+                external_reference="ref-2",
+                schedule_time=time.isoformat(),
+                event_type_name="strategy CALL",
+                **common,
             ),
             "admin": lambda: world.add_page(
                 Appointment,
                 lead_email=email,
-                schedule_time_0="2027-01-05",
+                schedule_time_0=day,
                 schedule_time_1="10:00:00",
                 event_type=world.event_type.pk,
                 host=world.host.pk,
@@ -265,8 +274,11 @@ def test_booking(world: World, email: str) -> None:
     )
 
 
+@pytest.mark.parametrize("is_over", [False, True])
 @pytest.mark.parametrize("notes", ["", "The lead is ill"])
-def test_canceling(world: World, notes: str) -> None:
+def test_canceling(world: World, notes: str, is_over: bool) -> None:
+    if is_over:
+        Appointment.objects.of(world.organization).update(schedule_time=START - timedelta(hours=2))
     canceled = world.status("CANCELED").pk
     entrances: dict[str, Callable[[], Any]] = {
         "API": lambda: world.api.cancel(notes=notes),
@@ -283,6 +295,24 @@ def test_canceling(world: World, notes: str) -> None:
             "service, by the outcome": lambda: change_outcome(**world.common(), status_id=canceled),
         }
     assert_same(world, entrances)
+
+
+@pytest.mark.parametrize("email", ["vera@acme.example", "nobody@acme.example"])
+def test_a_viewer_is_refused_like_an_unknown_member(world: World, email: str) -> None:
+    make_member(world.organization, "vera@acme.example", role=MemberRole.VIEWER)
+    before = snapshot_of(world.organization)
+    refusal = "host_email must belong to an active member of the organization"
+    common = {"organization": world.organization, "actor": SYSTEM, "external_reference": "ref-2"}
+    names = {"lead_email": "grace@example.com", "event_type_name": "Strategy call", "host_email": email}
+
+    response = world.api.book(external_reference="ref-2", **names)
+    with pytest.raises(ValidationFailed) as booked:
+        book(**common, schedule_time=START, **names)
+    with pytest.raises(ValidationFailed) as reported:
+        report(world, "ref-2", **names)
+
+    assert response.json()["errors"] == booked.value.errors == reported.value.errors == {"host_email": [refusal]}
+    assert snapshot_of(world.organization) == before
 
 
 def test_canceling_what_a_provider_reports(world: World) -> None:

@@ -119,7 +119,9 @@ def test_booking_a_call_that_is_over_leaves_the_status_of_a_known_lead(
 def test_a_call_in_progress_is_booked_like_one_that_is_to_come(
     organization: Organization, api: ApiClient, host: Membership
 ) -> None:
-    api.book(schedule_time=(NOW - timedelta(minutes=30)).isoformat(), host_email="hana@acme.example")
+    start = datetime.now(UTC) - timedelta(minutes=30)
+
+    api.book(schedule_time=start.isoformat(), host_email="hana@acme.example")
 
     assert notified(organization) == 2
     assert only(organization).lead.status.role == "APPOINTMENT_BOOKED"
@@ -130,7 +132,7 @@ def test_the_duration_of_the_event_type_says_when_a_call_is_over(
     organization: Organization, api: ApiClient, host: Membership, minutes: int
 ) -> None:
     event_type = make_event_type(organization, "Short call", duration_minutes=30)
-    start = NOW - timedelta(minutes=minutes)
+    start = datetime.now(UTC) - timedelta(minutes=minutes)
 
     api.book(schedule_time=start.isoformat(), event_type_id=str(event_type.pk), host_email="hana@acme.example")
 

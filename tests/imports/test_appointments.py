@@ -62,7 +62,7 @@ def test_a_file_books_appointments_with_new_leads_and_gives_them_their_outcomes(
         "appointment.created",
         "appointment.outcome_changed",
         "lead.created",
-        "lead.updated",
+        "lead.status_changed",
         "note.created",
     ]
 
