@@ -8,14 +8,14 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import F, Func, Q, UniqueConstraint, Value
-from django.db.models.functions import Lower
+from django.db.models.functions import Coalesce, Lower
 
 from leads.imports.models import Import, ImportRow  # noqa: F401  # so that Django knows them
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
-from pipeline_backend.db.compiled import Param, as_expression
+from pipeline_backend.api.emails import spellings
 from pipeline_backend.db.names import fold_name
 from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from statuses.models import Status, StatusChange
@@ -78,20 +78,25 @@ class Source(NamedModel):
 class LeadQuerySet(TenantQuerySet):
     """Queries for leads."""
 
-    def with_email(self, organization: UUID | Param, email: str | Param) -> Self:
-        """Filter for the organization's lead with this e-mail, compared case-insensitively.
+    def with_email(self, organization: UUID, email: str) -> Self:
+        """Filter for the organization's lead with this e-mail, in any of its spellings, the one as given first.
 
         Without one, it is the lead into which a lead with this e-mail was merged.
         """
         # Under row-level security PostgreSQL does not use the index on lower(email): it runs lower(), which is not
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
-        arguments = (as_expression(organization), as_expression(email))
+        emails = spellings(email)
         lead_id, merged_into = (
-            Func(*arguments, function=function, output_field=models.UUIDField())
+            # Null is for COALESCE, which takes two expressions at least.
+            Coalesce(
+                *(Func(Value(organization), Value(email), function=function) for email in emails),
+                Value(None),
+                output_field=models.UUIDField(),
+            )
             for function in ("leads_with_email", "leads_merged_email")
         )
         # With `for_update`, the comparison drops a lead whose e-mail changed during the wait for its lock.
-        has_email = Q(lowercase_email=Lower(as_expression(email))) | Q(pk=merged_into)
+        has_email = Q(lowercase_email__in=emails) | Q(pk=merged_into)
         return self.alias(lowercase_email=Lower("email")).filter(has_email, pk=lead_id)
 
     def for_update(self) -> Self:

@@ -4,13 +4,14 @@
 other services in one of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 
 from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone, parse_phone
@@ -27,6 +28,7 @@ from leads.topics import (
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from organizations.services import check_limit
+from pipeline_backend.api.emails import spellings
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_NAME_LENGTH
 from pipeline_backend.api.sql_serializers import Tenant
@@ -43,6 +45,8 @@ from webhooks.services import record_event, record_events, store_changes
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).filter(name_key=Param("source_key"))
 )
+
+LOCK_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended(email, 0)) FROM unnest(%s::text[]) AS email"
 
 # A lead can be merged, and so can the one that it was merged into, while a request waits for their locks.
 MAX_MERGES_MEANWHILE = 3
@@ -96,11 +100,11 @@ def upsert_lead(
         if touch_point:
             new.next_touch_point_at, new.next_touch_point_type = touch_point, TouchPointType.APPOINTMENT.value
         merge(new)
-        lead, is_new = insert_or_get(
-            new,
-            lambda: lock_lead_with_email(organization, email),
-            build_status_change(new, actor),
-        )
+        find = partial(lock_lead_with_email, organization, email)
+        lock_emails(organization, [email])
+        # The unique index doesn't know that an international domain has two forms.
+        known = find() if len(spellings(email)) > 1 else None
+        lead, is_new = (known, False) if known else insert_or_get(new, find, build_status_change(new, actor))
         lead.organization = organization
     if is_new:
         record_event(CREATED, lead, actor=actor)
@@ -148,10 +152,21 @@ def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
     rows = Lead.objects.of(organization).for_update().with_email(organization.pk, email)
     # None if the lead was merged while this waited for its lock. Then the next statement finds what it is part of.
     lead: Lead | None = rows.first() or rows.first()
-    if lead and lead.email.lower() != email.lower():
+    if lead and lead.email.lower() not in spellings(email):
         # The merge may have been undone during the wait, which the statement that waits doesn't see.
         lead = rows.first()
     return lead
+
+
+def lock_emails(organization: Organization, emails: Collection[str]) -> None:
+    """Let other transactions that add or change leads with one of these e-mails wait for the end of this one.
+
+    Only international domains need it: for all others the unique index says that two e-mails are the same.
+    """
+    keys = sorted(f"{organization.pk} {found[-1]}" for found in map(spellings, emails) if len(found) > 1)
+    if keys:
+        with connection.cursor() as cursor:
+            cursor.execute(LOCK_EMAILS, [keys])
 
 
 def find_merged(*, organization: Tenant, lead_id: UUID) -> UUID | None:
@@ -252,6 +267,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
     """
     stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
     if "email" in fields:
+        lock_emails(organization, [fields["email"]])
         others = Lead.objects.of(organization).exclude(pk=lead.pk)
         if others.with_email(organization.pk, fields["email"]).exists():
             raise ValidationFailed({"email": ["belongs to another lead"]})

@@ -1,9 +1,10 @@
 """Shared list filters: stored row counts as totals, and members by e-mail."""
 
-from django.db.models import QuerySet, Subquery, Value
+from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
 from organizations.models import Membership
+from pipeline_backend.api.emails import spellings
 from pipeline_backend.api.filters import ListFilter, QueryFilter
 
 
@@ -23,6 +24,6 @@ class MemberEmailFilter(QueryFilter):
     def filter(self, qs: QuerySet, value: str) -> QuerySet:
         """Return the rows that refer to the member with this e-mail."""
         members = Membership.objects.of(self.parent.organization).alias(lower_email=Lower("user__email"))
-        member = members.filter(lower_email=Lower(Value(value))).values("pk")[:1]
+        member = members.filter(lower_email__in=spellings(value)).values("pk")[:1]
         # A subquery for the id, not a join: the list can then read one index in its order.
         return qs.filter(**{self.field_name: Subquery(member)})

@@ -11,7 +11,7 @@ from appointments.services import BookingData
 from leads.admin.custom_fields import CustomValuesForm
 from leads.models import Lead
 from leads.phones import parse_phone
-from organizations.admin.forms import WebAddressField
+from organizations.admin.forms import WebAddressField, accepted_email
 from organizations.models import Membership
 from statuses.models import Board
 
@@ -54,6 +54,10 @@ class BookingForm(ScheduleForm):
         # The model requires a lead, but the form can do with an e-mail; for the event type it is the other way round.
         self.fields["lead"].required = False
         self.fields["event_type"].required = True
+
+    def clean_lead_email(self) -> str:
+        """Return the address as the API accepts it."""
+        return accepted_email(self, "lead_email")
 
     def clean_lead_phone(self) -> str:
         """Refuse an unreadable number. The API ignores it, but staff can correct it."""

@@ -21,6 +21,7 @@ from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.services import can_add_row
+from pipeline_backend.api.emails import spellings
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
 from pipeline_backend.db.names import fold_name
@@ -49,14 +50,13 @@ CONTEXT_QUERY = CombinedQuery(
     SOURCE_BY_NAME,
     EVENT_TYPE_BY_NAME,
 )
-# The address is compared as the unique index does it.
 MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
     lambda: (
         Membership.objects.of(Param("organization"))
         .filter(CAN_BE_NAMED)
         .select_related("user", "mail_preference")
         .alias(lowercase_email=Lower("user__email"))
-        .filter(lowercase_email=Lower(Param("email", "text")))
+        .filter(lowercase_email=Param("email", "text"))
     )
 )
 
@@ -219,16 +219,18 @@ def resolve_members(organization: Organization, data: BookingData) -> dict[str, 
     Raises ValidationFailed for each field whose e-mail belongs to no active member.
     """
     emails = {"host": data.get("host_email"), "setter": data.get("setter_email"), "triager": data.get("triager_email")}
-    found = {
-        role: MEMBER_BY_EMAIL.first(organization=organization.pk, email=email)
-        for role, email in emails.items()
-        if email
-    }
+    found = {role: find_member(organization, email) for role, email in emails.items() if email}
     members = {role: member for role, member in found.items() if member}
     if unknown := found.keys() - members.keys():
         message = "must belong to an active member of the organization"
         raise ValidationFailed({f"{role}_email": [message] for role in unknown})
     return members
+
+
+def find_member(organization: Organization, email: str) -> Membership | None:
+    """Return the member with this e-mail if bookings can name them, or None."""
+    found = (MEMBER_BY_EMAIL.first(organization=organization.pk, email=spelling) for spelling in spellings(email))
+    return next(filter(None, found), None)
 
 
 def lead_setter(lead: Lead) -> Membership | None:

@@ -29,6 +29,7 @@ from organizations.admin.bulk import members, set_for_selected
 from organizations.admin.columns import when
 from organizations.admin.export import Column, labels, member_columns
 from organizations.admin.filters import DayRangeFilter
+from organizations.admin.forms import accepted_email
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role
 from pipeline_backend.api.fields import parse_uuid
@@ -66,8 +67,8 @@ class LeadForm(CustomValuesForm):
             status.help_text = "" if status.required else "If empty, the default status for new leads is used."
 
     def clean_email(self) -> str:
-        """Return the address without surrounding spaces."""
-        return str(self.cleaned_data["email"]).strip()
+        """Return the address as the API accepts it."""
+        return accepted_email(self, "email")
 
     def clean_phone_e164(self) -> str | None:
         """Return the number as E.164, and set the country on the instance."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models.functions import Lower
 from django.utils import timezone
 
@@ -12,8 +11,9 @@ from leads.imports.importers import Column, Importer, Plan, is_same_time, regist
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import parse_email, parse_name, parse_phone_number
 from leads.models import CustomField, Lead, LeadMerge, TouchPointType
-from leads.services import add_leads, get_or_create_source, normalized_source_name, save_lead
+from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_lead
 from organizations.actors import Actor
+from pipeline_backend.api.emails import spellings
 from pipeline_backend.db.names import fold_name
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
@@ -70,7 +70,8 @@ class LeadImporter(Importer):
         for plan in plans:
             if plan.problems:
                 continue
-            lead = plan.subject = known.get(plan.values["email"].lower())
+            found = (known[email] for email in spellings(plan.values["email"]) if email in known)
+            lead = plan.subject = next(found, None)
             if lead:
                 lead.organization = self.organization
                 lead.status = statuses.get(lead.status_id) or lead.status
@@ -79,25 +80,31 @@ class LeadImporter(Importer):
 
     def find(self, emails: Sequence[str], lock: bool) -> dict[str, Lead]:
         """Return the leads with these e-mails by e-mail in lower case, also those into which one with it was merged."""
-        wanted = in_lower_case(emails)
+        wanted = {spelling for email in emails for spelling in spellings(email)}
+        if lock:
+            lock_emails(self.organization, emails)
         rows, merges = (
-            model.objects.of(self.organization).alias(lowercase_email=Lower("email")).filter(lowercase_email__in=wanted)
+            model.objects.of(self.organization)
+            .annotate(lowercase_email=Lower("email"))
+            .filter(lowercase_email__in=wanted)
             for model in (Lead, LeadMerge)
         )
         # The ids first, so that both indexes are used, and one order for all, so that transactions don't deadlock.
         ids = set(rows.values_list("pk", flat=True))
         # After the leads: a lead that is merged in between is found by its merge, or again below.
-        merged = {email.lower(): lead_id for email, lead_id in merges.values_list("email", "lead_id")}
+        merged = dict(merges.values_list("lowercase_email", "lead_id"))
         ids |= set(merged.values())
-        leads = Lead.objects.of(self.organization).filter(pk__in=ids).order_by("pk")
+        leads = Lead.objects.of(self.organization).annotate(lowercase_email=Lower("email"))
+        leads = leads.filter(pk__in=ids).order_by("pk")
         by_id: dict[UUID, Lead] = {lead.pk: lead for lead in (leads.for_update() if lock else leads)}
         if by_id.keys() != ids:
             return self.find(emails, lock)  # one has been merged meanwhile: its rows are about the lead that was kept
         known = {email: by_id[lead_id] for email, lead_id in merged.items()}
-        return known | {lead.email.lower(): lead for lead in by_id.values()}
+        return known | {lead.lowercase_email: lead for lead in by_id.values()}  # type: ignore[attr-defined]
 
     def key_of(self, plan: Plan) -> str:
-        return plan.subject.email.casefold() if plan.subject else super().key_of(plan)
+        email = plan.subject.email if plan.subject else plan.values.get("email", "")
+        return spellings(email)[-1]
 
     def compare(self, plan: Plan, lead: Lead | None) -> None:
         """Note what the row changes of a lead, or gives to a new one."""
@@ -158,13 +165,6 @@ class LeadImporter(Importer):
             fields: dict[str, Any] = {"status": status, "first_source": source, "last_source": source, **plan.fields}
             leads.append(Lead(organization=self.organization, email=plan.values["email"], **fields))
         return leads
-
-
-def in_lower_case(emails: Sequence[str]) -> list[str]:
-    """Return the e-mails as the unique indexes compare them."""
-    with connection.cursor() as cursor:  # one parameter: an expression for each takes most of the time of a check
-        cursor.execute("SELECT lower(email) FROM unnest(%s::text[]) AS email", [list(emails)])
-        return [email for (email,) in cursor.fetchall()]
 
 
 def parse_source(text: str) -> str:

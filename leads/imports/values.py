@@ -16,13 +16,12 @@ from leads.models import CustomField
 from leads.phones import Phone, parse_phone
 from organizations.admin.export import FORMULA
 from organizations.models import Membership
+from pipeline_backend.api import emails
 from pipeline_backend.api.fields import (
     FORBIDDEN_IN_URLS,
-    MAX_EMAIL_LENGTH,
     MAX_TEXT_LENGTH,
     MAX_URL_LENGTH,
     is_valid,
-    validate_email,
     validate_http_url,
 )
 from pipeline_backend.api.fields import parse_uuid as parse_id
@@ -70,9 +69,11 @@ def limited(text: str, length: int) -> str:
 def parse_email(text: str) -> str:
     """Return an e-mail address, without "mailto:". Raises ValueError."""
     text = text.removeprefix("mailto:")
-    if len(text) > MAX_EMAIL_LENGTH or not is_valid(validate_email, text):
-        raise ValueError(f"“{shorten(text)}” is not an e-mail address")
-    return text
+    try:
+        return emails.parse_email(text)
+    except ValueError as error:
+        problem = str(error) if str(error) == emails.NOT_ASCII else "is not an e-mail address"
+        raise ValueError(f"“{shorten(text)}” {problem}") from None
 
 
 def parse_url(text: str) -> str:
@@ -205,8 +206,8 @@ def find_status(text: str, statuses: Sequence[Status]) -> Status:
 
 def find_member(text: str, members: Sequence[Membership]) -> Membership:
     """Return the member with this e-mail, or with this name if only one has it."""
-    wanted = text.casefold()
-    found = [member for member in members if member.user.email.casefold() == wanted]
+    wanted, addresses = text.casefold(), emails.spellings(text)
+    found = [member for member in members if member.user.email.lower() in addresses]
     found = found or [member for member in members if str(member).casefold() == wanted]
     if len(found) != 1:
         problem = "is the name of several members; write the e-mail" if found else "is no active member"

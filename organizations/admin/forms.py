@@ -12,6 +12,7 @@ from unfold.widgets import UnfoldAdminURLInputWidget
 from uuid_utils.compat import uuid7
 
 from organizations.admin import actions
+from pipeline_backend.api.emails import NOT_ASCII, parse_email
 
 # The API's bounds on timestamps (docs/interface.md, G29).
 YEARS = range(1970, 2101)
@@ -51,6 +52,21 @@ class ServiceForm(forms.ModelForm):
         super()._post_clean()  # type: ignore[misc]
         if self.page.service_error:
             actions.add_form_errors(self, self.page.service_error)
+
+
+def accepted_email(form: forms.BaseForm, name: str) -> str:
+    """Return the address in a form's field as `parse_email` does; one that is stored already stays as it is.
+
+    Raises ValidationError if the API would refuse it, too.
+    """
+    text = str(form.cleaned_data[name]).strip()
+    if not text or name not in form.changed_data:
+        return text
+    try:
+        return parse_email(text)
+    except ValueError as error:
+        problem = "Use only ASCII characters before the @." if str(error) == NOT_ASCII else "Enter an e-mail address."
+        raise ValidationError(problem) from None
 
 
 class WebAddressField(forms.URLField):

@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from organizations.actors import staff_actor
 from organizations.admin.base import Fieldsets, ServiceAdmin
-from organizations.admin.forms import ServiceForm, WebAddressField
+from organizations.admin.forms import ServiceForm, WebAddressField, accepted_email
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
 from organizations.services import save_user
@@ -38,7 +38,7 @@ class UserForm(ServiceForm):
 
     def clean_email(self) -> str:
         """Return the address. Refuse one that another account has, in any letter case."""
-        email = str(self.cleaned_data["email"])
+        email = accepted_email(self, "email")
         if User.objects.exclude(pk=self.instance.pk).with_email(email).exists():
             raise forms.ValidationError("Another account has this e-mail.")
         return email

@@ -5,14 +5,16 @@ from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import PermissionsMixin
+from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models import UniqueConstraint, Value
+from django.db.models import UniqueConstraint
 from django.db.models.functions import Lower
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.functional import cached_property
 
 from organizations.defaults import new_user_id
 from organizations.isolation import bypass_rls
+from pipeline_backend.api.emails import parse_email, spellings
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 
 
@@ -20,9 +22,9 @@ class EmailQuerySet(models.QuerySet[Any]):
     """Finds rows by their e-mail address."""
 
     def with_email(self, email: str) -> Self:
-        """Filter to rows with this address, compared exactly as the unique indexes of `Lower("email")` do."""
-        # PostgreSQL lowers both sides. `iexact` would compare UPPER(), for which i and the dotless i are one letter.
-        return self.alias(lowercase_email=Lower("email")).filter(lowercase_email=Lower(Value(email)))
+        """Filter to rows with this address, in any letter case and in either form of its domain."""
+        # `iexact` would compare UPPER(), for which i and the dotless i are one letter.
+        return self.alias(lowercase_email=Lower("email")).filter(lowercase_email__in=spellings(email))
 
 
 class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore[misc]  # the stubs can't follow it
@@ -36,12 +38,21 @@ class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Create an operator, who may do everything in every organization."""
+        """Create an operator, who may do everything in every organization. Raises ValidationError for the address."""
+        try:
+            email = parse_email(email.strip())
+        except ValueError as error:
+            raise ValidationError(f"The e-mail address {error}.") from None
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user with this e-mail, in any letter case."""
-        return self.with_email(username or "").get()
+        # Version 0.2 can have stored two forms of an address: the one that was typed is meant.
+        users = {user.email.lower(): user for user in self.with_email(username or "")}
+        found = [users[email] for email in spellings(username or "") if email in users]
+        if not found:
+            raise User.DoesNotExist
+        return found[0]
 
 
 class User(AbstractBaseUser, PermissionsMixin):

@@ -21,6 +21,7 @@ from organizations.models import Invitation, Membership, Organization, SecurityE
 from organizations.permissions import ROLE_ORDER, roles_up_to
 from organizations.security_log import record_security_event
 from organizations.services import add_member
+from pipeline_backend.api.emails import parse_email
 from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.outbox import State, notify_on_commit
@@ -66,12 +67,15 @@ def invite(
     """Invite the address, and mail the invitation after the commit. `invited_by` is None for a management command.
 
     `assignable` are the roles that the inviter may assign. Locks the organization. Raises ValidationFailed if the role
-    is not one of them, or if `find_obstacle` finds one.
+    is not one of them, if the API would refuse the address, or if `find_obstacle` finds one.
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if role not in assignable:
         raise ValidationFailed({"role": ["must not be above your own"]})
-    email = email.strip()
+    try:
+        email = parse_email(email.strip())
+    except ValueError as error:
+        raise ValidationFailed({"email": [str(error)]}) from None
     unanswered = Invitation.objects.of(organization).unanswered().with_email(email)
     unanswered.filter(expires_at__lte=now()).update(withdrawn_at=now())
     obstacle = find_obstacle(organization, email, assignable)

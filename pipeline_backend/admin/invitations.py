@@ -12,6 +12,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.forms import accepted_email
 from organizations.admin.members import RoleForm
 from organizations.admin.tenant import TenantAdmin
 from organizations.models import Invitation
@@ -28,6 +29,10 @@ class InvitationForm(RoleForm):
         model = Invitation
         fields = ()
         help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
+
+    def clean_email(self) -> str:
+        """Return the address as the API accepts it."""
+        return accepted_email(self, "email")
 
 
 class ConsentForm(ConfirmationForm):

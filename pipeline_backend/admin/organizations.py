@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminEmailInputWidget
 from leads.phones import read_country_code
 from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.admin.base import ServiceAdmin
-from organizations.admin.forms import ServiceForm, WebAddressField
+from organizations.admin.forms import ServiceForm, WebAddressField, accepted_email
 from organizations.models import Organization
 from organizations.permissions import PERMISSIONS, Area, has_role, is_operator, organizations_with_role
 from organizations.services import change_organization
@@ -46,6 +46,10 @@ class NewOrganizationForm(ServiceForm):
     class Meta:
         model = Organization
         fields = ()
+
+    def clean_owner_email(self) -> str:
+        """Return the address as the API accepts it."""
+        return accepted_email(self, "owner_email")
 
 
 class SlackForm(ConfirmationForm):

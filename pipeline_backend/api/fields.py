@@ -12,14 +12,14 @@ from functools import cache
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.core.validators import EmailValidator, URLValidator
+from django.core.validators import URLValidator
 from rest_framework import serializers
 from rest_framework.utils.serializer_helpers import BindingDict
 
+from pipeline_backend.api.emails import MAX_EMAIL_LENGTH, parse_email
 from pipeline_backend.db.timestamps import truncate_to_ms
 
 MAX_NAME_LENGTH = 255
-MAX_EMAIL_LENGTH = 254
 MAX_URL_LENGTH = 2048
 MAX_TEXT_LENGTH = 10_000
 MAX_LIST_ITEMS = 1_000  # of a list that is stored as text; more would cost more than they are worth
@@ -33,7 +33,6 @@ FORBIDDEN_IN_URLS = re.compile(r"""["<>\\]""")  # browsers read \\ as /, and so 
 YEARS = range(1970, 2101)
 TIMESTAMP_ERROR = "must be an ISO 8601 timestamp such as 2027-01-05T10:00:00Z, in the years 1970 to 2100"
 
-validate_email = EmailValidator()
 validate_http_url = URLValidator(schemes=["http", "https"])
 
 
@@ -173,15 +172,13 @@ def as_text(value: object) -> str:
 
 
 class EmailField(StringField):
-    """An e-mail address without surrounding whitespace; its letter case is kept."""
+    """An e-mail address without surrounding whitespace, as `parse_email` accepts it; its letter case is kept."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MAX_EMAIL_LENGTH, trim_whitespace=True, **options)
 
     def parse(self, text: str) -> str:
-        if not is_valid(validate_email, text):
-            raise ValueError("must be an e-mail address")
-        return text
+        return parse_email(text)
 
 
 class URLField(StringField):
@@ -202,7 +199,7 @@ def is_valid(validator: Callable[[str], None], text: str) -> bool:
         validator(text)
     except DjangoValidationError:
         return False
-    # Addresses are put into mails and links, where an invisible character could mislead the reader.
+    # URLs are put into mails and links, where an invisible character could mislead the reader.
     return text.isprintable()
 
 

@@ -22,11 +22,12 @@ milliseconds (5); `EncryptedField` encrypts (6).
 
 The package knows no app and no other package of ours. Import from its modules:
 
-- `compiled`: `CompiledQuery`, `CombinedQuery`, `Param`, `as_expression`, `bind`
+- `compiled`: `CompiledQuery`, `CombinedQuery`, `Param`, `bind`
 - `writes`: `insert_all`, `insert_or_get`
 - `deletes`: `delete_in_batches`
 - `retry`: `atomic_with_retry`, `is_serialization_failure`
 - `timestamps`: `MillisecondDateTimeField`, `now`, `isoformat_z`, `truncate_to_ms`
+- `names`: `fold_name`
 - `encryption`: `EncryptedField`, `cipher`
 - `expressions`: `CurrentXactId`, `SnapshotXmin`
 

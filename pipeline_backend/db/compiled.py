@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import connection, models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Expression, QuerySet, Value
+from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable, get_related_populators
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -37,11 +37,6 @@ class Param(Expression):
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> SQLWithParams:
         """Return `%s`, with this object in the place of the value; `bind` replaces it."""
         return f"%s::{self.type}" if self.type else "%s", [self]
-
-
-def as_expression(value: object) -> Expression:
-    """Return a `Param` unchanged and anything else as a `Value`, for methods that accept both."""
-    return value if isinstance(value, Param) else Value(value)
 
 
 def bind(params: Iterable[object], values: Mapping[str, object]) -> Params:

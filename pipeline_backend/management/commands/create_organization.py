@@ -6,11 +6,11 @@ from typing import Any
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
-from django.core.validators import validate_email
 from django.db import transaction
 
 from organizations.models import Invitation, Organization, User
 from pipeline_backend.accounts.invitations import invitation_link
+from pipeline_backend.api.emails import NOT_ASCII, parse_email
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, manage_py
 from pipeline_backend.onboarding import create_organization, create_organization_for
 
@@ -70,11 +70,11 @@ def clean_email(text: str) -> str:
     """Return the e-mail address without surrounding white space. Raises CommandError if it isn't valid."""
     email = text.strip()
     try:
-        validate_email(email)
-    except ValidationError:
-        reason = f"{email} is not a valid e-mail address" if email else "--owner-email must not be blank"
+        return parse_email(email)
+    except ValueError as error:
+        problem = str(error) if str(error) == NOT_ASCII else "is not a valid e-mail address"
+        reason = f"{email} {problem}" if email else "--owner-email must not be blank"
         raise CommandError(reason) from None
-    return email
 
 
 def read_password(email: str) -> str:

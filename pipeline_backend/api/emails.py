@@ -1,0 +1,76 @@
+"""E-mail addresses: which are accepted, and which are the same one (docs/interface.md, G17 and L1)."""
+
+import unicodedata
+
+import idna
+from django.core.exceptions import ValidationError
+from django.core.validators import EmailValidator
+
+MAX_EMAIL_LENGTH = 254
+INVALID = "must be an e-mail address"
+NOT_ASCII = "must have only ASCII characters before the @"
+
+validate_ascii_email = EmailValidator()
+
+
+def parse_email(text: str) -> str:
+    """Return the address as it is to be stored: as typed, an international domain in NFC.
+
+    A domain that is written neither as people read it nor in its IDNA form, such as one with full-width letters, gets
+    its IDNA form. Raises ValueError with a predicate unless it is an address of printable characters, with ASCII only
+    before the @.
+    """
+    # The length first, because normalizing takes a time that is quadratic in the combining characters.
+    if len(text) > MAX_EMAIL_LENGTH or not text.isprintable():
+        raise ValueError(INVALID)
+    local_part, _, domain = text.rpartition("@")
+    # Upper and lower case make other letters ASCII: a K of U+212A (Kelvin) is k in lower case.
+    if not local_part.isascii():
+        raise ValueError(NOT_ASCII)
+    try:
+        readable, encoded = (domain, domain) if domain.isascii() else domain_forms(domain)
+        validate_ascii_email(f"{local_part}@{encoded}")
+    except (ValidationError, UnicodeError):
+        raise ValueError(INVALID) from None
+    if domain.isascii():
+        return text
+    composed = unicodedata.normalize("NFC", domain)
+    return f"{local_part}@{composed if composed.lower() == readable else encoded}"
+
+
+def domain_forms(domain: str) -> tuple[str, str]:
+    """Return the domain as people read it and its IDNA form (RFC 5891), both in lower case; they are mostly equal.
+
+    Raises UnicodeError if it can't be a domain.
+    """
+    if domain.isascii() and "xn--" not in domain.lower():
+        return domain.lower(), domain.lower()
+    encoded = idna.encode(domain, uts46=True).decode()
+    return idna.decode(encoded), encoded
+
+
+def spellings(email: str) -> list[str]:
+    """Return the texts that the lower-case form of a stored address can be, if it is the same one.
+
+    The first is this address in lower case, the last has the domain's IDNA form. Only international domains have
+    several.
+    """
+    local_part, at, domain = email.rpartition("@")
+    folded = email.lower()
+    # Not folded if that would make it another address, an ASCII one: no stored address is equal then.
+    if not local_part.isascii() and folded.rpartition("@")[0].isascii():
+        return [email]
+    if not at or len(email) > MAX_EMAIL_LENGTH or not email.isprintable():
+        return [folded]
+    try:
+        readable, encoded = domain_forms(domain)
+    except UnicodeError:
+        return [folded]
+    # NFD, because version 0.2 has stored what was typed.
+    domains = (readable, unicodedata.normalize("NFD", readable), encoded)
+    return list(dict.fromkeys([folded, *(f"{local_part.lower()}@{form}" for form in domains)]))
+
+
+def is_same_email(first: str, second: str) -> bool:
+    """Return whether both are the same address, in any letter case, with international domains in either form."""
+    return spellings(first)[-1] == spellings(second)[-1]

@@ -1,0 +1,235 @@
+"""E-mail addresses: ASCII before the @, and a domain is one in both of its forms (docs/interface.md, G17, L1)."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import CommandError
+from django.test import Client
+
+from leads.models import Lead
+from organizations.models import Invitation, Membership, Organization, User
+from organizations.services import add_member
+from pipeline_backend.api.emails import parse_email, spellings
+from tests.admin.forms import form_data
+from tests.admin.pages import admin_url, form_errors, logged_in_client
+from tests.client import ApiClient
+from tests.commands.runner import run
+from tests.factories import make_member, owner_of, snapshot_of
+from tests.imports.files import Page, csv_file
+
+READABLE, ENCODED = "ada@münchen.example", "ada@xn--mnchen-3ya.example"
+SAME = [READABLE, ENCODED, "Ada@MÜNCHEN.example", "ADA@XN--MNCHEN-3YA.EXAMPLE", "ada@mu\u0308nchen.example"]
+NOT_ASCII = ["\u212aate@example.com", "\u0130van@example.com", "d\u0131ana@example.com", "ro\u017fe@example.com"]
+LIKE_ASCII = ["kate@example.com", "ivan@example.com", "diana@example.com", "rose@example.com"]
+INVISIBLE = ["ad\u200ba@example.com", "ada@exa\u200bmple.com", "ada@example.com\u2060"]
+REFUSED = "must have only ASCII characters before the @"
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    return logged_in_client(owner_of(organization))
+
+
+def emails(organization: Organization) -> list[str]:
+    return list(Lead.objects.of(organization).order_by("created_at", "id").values_list("email", flat=True))
+
+
+@pytest.mark.parametrize(("email", "twin"), list(zip(NOT_ASCII, LIKE_ASCII, strict=True)))
+def test_another_letter_before_the_at_is_refused_and_is_not_the_lead_with_an_ascii_letter(
+    api: ApiClient, organization: Organization, email: str, twin: str
+) -> None:
+    api.submit(email=twin)
+    make_member(organization, twin)
+    before = snapshot_of(organization)
+
+    submitted, booked, hosted = api.submit(email=email), api.book(lead_email=email), api.book(host_email=email)
+
+    for response, field in ((submitted, "email"), (booked, "lead_email"), (hosted, "host_email")):
+        assert (response.status_code, response.json()["errors"]) == (400, {field: [f"{field} {REFUSED}"]})
+    assert snapshot_of(organization) == before
+    assert api.get_data("/api/external/leads", {"email": email}) == []
+    assert api.get_data("/api/external/leads", {"setter": email}) == []
+
+
+def test_forms_refuse_the_same_addresses(owner: Client, organization: Organization) -> None:
+    before = snapshot_of(organization)
+    pages: list[tuple[Any, str, dict[str, Any]]] = [
+        (Lead, "email", {}),
+        (Invitation, "email", {"role": "CLOSER"}),
+    ]
+
+    for model, field, values in pages:
+        url = admin_url(model, "add")
+        for email in [*NOT_ASCII, *INVISIBLE[:2]]:
+            assert form_errors(owner.post(url, form_data(owner, url, **{field: email}, **values))) != []
+
+    assert snapshot_of(organization) == before
+    assert not Invitation.objects.of(organization).exists()
+
+
+def test_the_form_says_what_is_wrong(owner: Client) -> None:
+    url = admin_url(Lead, "add")
+
+    response = owner.post(url, form_data(owner, url, email=NOT_ASCII[0]))
+
+    assert form_errors(response) == ["Use only ASCII characters before the @."]
+
+
+def test_an_import_refuses_the_same_addresses(owner: Client, organization: Organization) -> None:
+    rows = [[email] for email in (NOT_ASCII[0], INVISIBLE[0], "ada@example.com")]
+
+    page = Page(owner, organization, csv_file(["E-mail"], *rows)).run()
+
+    assert [(verdict, details) for _, verdict, details in page.report()][:2] == [
+        ("REFUSED", f"E-mail: “{NOT_ASCII[0]}” {REFUSED}"),
+        ("REFUSED", f"E-mail: “{INVISIBLE[0]}” is not an e-mail address"),
+    ]
+    assert emails(organization) == ["ada@example.com"]
+
+
+@pytest.mark.parametrize("email", [NOT_ASCII[0], INVISIBLE[1]])
+def test_commands_refuse_the_same_addresses(organization: Organization, email: str) -> None:
+    before = Organization.objects.count()
+
+    with pytest.raises(CommandError):
+        run("create_organization", "Globex", "--owner-email", email)
+
+    assert Organization.objects.count() == before
+    assert not User.objects.filter(email=email).exists()
+
+
+def test_a_lead_of_the_last_version_with_such_an_address_stays_and_can_be_edited(
+    owner: Client, api: ApiClient, organization: Organization
+) -> None:
+    lead_id = api.submit(email="kate@example.com").json()["data"]["lead_id"]
+    Lead.objects.of(organization).update(email=NOT_ASCII[0])
+    url = admin_url(Lead, "change", lead_id)
+
+    edited = owner.post(url, form_data(owner, url, last_name="Sheppard"))
+    stored = emails(organization)
+    mended = owner.post(url, form_data(owner, url, email="kate@example.com"))
+
+    assert (edited.status_code, mended.status_code) == (302, 302)
+    assert (stored, emails(organization)) == ([NOT_ASCII[0]], ["kate@example.com"])
+
+
+@pytest.mark.parametrize("first", SAME)
+@pytest.mark.parametrize("entrance", ["opt-in", "booking"])
+def test_a_domain_is_one_in_all_its_forms_and_shown_as_it_was_typed_first(
+    api: ApiClient, other_api: ApiClient, organization: Organization, first: str, entrance: str
+) -> None:
+    other_api.submit(email=READABLE)
+    others = [email for email in SAME if email != first]
+    lead_id = api.submit(email=first).json()["data"]["lead_id"]
+
+    if entrance == "opt-in":
+        found = {api.submit(email=email).json()["data"]["lead_id"] for email in others}
+    else:
+        ids = [api.book(lead_email=email, external_reference=email).json()["data"]["id"] for email in others]
+        found = {api.get_appointment(id)["lead"]["id"] for id in ids}
+
+    assert found == {lead_id}
+    assert emails(organization) == [parse_email(first)]
+    filtered = [api.get_data("/api/external/leads", {"email": email}) for email in SAME]
+    assert [[row["id"] for row in rows] for rows in filtered] == [[lead_id]] * len(SAME)
+
+
+def test_a_domain_with_a_sharp_s_is_not_the_one_with_two(api: ApiClient, organization: Organization) -> None:
+    for email in ("ada@straße.example", "ada@strasse.example", "ada@xn--strae-oqa.example"):
+        assert api.submit(email=email).status_code < 300
+
+    assert emails(organization) == ["ada@straße.example", "ada@strasse.example"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("ada@ｅｘａｍｐｌｅ.com", "ada@example.com"),
+        ("ada@\u212aate.example", "ada@Kate.example"),
+        ("ada@example。com", "ada@example.com"),
+        ("Ada@mu\u0308nchen.example", "Ada@münchen.example"),
+    ],
+)
+def test_a_third_way_of_writing_a_domain_is_stored_in_a_common_one(
+    api: ApiClient, organization: Organization, typed: str, stored: str
+) -> None:
+    api.submit(email=typed)
+
+    assert api.submit(email=stored).json()["data"]["is_new_lead"] is False
+    assert emails(organization) == [stored]
+
+
+def test_staff_and_imports_find_the_lead_in_either_form(
+    owner: Client, api: ApiClient, organization: Organization
+) -> None:
+    api.submit(email=READABLE)
+    other = api.submit(email="bob@example.com").json()["data"]["lead_id"]
+    add, change = admin_url(Lead, "add"), admin_url(Lead, "change", other)
+
+    added = owner.post(add, form_data(owner, add, email=ENCODED))
+    changed = owner.post(change, form_data(owner, change, email=ENCODED))
+    page = Page(
+        owner, organization, csv_file(["E-mail", "Last name"], [ENCODED, "L"], [READABLE, "M"], ["eve@ü.example", "E"])
+    ).run()
+
+    assert (form_errors(added), form_errors(changed)) == (
+        ["Belongs to a lead already"],
+        ["Belongs to another lead"],
+    )
+    assert [verdict for _, verdict, _ in page.report()] == ["CHANGED", "REFUSED", "NEW"]
+    assert emails(organization) == [READABLE, "bob@example.com", "eve@ü.example"]
+
+
+def test_members_are_found_in_either_form(api: ApiClient, organization: Organization) -> None:
+    make_member(organization, READABLE)
+    ids = [
+        api.book(external_reference=email, host_email=email, setter_email=email).json()["data"]["id"]
+        for email in (READABLE, ENCODED)
+    ]
+
+    found = [api.get_data("/api/external/appointments", {"closer": email}) for email in SAME]
+
+    assert [sorted(row["id"] for row in rows) for rows in found] == [sorted(ids)] * len(SAME)
+
+
+def test_an_account_signs_in_and_is_invited_once_in_either_form(owner: Client, organization: Organization) -> None:
+    user = User.objects.create_user(READABLE, "correct horse battery")
+    add_member(organization=organization, user=user)
+    url = admin_url(Invitation, "add")
+
+    signed_in = [authenticate(None, username=email, password="correct horse battery") for email in SAME]
+    response = owner.post(url, form_data(owner, url, email=ENCODED, role="CLOSER"))
+
+    assert signed_in == [user] * len(SAME)
+    assert form_errors(response) == ["Already belongs to a member"]
+
+
+def test_two_accounts_that_the_last_version_has_stored_both_sign_in(organization: Organization) -> None:
+    users = [User.objects.create_user(email, "correct horse battery") for email in (READABLE, ENCODED)]
+
+    signed_in = [authenticate(None, username=email, password="correct horse battery") for email in (READABLE, ENCODED)]
+
+    assert signed_in == users
+
+
+def test_two_leads_that_the_last_version_has_stored_are_each_found_by_their_own_form(
+    api: ApiClient, organization: Organization
+) -> None:
+    first = api.submit(email=READABLE).json()["data"]["lead_id"]
+    second = api.submit(email="bob@example.com").json()["data"]["lead_id"]
+    Lead.objects.of(organization).filter(pk=second).update(email=ENCODED)
+
+    found = [api.submit(email=email).json()["data"]["lead_id"] for email in (READABLE, ENCODED)]
+
+    assert found == [first, second]
+    assert Membership.objects.of(organization).count() == 1
+
+
+def test_a_hostile_domain_costs_no_more_than_its_length_allows(api: ApiClient) -> None:
+    marks = "\u0301" * 16_000 + "\u0327" * 16_000
+
+    assert api.submit(email=f"ada@{marks}.example").status_code == 400
+    assert api.get_data("/api/external/leads", {"email": f"ada@{marks[:2000]}.example"}) == []
+    assert api.get_data("/api/external/leads", {"email": INVISIBLE[1]}) == []
+    assert spellings(f"ada@{marks}") == [f"ada@{marks}"]
