@@ -8,7 +8,7 @@ from collections.abc import Collection
 from email.utils import getaddresses
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import environ
 from cryptography.fernet import Fernet
@@ -96,6 +96,23 @@ def read_url(
         problem = "has an invalid host, port or path (write / in a password as %2F)"
         raise ImproperlyConfigured(f"{name} {problem}; an example is {example}")
     return url.rstrip("/")
+
+
+def read_redis_url(name: str) -> str:
+    """Return the URL of Redis, which always says whether the server's certificate is checked: yes, unless it says no.
+
+    Celery would check nothing if the URL didn't say it; the other clients know only one spelling of the values.
+    """
+    example = "redis://:password@host:6379/0"
+    url = read_url(name, example, schemes=("redis", "rediss"), pattern=r".+:[^/]+(/\d*)?")
+    parts = urlsplit(url)
+    if parts.scheme == "redis":
+        return url
+    options = dict(parse_qsl(parts.query))
+    check = options.get("ssl_cert_reqs", "required").lower().removeprefix("cert_")
+    if check not in {"required", "none"}:
+        raise ImproperlyConfigured(f"{name} has an ssl_cert_reqs other than required or none; an example is {example}")
+    return parts._replace(query=urlencode(options | {"ssl_cert_reqs": check})).geturl()
 
 
 def read_optional_url(name: str, example: str, *, pattern: str, module: str) -> str:

@@ -25,6 +25,7 @@ from pipeline_backend.env import (
     read_mailbox,
     read_networks,
     read_optional_url,
+    read_redis_url,
     read_secret,
     read_text,
     read_token,
@@ -184,9 +185,7 @@ DATABASES["default"] |= {
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Redis: Celery's broker, and the rate limits' counters ------------------------------------------------------------
-REDIS_URL = read_url(
-    "REDIS_URL", "redis://:password@host:6379/0", schemes=("redis", "rediss"), pattern=r".+:[^/]+(/\d*)?"
-)
+REDIS_URL = read_redis_url("REDIS_URL")
 REDIS_SOCKET_SECONDS = 0.5
 CACHES = {
     "default": {

@@ -61,6 +61,7 @@ URLS: dict[str, tuple[str, dict[str, str]]] = {
             "redis://:S3c/ret@redis:6379/0": PLACE,
             f"redis://:12#{SECRET}@redis:6379/0": PLACE,
             f"redis://:{SECRET}@redis:6379/first": PLACE,
+            f"rediss://:{SECRET}@redis:6379/0?ssl_cert_reqs=sometimes": "has an ssl_cert_reqs other than required or none",
         },
     ),
     "EMAIL_URL": (
@@ -151,6 +152,7 @@ USABLE = [
     ("DATABASE_URL", "postgres://pipeline@[::1]:5432/pipeline"),
     ("DATABASE_URL", "postgres:///pipeline"),
     ("REDIS_URL", "rediss://redis.example.com"),
+    ("REDIS_URL", "rediss://redis.example.com:6380/0?ssl_ca_certs=/etc/ssl/own-ca.pem&ssl_cert_reqs=CERT_REQUIRED"),
     ("REDIS_URL", "redis://user:password@redis:6379/3?health_check_interval=5"),
     ("EMAIL_URL", "consolemail://"),
     ("EMAIL_URL", "filemail:////var/mail"),

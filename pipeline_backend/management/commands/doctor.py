@@ -129,7 +129,7 @@ def count_old_values() -> int:
 
 
 def redis_problems() -> Iterator[str]:
-    """Check that Redis answers in time."""
+    """Check that Redis answers in time, and that its certificate is checked."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
@@ -137,6 +137,11 @@ def redis_problems() -> Iterator[str]:
             client.ping()
     except (redis.RedisError, OSError, ValueError) as error:
         yield f"Redis does not answer; check REDIS_URL ({first_text_line(error)})"
+    if "ssl_cert_reqs=none" in settings.REDIS_URL:
+        yield (
+            "The certificate of Redis is not checked, because REDIS_URL says ssl_cert_reqs=none; remove that, and name "
+            "your own certificate authority with ssl_ca_certs=/path/to/ca.pem"
+        )
 
 
 def host_problems() -> Iterator[str]:
