@@ -9,7 +9,7 @@ RUN pip install --no-cache-dir --require-hashes -r requirements.txt
 COPY . .
 # collectstatic needs valid settings, but uses none of these values. They exist only for this command.
 RUN SECRET_KEY=build FIELD_ENCRYPTION_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= \
-    DATABASE_URL=postgres://build/build REDIS_URL=redis://build \
+    DATABASE_URL=postgres://build/build REDIS_URL=redis://build EMAIL_URL=smtp://build \
     python manage.py collectstatic --noinput
 
 FROM python:3.11-slim

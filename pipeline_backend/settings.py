@@ -317,7 +317,6 @@ EMAIL_URL = read_url(
     "smtp+tls://user:password@host:587",
     schemes=env.EMAIL_SCHEMES,
     pattern="smtp.*:[^/]+/?|.+mail:.*",
-    default="smtp://127.0.0.1:25",
 )
 vars().update(env.email_url_config(EMAIL_URL))
 EMAIL_TIMEOUT = 10  # seconds for each response of the mail server
@@ -351,13 +350,17 @@ OTEL_EXPORTER_OTLP_ENDPOINT = read_optional_url(
     module="opentelemetry.instrumentation.django",
 )
 LOG_FORMAT = read_choice("LOG_FORMAT", "text", "json")
-LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of each request and delivery
+LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of each request and successful delivery
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "pipeline_backend.api.request_id.RequestIdFilter"}},
     "formatters": {
-        "text": {"format": "{levelname} {name} [{request_id}] {message}", "style": "{"},
+        "text": {
+            "()": "pipeline_backend.web.json_logs.TextFormatter",
+            "fmt": "{levelname} {name} [{request_id}] {message}",
+            "style": "{",
+        },
         "json": {"()": "pipeline_backend.web.json_logs.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]}},

@@ -29,6 +29,9 @@ def new_values(host: str) -> dict[str, str]:
             "BASE_URL": f"https://{host}",
             "ALLOWED_HOSTS": f"{host},127.0.0.1",
             "DEFAULT_FROM_EMAIL": f"pipeline@{host}",
+            # No mail catcher, and no mail server that anyone could guess: until it is set, nothing starts.
+            "COMPOSE_PROFILES": "",
+            "EMAIL_URL": "",
         }
     return values
 
@@ -51,7 +54,8 @@ def main() -> None:
         sys.exit(".env exists already, and its secrets may be in use. Nothing was changed.")
     with os.fdopen(descriptor, "w") as file:
         file.write("\n".join(filled) + "\n")
-    sys.stdout.write("Wrote .env\n")
+    missing = " Set EMAIL_URL in it to your mail server before you start." if options.host else ""
+    sys.stdout.write(f"Wrote .env.{missing}\n")
 
 
 if __name__ == "__main__":

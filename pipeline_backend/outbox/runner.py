@@ -132,8 +132,9 @@ class Runner:
         return bool(waiting)
 
     def log(self, job: Job, result: Result, seconds: float) -> None:
-        """Log an attempt, if `LOG_FORMAT` asks for it."""
-        if delivery_logger.isEnabledFor(logging.INFO):
+        """Log an attempt: each one with `LOG_FORMAT=json`, otherwise those that failed."""
+        level = logging.WARNING if result.error else logging.INFO
+        if delivery_logger.isEnabledFor(level):
             fields = {
                 "queue": self.queue.label,
                 **self.queue.log_values(job),
@@ -142,7 +143,7 @@ class Runner:
                 "error": result.error,
                 "duration_ms": round(seconds * 1000, 1),
             }
-            delivery_logger.info("delivery", extra={"fields": fields})
+            delivery_logger.log(level, "delivery", extra={"fields": fields})
 
     def count_claim(self, batch: Batch) -> None:
         """Count how long the jobs were due, by this computer's clock, which can differ from the database's."""

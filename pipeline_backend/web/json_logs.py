@@ -1,4 +1,4 @@
-"""Logs as JSON (`LOG_FORMAT=json`): the formatter, and the line of each request.
+"""Logs as text or as JSON (`LOG_FORMAT`): the formatters, and with JSON the line of each request.
 
 A line names the route's pattern and the organization's id. It has no path, query, header, body, address or user.
 """
@@ -30,6 +30,17 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line | getattr(record, "fields", {}), default=str)
+
+
+class TextFormatter(logging.Formatter):
+    """Formats a record as text; a record's `fields` follow the message."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # the name of the base class
+        """Return the first line. Values are quoted as in JSON, so that a line break in one starts no new line."""
+        fields = getattr(record, "fields", {}).items()
+        return super().formatMessage(record) + "".join(
+            f" {key}={json.dumps(value, default=str)}" for key, value in fields
+        )
 
 
 class RequestLogMiddleware:

@@ -1,8 +1,11 @@
 """manage.py doctor."""
 
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
@@ -20,6 +23,7 @@ from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
 from tests.commands.runner import run
 from tests.factories import owner_of, set_columns
+from tests.faults.mail_server import MailServer
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import add_endpoint, send_test
 
@@ -45,11 +49,11 @@ def reset_cipher() -> Iterator[None]:
     cipher.cache_clear()
 
 
-def problems() -> list[str]:
+def problems(**options: Any) -> list[str]:
     """Run the command, assert that it fails, and return one line for each problem."""
     out = StringIO()
     with pytest.raises(CommandError) as raised:
-        call_command("doctor", stdout=out)
+        call_command("doctor", stdout=out, **options)
     lines = out.getvalue().splitlines()
     assert raised.value.returncode == 1
     assert str(raised.value) == ("1 problem found" if len(lines) == 1 else f"{len(lines)} problems found")
@@ -191,6 +195,75 @@ def test_an_unreachable_mail_server_and_a_local_sender_address_are_both_reported
 
     assert sender.startswith("- E-mails are sent from Pipeline Backend <pipeline@localhost>, which receivers refuse;")
     assert server.startswith("- The mail server 127.0.0.1:1 can't be used; check EMAIL_URL (")
+
+
+@pytest.fixture
+def mail_server(settings: Settings) -> Iterator[MailServer]:
+    """A mail server on this computer, which the settings name."""
+    with MailServer(accepted="250 2.0.0 Ok: queued as 4XyZ") as server:
+        settings.LOCAL_RUN, settings.EMAIL_BACKEND = False, SMTP
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+        settings.DEFAULT_FROM_EMAIL = "Pipeline Backend <pipeline@acme.example>"
+        yield server
+
+
+def test_a_message_can_be_sent_and_the_answer_of_the_mail_server_is_printed(db: None, mail_server: MailServer) -> None:
+    out = run("doctor", "--send-to", "me@acme.example").out
+
+    address = f"127.0.0.1:{mail_server.port}"
+    assert out.splitlines()[0] == (
+        f"The mail server {address} accepted an e-mail to me@acme.example: 250 2.0.0 Ok: queued as 4XyZ. "
+        "Look for it in the mailbox, and in its spam folder."
+    )
+    assert mail_server.recipients() == ["me@acme.example"]
+    assert "From: Pipeline Backend <pipeline@acme.example>" in mail_server.mails[0][1]
+
+
+def test_a_message_that_the_mail_server_refuses_is_a_problem(db: None, mail_server: MailServer) -> None:
+    mail_server.refused["me@acme.example"] = "550 5.7.1 relaying denied"
+
+    assert problems(send_to="me@acme.example") == [
+        f"- No e-mail was sent to me@acme.example: The mail server 127.0.0.1:{mail_server.port} refused it: "
+        "550 5.7.1 relaying denied"
+    ]
+    assert mail_server.mails == []
+
+
+def test_without_a_mail_server_no_message_can_be_sent(db: None) -> None:
+    assert problems(send_to="me@acme.example") == [
+        "- No e-mail was sent to me@acme.example: EMAIL_URL selects no mail server"
+    ]
+
+
+def test_a_mail_server_on_this_computer_is_mentioned_because_it_may_pass_nothing_on(
+    db: None, mail_server: MailServer
+) -> None:
+    out = run("doctor").out
+
+    assert out.splitlines()[1] == (
+        f"The mail server 127.0.0.1:{mail_server.port} is on this computer, and may accept mail that it never passes "
+        "on. manage.py doctor --send-to you@example.com sends one that you can look for."
+    )
+    assert mail_server.mails == []
+
+
+def test_the_age_of_the_newest_dump_is_checked(db: None, tmp_path: Path) -> None:
+    for name, hours in {"old.dump": 90, "new.dump": 37, "newer.dump.tmp": 0}.items():
+        (tmp_path / name).touch()
+        time = (now() - timedelta(hours=hours)).timestamp()
+        os.utime(tmp_path / name, (time, time))
+
+    (problem,) = problems(backups=str(tmp_path))
+    (tmp_path / "newer.dump.tmp").rename(tmp_path / "newer.dump")
+    after = run("doctor", "--backups", tmp_path).out
+
+    expected = f"{now() - timedelta(hours=37):%Y-%m-%d %H}"
+    assert problem.startswith(f"- The newest dump in {tmp_path} is of {expected}:")
+    assert after.startswith("No problems found")
+
+
+def test_a_directory_without_a_dump_is_reported(db: None, tmp_path: Path) -> None:
+    assert problems(backups=str(tmp_path)) == [f"- There is no dump in {tmp_path}; run deploy/backup.sh as root"]
 
 
 def test_overdue_deliveries_are_reported(endpoint: Endpoint) -> None:

@@ -30,6 +30,7 @@ EMAIL = "smtp+tls://user:password@host:587"
 BASE = "https://pipeline.example.com"
 PROXY = "http://user:password@proxy:3128"
 SCHEME = "has no known scheme"
+CHECK = "has an ssl_cert_reqs other than required or none"
 PLACE = "has an invalid host, port or path (write / in a password as %2F)"
 
 # A URL setting, then its example, and nonsense with the problem that the message names.
@@ -61,7 +62,7 @@ URLS: dict[str, tuple[str, dict[str, str]]] = {
             "redis://:S3c/ret@redis:6379/0": PLACE,
             f"redis://:12#{SECRET}@redis:6379/0": PLACE,
             f"redis://:{SECRET}@redis:6379/first": PLACE,
-            f"rediss://:{SECRET}@redis:6379/0?ssl_cert_reqs=sometimes": "has an ssl_cert_reqs other than required or none",
+            f"rediss://:{SECRET}@redis:6379/0?ssl_cert_reqs=sometimes": CHECK,
         },
     ),
     "EMAIL_URL": (

