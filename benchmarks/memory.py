@@ -27,6 +27,7 @@ from benchmarks.load_generator import get_request, run_load
 from benchmarks.suites.writes import BOOKING_PATH, booking, post_requests
 from pipeline_backend.local import processes
 from pipeline_backend.local.embedded import Postgres, Redis, free_port
+from tests.databases import superuser_url
 from tests.faults.fast_receiver import FastReceiver
 
 APPOINTMENTS = 20_000
@@ -91,7 +92,7 @@ def measure(setup: Setup, folder: Path, stack: ExitStack) -> Iterator[tuple[str,
     for server in (redis, postgres):
         stack.callback(server.remove)
     url = postgres.start()
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(superuser_url(url), autocommit=True) as connection:
         for name, value in setup.postgres.items():
             connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
     postgres.stop()

@@ -31,6 +31,11 @@ def url_of(settings: Mapping[str, Any]) -> str:
     return "postgres://{USER}:{PASSWORD}@{HOST}:{PORT}/{NAME}".format_map(settings)
 
 
+def superuser_url(url: str) -> str:
+    """Return the URL with the superuser's name: tests that create roles need one (local/rights_for_tests.sql)."""
+    return url.replace("://pipeline:", "://postgres:")
+
+
 @contextmanager
 def empty_database(name: str, *, template: str | None = None) -> Iterator[str]:
     """Create a database on the tests' server, empty or a copy of the template, yield its URL, and drop it."""

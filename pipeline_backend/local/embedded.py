@@ -22,6 +22,9 @@ from pipeline_backend.local import StartupError, as_root, files, processes
 
 # Data that is deleted afterwards need not survive a crash of the computer.
 EPHEMERAL_OPTIONS = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
+# Run in a new cluster, and once in one of an earlier version: the service signs in as an ordinary role.
+ORDINARY_OWNER = Path(__file__).resolve().parents[2] / "deploy" / "ordinary_owner.sql"
+RIGHTS_FOR_TESTS = Path(__file__).with_name("rights_for_tests.sql")
 START_TIMEOUT = 60  # seconds; after a crash PostgreSQL replays its write-ahead log before it answers
 
 
@@ -115,7 +118,7 @@ class Server(ABC):
     def launch(self, command: Sequence[str | Path], **options: Any) -> "subprocess.Popen[bytes]":
         """Start one of the server's programs, whose output goes to the log. `options` are those of Popen."""
         with self.log.open("ab") as log:
-            return processes.start(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **options)
+            return processes.start(command, **{"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **options})
 
     @abstractmethod
     def prepare(self) -> None:
@@ -173,15 +176,21 @@ class Postgres(Server):
             self.programs = as_root.copy_programs(self.programs)
         if not self.cluster.exists():
             self._create_cluster()
+        done = self.data_dir / "ordinary_owner"
+        if self.template is None and not done.exists():
+            self._run_alone(ORDINARY_OWNER)
+            if self.ephemeral:
+                self._run_alone(RIGHTS_FOR_TESTS)
+            done.touch()
 
     def _create_cluster(self) -> None:
-        """Create a cluster with the superuser `pipeline`, or copy the template."""
+        """Create a cluster with the superuser `postgres`, or copy the template."""
         # It gets its final name only once it is complete.
         draft = self.data_dir / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
         # The built-in locale sorts the same everywhere; the system's may not exist here.
         options = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8"]
-        login = ["--username=pipeline", "--auth=scram-sha-256", f"--pwfile={self.data_dir / 'password'}"]
+        login = ["--username=postgres", "--auth=scram-sha-256", f"--pwfile={self.data_dir / 'password'}"]
         if self.ephemeral:
             options.append("--no-sync")
         command: list[str | Path] = [self.programs / "initdb", "-D", draft, *options, *login, "--no-instructions"]
@@ -193,10 +202,22 @@ class Postgres(Server):
             )
         draft.rename(self.cluster)
 
-    def _run(self, command: list[str | Path], parent_death_signal: signal.Signals) -> "subprocess.Popen[bytes]":
+    def _run_alone(self, script: Path) -> None:
+        """Run a file with one statement as the superuser, who needs no password while the server doesn't run."""
+        options = ["--single", "-D", self.cluster, "-j", "-c", "exit_on_error=true", "postgres"]
+        process = self._run([self.programs / "postgres", *options], signal.SIGINT, stdin=subprocess.PIPE)
+        # With -j a statement ends at an empty line after a semicolon.
+        process.communicate(script.read_bytes().replace(b"\n\n", b"\n"))
+        if process.returncode:
+            raise StartupError(f"{script.name} could not be run. {self.log} says why:\n{files.last_lines(self.log)}")
+
+    def _run(
+        self, command: list[str | Path], parent_death_signal: signal.Signals, stdin: int = subprocess.DEVNULL
+    ) -> "subprocess.Popen[bytes]":
         """Start one of PostgreSQL's programs, as `nobody` if we are root; its output goes to the log."""
         # Not our environment: variables such as PGPORT would change what the server does.
-        options: dict[str, Any] = {"env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}, "cwd": self.data_dir}
+        environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+        options: dict[str, Any] = {"env": environment, "cwd": self.data_dir, "stdin": stdin}
         if self.is_root:
             user, group = as_root.nobody_ids()
             options |= {"user": user, "group": group, "extra_groups": []}

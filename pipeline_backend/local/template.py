@@ -29,7 +29,12 @@ SOURCES = [
     "local/embedded.py",
     "local/template.py",
 ]
-PINS = ["requirements.txt", "requirements-embedded.txt"]
+OTHERS = [
+    "requirements.txt",
+    "requirements-embedded.txt",
+    "deploy/ordinary_owner.sql",
+    "pipeline_backend/local/rights_for_tests.sql",
+]
 
 
 @contextmanager
@@ -116,7 +121,7 @@ def locked(directory: Path, operation: int) -> Iterator[None]:
 
 
 def fingerprint(root: Path) -> str:
-    """Return a hash of the migrations, the models, all of the project that they import, and the pinned packages."""
+    """Return a hash of the migrations, the models, what they import of the project, the packages and the roles."""
     directories = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
     sources = {path for directory in directories for pattern in SOURCES for path in directory.rglob(pattern)}
     # It finds imports at the top of modules and inside of functions, and reads the project's modules only.
@@ -126,7 +131,7 @@ def fingerprint(root: Path) -> str:
             finder.import_hook(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
     files = [getattr(module, "__file__", None) for module in finder.modules.values()]
     digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in PINS}):
+    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in OTHERS}):
         content = path.read_bytes()
         # The length separates the files, so that moving text from one to the next changes the hash.
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)

@@ -10,13 +10,14 @@ import pytest
 from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.core.management.base import CommandError
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Model
 
 from appointments.models import Note
 from organizations.isolation import TenantModel, UnscopedQuery
 from organizations.migrations._row_level_security import create_roles
 from organizations.models import Organization, SecurityEvent, User
+from tests.databases import connected_to, superuser_url, url_of
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ["organizations", "statuses", "webhooks", "notifications", "leads", "optins", "appointments"]
@@ -186,15 +187,17 @@ def test_row_level_security_is_bypassed_only_in_the_allowed_files() -> None:
     assert {file for file in files if Path(file).name != "row_level_security.py"} == set(BYPASS_ALLOWED)
 
 
-def test_a_database_user_who_may_not_create_roles_is_told_which_sql_to_run(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE ROLE modest; SET SESSION AUTHORIZATION modest")
+@pytest.mark.django_db(transaction=True)
+def test_a_database_user_who_may_not_create_roles_is_told_which_sql_to_run() -> None:
+    with connected_to(superuser_url(url_of(connection.settings_dict))), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE ROLE modest; SET SESSION AUTHORIZATION modest")
+        with pytest.raises(CommandError) as raised:
+            create_roles(None, connection.schema_editor())
+        with connection.cursor() as cursor:
+            cursor.execute("RESET SESSION AUTHORIZATION")
+        transaction.set_rollback(True)
 
-    with pytest.raises(CommandError) as raised:
-        create_roles(None, connection.schema_editor())
-
-    with connection.cursor() as cursor:
-        cursor.execute("RESET SESSION AUTHORIZATION")
     assert (
         "CREATE ROLE modest_tenant NOLOGIN; CREATE ROLE modest_staff NOLOGIN; "
         "GRANT modest_tenant, modest_staff TO modest;"

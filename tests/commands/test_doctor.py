@@ -22,6 +22,7 @@ from pipeline_backend.db.encryption import cipher
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
 from tests.commands.runner import run
+from tests.databases import connected_to, superuser_url, url_of
 from tests.factories import owner_of, set_columns
 from tests.faults.mail_server import MailServer
 from webhooks.models import Delivery, Endpoint, Event
@@ -120,6 +121,16 @@ def test_a_table_without_row_level_security_is_reported(db: None, change: str) -
         "- Row-level security is incomplete on leads_lead; create the two database roles and restore the dump "
         "again (docs/operate.md)"
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_login_with_the_rights_of_a_superuser_is_reported() -> None:
+    with connected_to(superuser_url(url_of(connection.settings_dict))):
+        (login, _) = problems()
+
+    assert login == (
+        "- The database user postgres is a superuser; make it an ordinary role (docs/operate.md, The database's owner)"
+    )
 
 
 def test_events_of_another_cluster_are_reported_until_migrate_has_renumbered_them(endpoint: Endpoint) -> None:

@@ -24,6 +24,7 @@ import psycopg
 
 from pipeline_backend.local import processes
 from pipeline_backend.local.embedded import package_dir
+from tests.databases import superuser_url
 from tests.deployment.files import ROOT, copy_build_context, read_env
 from tests.faults.mail_server import MailServer
 from tests.faults.stack import reserved_port
@@ -123,7 +124,7 @@ class Server:
 
     def run(self, command: list[str], **variables: str) -> str:
         """Run a command in the code's folder; return what it prints. Asserts that it succeeds."""
-        admin = urlsplit(os.environ["DATABASE_URL"])
+        admin = urlsplit(superuser_url(os.environ["DATABASE_URL"]))
         connection = {
             "PGHOST": admin.hostname or "",
             "PGPORT": str(admin.port),
@@ -160,7 +161,7 @@ class Server:
         (self.code / ".env").write_text(text)
 
     def drop_database(self) -> None:
-        with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        with psycopg.connect(superuser_url(os.environ["DATABASE_URL"]), autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)")
             for role in (f"{self.name}_tenant", f"{self.name}_staff", self.name):
                 connection.execute(f"DROP ROLE IF EXISTS {role}")

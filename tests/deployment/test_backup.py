@@ -18,7 +18,7 @@ from organizations.models import ApiKey, Organization, SecurityEvent, Session
 from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.commands.runner import command_error, run
-from tests.databases import Rows, connected_to, empty_cluster, rows_of_all_tables, run_program, url_of
+from tests.databases import Rows, connected_to, empty_cluster, rows_of_all_tables, run_program, superuser_url, url_of
 from tests.factories import make_api, make_member, make_organization
 from tests.jobs import send_deliveries
 from tests.receiver import Receiver
@@ -26,7 +26,9 @@ from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import add_endpoint
 
 # What an administrator of the new cluster does first (docs/operate.md).
-CREATE_ROLES = "CREATE ROLE {user}_tenant NOLOGIN; CREATE ROLE {user}_staff NOLOGIN"
+CREATE_ROLES = (
+    "CREATE ROLE {user}_tenant NOLOGIN; CREATE ROLE {user}_staff NOLOGIN; GRANT {user}_tenant, {user}_staff TO {user}"
+)
 FUTURE = "- Events are numbered by another PostgreSQL cluster;"
 
 
@@ -60,7 +62,8 @@ def backup(
             run_program("pg_dump", "--format=custom", f"--file={dump}", url_of(connection.settings_dict))
         finally:
             call_command("flush", interactive=False, verbosity=0)
-        with psycopg.connect(server_url, autocommit=True) as server:
+        with psycopg.connect(superuser_url(server_url), autocommit=True) as server:
+            server.execute(f"DROP ROLE {user}_tenant, {user}_staff")  # which the tests' own clusters have
             server.execute(CREATE_ROLES.format(user=user))
         run_program("pg_restore", "--no-owner", "--exit-on-error", f"--dbname={server_url}", dump)
         with connected_to(server_url):

@@ -132,7 +132,10 @@ def test_compose_names_only_services_volumes_ports_and_files_that_exist(tmp_path
     assert all(port.startswith("127.0.0.1:") for name in published if name != "proxy" for port in published[name])
     assert services["db"]["image"] == "postgres:18"
     # PostgreSQL's image keeps its data below this folder since version 18.
-    assert services["db"]["volumes"] == ["db:/var/lib/postgresql"]
+    assert services["db"]["volumes"] == [
+        "db:/var/lib/postgresql",
+        "./deploy/ordinary_owner.sql:/docker-entrypoint-initdb.d/ordinary_owner.sql:ro",
+    ]
     assert f"reverse_proxy {{$WEB_ADDRESS:web:{exposed[0]}}}" in (ROOT / "Caddyfile").read_text()
     assert env["EMAIL_URL"] == "smtp://mail:1025"
 

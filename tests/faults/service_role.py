@@ -2,17 +2,20 @@
 
 from types import TracebackType
 
+import psycopg
 from django.db import connection
 from psycopg import sql
 
 from organizations.migrations._row_level_security import SCOPES
+from tests.databases import superuser_url, url_of
 from tests.faults.stack import Stack
 
 NAME, PASSWORD = "service_of_tests", "only-for-tests"
 GRANTS = "GRANT ALL ON ALL TABLES IN SCHEMA public TO {0}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO {0}"
 # The service may take on the roles that row-level security uses, as if it owned the tables.
 SCOPE_ROLE = "CREATE ROLE {scope} NOLOGIN IN ROLE {owner_scope}; GRANT {scope} TO {0} WITH INHERIT FALSE, SET TRUE"
-TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s"
+TERMINATE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = {2}"
+PLACEHOLDERS = [sql.Identifier(NAME), sql.Literal(PASSWORD), sql.Literal(NAME)]
 
 
 class ServiceRole:
@@ -58,11 +61,12 @@ class ServiceRole:
     def alter(self, change: str) -> None:
         """Alter the role and end its connections, so that the change takes effect at once."""
         self.execute("ALTER ROLE {0} " + change)
-        with connection.cursor() as cursor:
-            cursor.execute(TERMINATE, [NAME])
+        self.execute(TERMINATE)
 
     def execute(self, statements: str, **roles: str) -> None:
+        """Run statements as the superuser, since the tests' own role may not create others."""
         identifiers = {placeholder: sql.Identifier(role) for placeholder, role in roles.items()}
-        with connection.cursor() as cursor:
+        url = superuser_url(url_of(connection.settings_dict))
+        with psycopg.connect(url, autocommit=True) as server:
             for statement in statements.split(";"):
-                cursor.execute(sql.SQL(statement).format(sql.Identifier(NAME), sql.Literal(PASSWORD), **identifiers))
+                server.execute(sql.SQL(statement).format(*PLACEHOLDERS, **identifiers))

@@ -11,6 +11,8 @@ from pipeline_backend.local import StartupError, template
 from pipeline_backend.local.embedded import Postgres
 
 FILES = {
+    "deploy/ordinary_owner.sql": "",
+    "pipeline_backend/local/rights_for_tests.sql": "",
     "requirements.txt": "django==5.2",
     "requirements-embedded.txt": "",
     "leads/__init__.py": "",

@@ -98,6 +98,7 @@ def database_problems() -> Iterator[str]:
             yield f"The database lacks {missing} migration{'s' * (missing > 1)}; run {manage_py('migrate')}"
             return
         yield from session_problems()
+        yield from login_problems()
         yield from isolation_problems()
         yield from encryption_problems()
         if has_future_ids():
@@ -119,6 +120,17 @@ def session_problems() -> Iterator[str]:
             (actual,) = cursor.fetchone()
             if actual != expected:
                 yield f"{name} is {actual} instead of {expected}; set it in PgBouncer's connect_query"
+
+
+def login_problems() -> Iterator[str]:
+    """Check that the service's login is an ordinary role: a superuser can run programs on the database's server."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT rolname, rolsuper FROM pg_roles WHERE rolname = session_user AND (rolsuper OR rolbypassrls)"
+        )
+        for name, is_superuser in cursor.fetchall():
+            right = "is a superuser" if is_superuser else "may bypass row-level security"
+            yield f"The database user {name} {right}; make it an ordinary role (docs/operate.md, The database's owner)"
 
 
 def isolation_problems() -> Iterator[str]:
