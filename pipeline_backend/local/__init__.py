@@ -6,7 +6,8 @@ Constraints:
    REDIS_URL are used instead of our own.
 2. No process is left behind, however a run ends: by Ctrl-C, by a crash, or by `kill -9`.
 3. Only processes and files of our own are touched. A pid may have been given to another process since.
-4. Servers listen on 127.0.0.1 only and need a password, which no command line shows.
+4. Servers listen on 127.0.0.1 only and need a password, which no command line shows. The application signs in to
+   PostgreSQL as an ordinary role, as in production (`deploy/ordinary_owner.sql`).
 5. It works for root (a container) and on macOS, as far as the system allows.
 6. Whatever goes wrong is one sentence that says what to do.
 

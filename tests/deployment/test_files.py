@@ -46,6 +46,7 @@ def test_env_file_of_a_server_has_no_mail_server_until_the_operator_names_one(
 
     # An empty value stops the start (tests/commands/test_settings.py).
     assert values["EMAIL_URL"] == ""
+    assert values["DEFAULT_FROM_EMAIL"] == "pipeline@pipeline.example.com"
     assert values.get("COMPOSE_PROFILES", "") == ""
     assert written.stdout == "Wrote .env. Set EMAIL_URL in it to your mail server before you start.\n"
 
