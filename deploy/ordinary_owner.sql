@@ -6,13 +6,14 @@ DO $$
 DECLARE
     -- The superuser of the cluster's creation. It can't be made an ordinary role, so it is renamed.
     bootstrap CONSTANT oid := 10;
-    password_hash text := (SELECT rolpassword FROM pg_authid WHERE oid = bootstrap);
+    password_hash text;
     name text;
     statement text;
 BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'pipeline' AND NOT rolsuper) THEN
         RETURN;
     END IF;
+    SELECT rolpassword INTO password_hash FROM pg_authid WHERE oid = bootstrap;
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'pipeline') THEN
         -- A session can't rename its own role.
         CREATE ROLE pipeline_renaming SUPERUSER;

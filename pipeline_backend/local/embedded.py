@@ -204,8 +204,9 @@ class Postgres(Server):
 
     def _run_alone(self, script: Path) -> None:
         """Run a file with one statement as the superuser, who needs no password while the server doesn't run."""
-        options = ["--single", "-D", self.cluster, "-j", "-c", "exit_on_error=true", "postgres"]
-        process = self._run([self.programs / "postgres", *options], signal.SIGINT, stdin=subprocess.PIPE)
+        options = ["-j", "-c", "exit_on_error=true", "postgres"]
+        command: list[str | Path] = [self.programs / "postgres", "--single", "-D", self.cluster, *options]
+        process = self._run(command, signal.SIGINT, stdin=subprocess.PIPE)
         # With -j a statement ends at an empty line after a semicolon.
         process.communicate(script.read_bytes().replace(b"\n\n", b"\n"))
         if process.returncode:

@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pipeline_backend.local.embedded import Postgres
+from pipeline_backend.local.embedded import ORDINARY_OWNER, Postgres
 from tests.databases import superuser_url
 
 RIGHTS = """
@@ -85,6 +85,7 @@ def test_the_owner_of_an_earlier_version_becomes_an_ordinary_role_and_keeps_what
         )
         assert connection.execute("SELECT count(*), answer() FROM leads").fetchone() == (3, 42)
         connection.execute("ALTER TABLE leads ADD COLUMN added int")
+        connection.execute(ORDINARY_OWNER.read_text())  # once more, as the page says
         connection.execute("SET ROLE pipeline_tenant")
         assert connection.execute("SELECT count(*) FROM leads").fetchone() == (2,)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):

@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import redis
 from django.apps import apps
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
+from django.core.mail.backends.smtp import EmailBackend as SmtpBackend
 from django.core.mail.message import sanitize_address
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, connection
@@ -223,22 +224,24 @@ def send_message(address: str) -> str:
     if settings.EMAIL_BACKEND != SMTP:
         raise ValueError("EMAIL_URL selects no mail server")
     text = "Your installation of Pipeline Backend can send e-mail.\n"
-    message = EmailMessage("Test of Pipeline Backend", text, to=[address]).message()
+    message = EmailMessage("Test of Pipeline Backend", text, to=[address]).message().as_string()
     sender, recipient = (sanitize_address(text, "utf-8") for text in (settings.DEFAULT_FROM_EMAIL, address))
-    with get_connection(timeout=TIMEOUT_SECONDS) as backend:
-        smtp: smtplib.SMTP = backend.connection
+    with SmtpBackend(timeout=TIMEOUT_SECONDS) as backend:
+        smtp = cast("smtplib.SMTP", backend.connection)
         smtp.ehlo_or_helo_if_needed()
         # Not smtp.sendmail(), which keeps the answer to itself.
-        for send, argument in (
-            (smtp.mail, sender),
-            (smtp.rcpt, recipient),
-            (smtp.data, message.as_bytes(linesep="\r\n")),
-        ):
-            code, reply = send(argument)
-            answer = f"{code} {' '.join(reply.decode(errors='replace').split())}"
-            if code >= 300:
-                raise smtplib.SMTPException(f"{server_name()} refused it: {answer}")
+        accepted(*smtp.mail(sender))
+        accepted(*smtp.rcpt(recipient))
+        answer = accepted(*smtp.data(message))
     return f"{server_name()} accepted an e-mail to {address}: {answer}"
+
+
+def accepted(code: int, reply: bytes) -> str:
+    """Return the mail server's answer in one line. Raises SMTPException if it refuses."""
+    answer = f"{code} {' '.join(reply.decode(errors='replace').split())}"
+    if code >= 300:
+        raise smtplib.SMTPException(f"{server_name()} refused it: {answer}")
+    return answer
 
 
 def server_name() -> str:
