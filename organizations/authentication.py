@@ -36,6 +36,7 @@ from organizations.models import ApiKey, Organization, Scope
 from organizations.services import touch_last_used
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted, throttled
+from pipeline_backend.api.request_owner import note_organization
 from pipeline_backend.db.compiled import Param
 from pipeline_backend.db.timestamps import now
 
@@ -116,6 +117,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         key = authenticate_key(parsed)
         if key is None:
             raise AuthenticationFailed(INVALID_KEY)
+        note_organization(request._request, key.organization_id)
         if key.last_used_at is None or key.last_used_at < now() - LAST_USED_INTERVAL:
             with suppress(DatabaseError):  # a read-only database can still answer reads
                 touch_last_used(key)

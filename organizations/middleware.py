@@ -19,6 +19,7 @@ from organizations.isolation.row_level_security import (
 from organizations.permissions import is_operator, roles_by_organization
 from organizations.security_log import current_request
 from organizations.sessions import note_usage
+from pipeline_backend.api.request_owner import note_person
 
 
 class TenantScopeMiddleware:
@@ -73,4 +74,9 @@ def scope_of(request: HttpRequest) -> DatabaseScope:
     """Return all organizations for an operator, the user's own for other users, and none for visitors."""
     if not request.user.is_authenticated:
         return NO_TENANT
-    return OWNER_SCOPE if is_operator(request) else staff_scope(roles_by_organization(request))
+    if is_operator(request):
+        note_person(request, request.user.pk, [])
+        return OWNER_SCOPE
+    roles = roles_by_organization(request)
+    note_person(request, request.user.pk, list(roles))
+    return staff_scope(roles)

@@ -2,26 +2,23 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import DataError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.template.loader import render_to_string
 from psycopg.errors import QueryCanceled
 
 from organizations.passwords import PasswordHashingBusy
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
-from pipeline_backend.api.rate_limits import Usage, hit
+from pipeline_backend.api.rate_limits import Usage, count_slow_seconds, hit
 from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
 from pipeline_backend.web.middleware import API_PATH
 
 logger = logging.getLogger(__name__)
-
-# How many requests each whole second of a slow page counts as: at the default limit, a person's pages take at most half
-# a minute of a thread's time in a minute.
-REQUESTS_PER_SLOW_SECOND = 10
 
 
 class PageRequestMiddleware:
@@ -50,8 +47,11 @@ class PageRequestMiddleware:
         started = time.monotonic()
         response = self.get_response(request)
         if user_id:
-            for _ in range(int(time.monotonic() - started) * REQUESTS_PER_SLOW_SECOND):
-                count_request(request, user_id)
+            count_again = partial(count_request, request, user_id)
+            if isinstance(response, StreamingHttpResponse):
+                response.streaming_content = count_stream(response.streaming_content, started, count_again)
+            else:
+                count_slow_seconds(started, count_again)
         return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -74,6 +74,14 @@ class PageRequestMiddleware:
 def count_request(request: HttpRequest, user_id: str) -> Usage:
     """Count a request of a person, and return the usage of their limit."""
     return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
+
+
+def count_stream(chunks: Iterable[bytes], started: float, count_again: Callable[[], Usage]) -> Iterator[bytes]:
+    """Yield the chunks of an export; its seconds count when it ends, also if the client goes away before."""
+    try:
+        yield from chunks
+    finally:
+        count_slow_seconds(started, count_again)
 
 
 def has_nul(request: HttpRequest) -> bool:

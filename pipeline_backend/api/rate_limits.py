@@ -7,6 +7,7 @@ import hashlib
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.core.cache import caches
@@ -20,6 +21,9 @@ from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
 logger = logging.getLogger(__name__)
 
 WINDOW_SECONDS = 60
+# How many requests each whole second of a slow request counts as: at the default limits, a person's pages take at most
+# half a minute of a thread's time in a minute, and an organization's API requests a minute.
+REQUESTS_PER_SLOW_SECOND = 10
 REDIS_PAUSE_SECONDS = 5  # for which a process leaves Redis alone after an error
 
 
@@ -66,6 +70,13 @@ def count(request: HttpRequest, group: str, key: str, limit: int) -> Usage | Non
 def hit(request: HttpRequest, *, group: str, key: str, limit: int) -> Usage:
     """Count a request and return the limit's usage. If Redis fails, nothing counts."""
     return count(request, group, key, limit) or Usage(limit, 0, int(time.time()) + WINDOW_SECONDS)
+
+
+def count_slow_seconds(started: float, count_request: Callable[[], Usage]) -> None:
+    """Count a request that began at this monotonic time again for each of its whole seconds, up to the limit."""
+    for _ in range(int(time.monotonic() - started) * REQUESTS_PER_SLOW_SECOND):
+        if count_request().exceeded:
+            return
 
 
 def is_attempt_allowed(request: HttpRequest, *, group: str, key: str, limit: int) -> bool:

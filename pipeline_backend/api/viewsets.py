@@ -1,9 +1,14 @@
 """Base classes of the API's views: the order of checks, reading input, and list and detail responses."""
 
+import time
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from psycopg.errors import QueryCanceled
 from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,11 +17,19 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from pipeline_backend.api.client_address import client_address
-from pipeline_backend.api.exceptions import ResourceNotFound, ValidationFailed
+from pipeline_backend.api.exceptions import ResourceNotFound, ValidationFailed, is_unavailable
 from pipeline_backend.api.fields import parse_uuid
 from pipeline_backend.api.filters import ListFilter
 from pipeline_backend.api.pagination import Page, read_parameters
-from pipeline_backend.api.rate_limits import WINDOW_SECONDS, Usage, find_exhausted, hit, remember_exhausted, throttled
+from pipeline_backend.api.rate_limits import (
+    WINDOW_SECONDS,
+    Usage,
+    count_slow_seconds,
+    find_exhausted,
+    hit,
+    remember_exhausted,
+    throttled,
+)
 from pipeline_backend.api.responses import data_response
 from pipeline_backend.api.sql_serializers import SQLSerializer
 
@@ -30,6 +43,21 @@ class ApiView(APIView):
 
     http_method_names = ["get", "head", "post", "patch"]
     usage: Usage | None = None
+    is_interrupted = False
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Respond to the request; count one that took whole seconds several times against the rate limit."""
+        started = time.monotonic()
+        response = super().dispatch(request, *args, **kwargs)
+        if self.usage and not self.is_interrupted:
+            count_slow_seconds(started, partial(self.auth.count_request, request))
+        return response
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Return the response to an exception; note whether the database interrupted the request."""
+        # Not the client's fault, unlike a statement that took too long.
+        self.is_interrupted = is_unavailable(exc) and not isinstance(exc.__cause__, QueryCanceled)
+        return super().handle_exception(exc)
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate by the key; count failures by client address. Raises 401, or 429 after too many of them."""

@@ -12,11 +12,9 @@ import json
 import logging
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable
-from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
@@ -29,7 +27,12 @@ from pipeline_backend.wsgi import application
 # Importable only after django.setup(), which `wsgi` has called.
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
+from pipeline_backend.api.request_owner import PERSON
+from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
+from pipeline_backend.web import turns
+from pipeline_backend.web.credentials import KnownCredentials, PageCounter, digest_of_credential
 from pipeline_backend.web.metrics import count_refusal
+from pipeline_backend.web.middleware import API_PATH
 from pipeline_backend.web.request_bodies import BodyMemory, announces_body, body_limit, should_read_body, takes_body
 
 logger = logging.getLogger(__name__)
@@ -56,12 +59,23 @@ TOO_MANY_BODIES: Refusal = (
     JSON_AND_CLOSE + RETRY,
     json.dumps({"status": "error", "message": UNAVAILABLE}).encode(),
 )
-TOO_MANY_PAGES: Refusal = (
-    503,
-    [("content-type", "text/plain; charset=utf-8"), *RETRY],
-    b"Too many pages are waiting. Reload this one in a few seconds.",
-)
-MAX_WAITING_PAGES = 100  # per process
+PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8")]
+TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
+    turns.Refusal.TOO_MANY_PAGES: (
+        503,
+        PLAIN_TEXT + RETRY,
+        b"Too many pages are waiting. Reload this one in a few seconds.",
+    ),
+    turns.Refusal.TOO_MANY_REQUESTS: (
+        429,
+        [("content-type", "application/json"), ("retry-after", "1")],
+        b'{"status":"error","message":"Too many requests at once"}',
+    ),
+}
+TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your network. Wait a minute, then try again."
+# Neither pages nor the API, and answered in a moment.
+STATIC_PREFIX = "/static/"
+PROBES = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file
 FILE_SECONDS = 60  # for which such a file is kept for Granian to open it, which takes milliseconds
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
@@ -74,8 +88,13 @@ class Request:
     def __init__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         self.path, self.protocol = scope.path, protocol
         self.environ = build_environ(scope)
-        self.client = client_address(self.environ)  # its turn is taken by this address
-        self.is_page = self.path.startswith("/admin/")  # can take seconds
+        self.client = client_address(self.environ)
+        self.is_api = API_PATH.match(self.path) is not None
+        # A page can take seconds.
+        self.is_page = not (self.is_api or self.path in PROBES or self.path.startswith(STATIC_PREFIX))
+        self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
+        self.turn = turns.Turn("", "")
+        self.status = 0
         self.body_size = 0
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
         # sends the next request on it, perhaps of another client, and that request fails.
@@ -84,49 +103,16 @@ class Request:
         self.responded = self.loop.create_future()
 
 
-class FairQueue:
-    """A queue from which each waiting client's oldest request is taken in turn.
-
-    A client that sends thousands of requests at once delays every other client by one request, not by thousands.
-    """
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.waiting: dict[str, deque[Request]] = {}  # in the order in which the clients' turns come
-        self.count: SimpleQueue[None] = SimpleQueue()  # holds one element for each request, for `get` to wait for
-
-    def put(self, request: Request) -> None:
-        """Add a request to the queue."""
-        with self.lock:
-            self.waiting.setdefault(request.client, deque()).append(request)
-        self.count.put(None)
-
-    def get(self) -> Request:
-        """Remove and return the next request; wait until there is one."""
-        self.count.get()
-        with self.lock:
-            client = next(iter(self.waiting))
-            requests = self.waiting.pop(client)
-            request = requests.popleft()
-            if requests:
-                self.waiting[client] = requests  # at the end
-        return request
-
-
 class RsgiApplication:
-    """Runs a WSGI application in a few threads per worker process.
-
-    Pages of the admin use at most half of the threads, so that an API request never waits for slow pages only. A page
-    beyond that waits in the event loop, where it costs no thread.
-    """
+    """Runs a WSGI application in a few threads per worker process; `turns` decides which request is next."""
 
     def __init__(self, wsgi_application: Application) -> None:
         self.wsgi_application = wsgi_application
-        self.requests = FairQueue()
+        self.turns = turns.Turns[Request](settings.WEB_THREADS)
         # Used in the event loop only, so they need no lock.
         self.body_memory = BodyMemory()
-        self.waiting_pages: deque[Request] = deque()
-        self.free_page_threads = max(1, settings.WEB_THREADS // 2)
+        self.credentials = KnownCredentials()
+        self.anonymous_pages = PageCounter()
 
     def __rsgi_init__(self, _loop: asyncio.AbstractEventLoop) -> None:
         """Start the threads. Granian calls this once in each worker process."""
@@ -178,34 +164,40 @@ class RsgiApplication:
         return None
 
     def queue(self, request: Request) -> Refusal | None:
-        """Queue a request for a thread, or let a page wait; return a refusal if too many pages wait already."""
-        if request.is_page and not self.free_page_threads:
-            if len(self.waiting_pages) >= MAX_WAITING_PAGES:
-                return TOO_MANY_PAGES
-            self.waiting_pages.append(request)
+        """Queue a request for a thread; return a refusal if there are too many of its kind."""
+        request.turn = self.credentials.find(request.credential, request.client, is_page=request.is_page)
+        close: Headers = [("connection", "close")] if request.has_unread_body else []
+        if request.is_page and not request.turn.is_known:
+            retry_after = self.anonymous_pages.retry_after(request.client)
+            if retry_after:
+                LIMITS_EXCEEDED.labels("anonymous-pages").inc()
+                return 429, [*PLAIN_TEXT, ("retry-after", str(retry_after)), *close], TOO_MANY_ANONYMOUS_PAGES
+        reason = self.turns.put(request.turn, request)
+        if reason is None:
             return None
-        self.free_page_threads -= request.is_page
-        self.requests.put(request)
-        return None
+        LIMITS_EXCEEDED.labels(reason.value).inc()
+        status, headers, body = TURN_REFUSALS[reason]
+        return status, headers + close, body
 
     def finish(self, request: Request) -> None:
-        """End a request to which a thread has responded; if it was a page, its thread may take the next one."""
+        """End a request to which a thread has responded."""
         # Not before: a client may disconnect while its request, with its body, is still in the queue.
         self.body_memory.release(request.client, request.body_size)
         if not request.responded.done():  # a server that stops cancels it
             request.responded.set_result(None)
-        self.free_page_threads += request.is_page
-        if self.free_page_threads and self.waiting_pages:
-            self.queue(self.waiting_pages.popleft())
+        self.credentials.learn(request.credential, request.environ, request.status)
+        if request.is_page and PERSON not in request.environ:
+            self.anonymous_pages.add(request.client)
 
     def _worker(self) -> None:
         while True:
-            request = self.requests.get()
+            request = self.turns.get()
             try:
                 self.respond(request)
             # No error may end this thread, because nothing starts another one in its place.
             except Exception:
                 logger.exception("could not respond to a request")
+            self.turns.finish(request.turn)
             request.loop.call_soon_threadsafe(self.finish, request)
 
     def respond(self, request: Request) -> None:
@@ -213,13 +205,13 @@ class RsgiApplication:
         start: list[Any] = []
         chunks = self.wsgi_application(request.environ, lambda *arguments: start.extend(arguments))
         try:
-            status, headers = int(start[0][:3]), start[1]
+            request.status, headers = int(start[0][:3]), start[1]
             if request.has_unread_body:
                 headers.append(("connection", "close"))
             if getattr(chunks, "streaming", False):  # one of Django's streamed responses
-                self.send_streamed(request, status, headers, chunks)
+                self.send_streamed(request, request.status, headers, chunks)
             else:
-                request.protocol.response_bytes(status, headers, b"".join(chunks))
+                request.protocol.response_bytes(request.status, headers, b"".join(chunks))
         finally:
             # WSGI requires this; Django ends the request (signals, database connections) in it.
             getattr(chunks, "close", tuple)()

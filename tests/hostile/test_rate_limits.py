@@ -3,6 +3,7 @@
 import random
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import time_machine
 from django.conf import settings as django_settings
 from django.core.cache import caches
+from django.db import OperationalError
 from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
 from redis import Redis
@@ -19,9 +21,10 @@ from time_machine import Traveller
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
 from pipeline_backend.api.rate_limits import hit
+from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error
-from tests.factories import make_api, snapshot_of
+from tests.factories import make_api, owner_of, snapshot_of
 
 PATH = "/api/external/statuses"
 START = datetime(2026, 6, 1, 10, tzinfo=UTC)
@@ -155,6 +158,53 @@ def test_the_ratelimit_header_has_the_remaining_requests_and_the_seconds_to_the_
         clock.shift(15)
 
     assert headers == ['"default";r=2;t=60', '"default";r=1;t=45', '"default";r=0;t=30', '"default";r=0;t=15']
+
+
+def remaining(api: ApiClient) -> int:
+    """Return how many requests the organization's window still allows after one more."""
+    return int(api.get(PATH).headers["RateLimit"].split(";")[1].removeprefix("r="))
+
+
+def test_each_whole_second_of_an_api_request_counts_as_ten_more(api: ApiClient, set_view_code: Any, clock: Traveller):
+    start_window(api, clock)
+    before = remaining(api)
+    set_view_code(lambda: time.sleep(1.01))
+
+    response = api.get("/api/unscoped")
+
+    assert (response.status_code, remaining(api)) == (200, before - 12)
+
+
+def test_a_slow_request_that_the_database_interrupts_counts_once(api: ApiClient, set_view_code: Any, clock: Traveller):
+    def lose_the_database() -> None:
+        time.sleep(1.01)
+        raise OperationalError
+
+    start_window(api, clock)
+    before = remaining(api)
+    set_view_code(lose_the_database)
+
+    response = api.get("/api/unscoped")
+
+    assert (response.status_code, remaining(api)) == (503, before - 2)
+
+
+def test_each_whole_second_of_an_export_counts_as_ten_more_requests_of_the_person(
+    organization: Organization, settings: Any, set_view_code: Any, stopped_clock: Traveller
+):
+    def export() -> Iterator[bytes]:
+        yield b"1"
+        time.sleep(1.01)
+        yield b"2"
+
+    settings.ADMIN_REQUESTS_PER_MINUTE = 10
+    set_view_code(export)
+    owner = logged_in_client(owner_of(organization))
+
+    content = b"".join(owner.get("/admin/unscoped/stream").streaming_content)
+
+    assert content == b"12"
+    assert owner.get("/admin/leads/lead/").status_code == 429
 
 
 @pytest.mark.usefixtures("stopped_clock")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,10 +27,16 @@ def unscoped_view(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"data": view_code()})
 
 
+def stream(request: HttpRequest) -> StreamingHttpResponse:
+    """Stream what the test's code yields, as exports do."""
+    return StreamingHttpResponse(view_code())
+
+
 handler400, handler403, handler404, handler500 = urls.handler400, urls.handler403, urls.handler404, urls.handler500
 urlpatterns = [
     path("api/unscoped", UnscopedApiView.as_view(schema=None)),
     path("admin/unscoped", unscoped_view),
+    path("admin/unscoped/stream", stream),
     path("unscoped", unscoped_view),
     *urls.urlpatterns,
 ]

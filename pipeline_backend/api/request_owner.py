@@ -1,0 +1,24 @@
+"""The organization and the person of a request, which the web server needs for turns (docs/decisions/0008).
+
+Authentication, in a thread, notes them in the request's META, which is the WSGI environment. The web server reads them
+after the response, and then knows the owner of the next request with the same key or session. No header can have
+these names.
+"""
+
+from typing import Any
+
+from django.http import HttpRequest
+
+ORGANIZATION, PERSON = "pipeline.organization", "pipeline.person"
+
+
+def note_organization(request: HttpRequest, organization_id: object) -> None:
+    """Note that the request has a valid key of the organization."""
+    request.META[ORGANIZATION] = str(organization_id)
+
+
+def note_person(request: HttpRequest, person_id: object, organization_ids: list[Any]) -> None:
+    """Note that the request has a valid session of a person, and their organization if there is only one."""
+    request.META[PERSON] = str(person_id)
+    if len(organization_ids) == 1:
+        note_organization(request, organization_ids[0])

@@ -1,0 +1,86 @@
+"""The owners of keys and sessions that this process has seen lately, and its count of pages without a session.
+
+Only the event loop may call these, so they need no lock; they ask neither the database nor Redis.
+"""
+
+import re
+import time
+from collections import Counter, OrderedDict
+from hashlib import sha256
+from wsgiref.types import WSGIEnvironment
+
+from django.conf import settings
+
+from organizations.keys import parse_key
+from pipeline_backend.api.request_owner import ORGANIZATION, PERSON
+from pipeline_backend.web.turns import Turn
+
+MAX_CREDENTIALS = 10_000  # about 3 MB
+CREDENTIAL_SECONDS = 3600  # since its last valid use
+MAX_COOKIES = 8192  # bytes; browsers send less
+SESSION_COOKIE = re.compile(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}\s*=([^;]*)")
+SESSION_KEY = re.compile("[0-9a-z]{32}")
+
+ANONYMOUS_PAGES_PER_MINUTE = 120  # of an address, in each process: a person reads a few pages a minute
+WINDOW_SECONDS = 60
+
+
+def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -> bytes | None:
+    """Return a digest of the request's API key or session, whether valid or not; None if its route reads none."""
+    if is_api:
+        key = parse_key(environ.get("HTTP_X_API_KEY", ""))
+        return sha256(key.text.encode()).digest() if key else None
+    cookies = environ.get("HTTP_COOKIE", "") if path.startswith("/admin/") else ""
+    values = SESSION_COOKIE.findall(cookies) if len(cookies) <= MAX_COOKIES else []
+    session = values[-1].strip() if values else ""  # of repeated cookies, Django reads the last
+    return sha256(session.encode()).digest() if SESSION_KEY.fullmatch(session) else None
+
+
+class KnownCredentials:
+    """The groups and clients that valid keys and sessions belong to; the longest unused are forgotten first."""
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[bytes, tuple[float, str, str]] = OrderedDict()
+
+    def find(self, digest: bytes | None, address: str, *, is_page: bool) -> Turn:
+        """Return the turn of a request; a request without a known key or session belongs to its address."""
+        noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
+        if not noted_at or time.monotonic() - noted_at > CREDENTIAL_SECONDS:
+            return Turn(f"address {address}", address, is_page)
+        return Turn(group, client or address, is_page, is_known=True)
+
+    def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
+        """Note the owner that a thread has found for a key or session, or forget one that is no longer valid."""
+        if digest is None:
+            return
+        organization, person = environ.get(ORGANIZATION, ""), environ.get(PERSON, "")
+        if organization or person:
+            group = f"organization {organization}" if organization else f"person {person}"
+            self.known[digest] = (time.monotonic(), group, person and f"person {person}")
+            self.known.move_to_end(digest)
+            if len(self.known) > MAX_CREDENTIALS:
+                self.known.popitem(last=False)
+        # A limit, or an error, can answer before the key or session was looked at.
+        elif status != 429 and status < 500:
+            self.known.pop(digest, None)
+
+
+class PageCounter:
+    """Counts the pages without a valid session that addresses have loaded in this minute."""
+
+    def __init__(self) -> None:
+        self.started_at = 0.0
+        self.by_address: Counter[str] = Counter()  # no longer than the pages that a process can answer in a minute
+
+    def add(self, address: str) -> None:
+        """Count one more page of the address."""
+        self.by_address[address] += 1
+
+    def retry_after(self, address: str) -> int:
+        """Return 0 if the address may load another page, else the seconds until it may."""
+        passed = time.monotonic() - self.started_at
+        if passed >= WINDOW_SECONDS:
+            self.started_at, passed = time.monotonic(), 0.0
+            self.by_address.clear()
+        is_allowed = self.by_address[address] < ANONYMOUS_PAGES_PER_MINUTE
+        return 0 if is_allowed else max(1, round(WINDOW_SECONDS - passed))

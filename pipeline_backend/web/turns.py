@@ -1,0 +1,199 @@
+"""The order in which requests get threads: limits and turns by organization, person and client address.
+
+Each request belongs to a group: an organization, a person with several organizations, or a client address. A group
+has a few requests in flight, and the rest of its requests wait, each client of the group in its turn. So one group's
+requests delay those of another group by a few requests, however many there are (docs/decisions/0008).
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import Enum
+from queue import SimpleQueue
+from threading import Lock
+from typing import Generic, NamedTuple, TypeVar
+
+# Per process. A page that waits longer than its reader is of no use, so these are few.
+MAX_WAITING_PAGES = 100
+MAX_WAITING_PAGES_OF_GROUP = MAX_WAITING_PAGES // 2
+MAX_WAITING_PAGES_OF_CLIENT = 10
+# Other requests of an organization, of which 100 at once are nothing unusual: retries of one booking, for example.
+MAX_WAITING_REQUESTS_OF_GROUP = 400
+MAX_WAITING_REQUESTS_OF_CLIENT = 200
+
+
+class Turn(NamedTuple):
+    """The group and the client that a request belongs to, and its kind. `is_known` means by key or session."""
+
+    group: str
+    client: str
+    is_page: bool = False
+    is_known: bool = False
+
+
+class Refusal(Enum):
+    """Why a request may not wait; the values are the metrics' names of these limits."""
+
+    TOO_MANY_PAGES = "waiting-pages"
+    TOO_MANY_REQUESTS = "requests-at-once"
+
+
+Item = TypeVar("Item")
+
+
+class ClientQueue(Generic[Item]):
+    """A queue from which each client's oldest item is taken in turn."""
+
+    def __init__(self) -> None:
+        self.by_client: dict[str, deque[Item]] = {}  # in the order in which the clients' turns come
+        self.size = 0
+
+    def put(self, client: str, item: Item) -> None:
+        """Add an item."""
+        self.by_client.setdefault(client, deque()).append(item)
+        self.size += 1
+
+    def get(self) -> Item:
+        """Remove and return the next item."""
+        client = next(iter(self.by_client))
+        items = self.by_client.pop(client)
+        if len(items) > 1:
+            self.by_client[client] = items  # at the end
+        self.size -= 1
+        return items.popleft()
+
+    def size_of(self, client: str) -> int:
+        """Return how many of the client's items wait."""
+        return len(self.by_client.get(client, ()))
+
+
+@dataclass
+class Kind(Generic[Item]):
+    """A group's pages, or its other requests. In flight are those that have a thread or get the next free one."""
+
+    in_flight: int = 0
+    waiting: ClientQueue[Item] = field(default_factory=ClientQueue)
+
+
+class Group(Generic[Item]):
+    """The requests of a group."""
+
+    def __init__(self) -> None:
+        self.pages, self.others = Kind[Item](), Kind[Item]()
+
+    @property
+    def in_flight(self) -> int:
+        """The number of its requests in flight, of both kinds."""
+        return self.pages.in_flight + self.others.in_flight
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no request."""
+        return not (self.in_flight or self.pages.waiting.size or self.others.waiting.size)
+
+
+class Turns(Generic[Item]):
+    """A queue of requests for threads. All methods take constant time, and any thread may call them.
+
+    A group has at most half as many requests in flight as there are threads, and so have all pages together. But a
+    group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. Pages of
+    clients without key or session have at most half of the pages' threads and waiting places.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.half = max(1, threads // 2)
+        self.max_unknown_pages = max(1, self.half // 2)
+        self.lock = Lock()
+        self.groups: dict[str, Group[Item]] = {}
+        self.ready: SimpleQueue[Item] = SimpleQueue()
+        # By `Turn.is_known`: the pages in flight, those that wait, and the groups of the latter in their turns.
+        self.pages_in_flight = {True: 0, False: 0}
+        self.waiting_pages = {True: 0, False: 0}
+        self.page_groups: dict[bool, dict[str, None]] = {True: {}, False: {}}
+        self.next_is_known = True
+
+    def get(self) -> Item:
+        """Remove and return the next request that may have a thread; wait until there is one."""
+        return self.ready.get()
+
+    def put(self, turn: Turn, item: Item) -> Refusal | None:
+        """Add a request; return a refusal if too many wait already. `finish` must follow once it was responded to."""
+        with self.lock:
+            group = self.groups.get(turn.group) or Group()
+            kind = group.pages if turn.is_page else group.others
+            can_start = not kind.waiting.size and self.has_place(group, kind)
+            if can_start and turn.is_page:
+                can_start = self.has_page_place(turn.is_known)
+            if not can_start and (refusal := self.refusal(turn, kind)):
+                return refusal
+            self.groups[turn.group] = group
+            kind.waiting.put(turn.client, item)
+            if turn.is_page:
+                self.waiting_pages[turn.is_known] += 1
+                self.page_groups[turn.is_known].setdefault(turn.group)
+            if can_start:
+                self.start(turn.group, turn.is_page, turn.is_known)
+            return None
+
+    def finish(self, turn: Turn) -> None:
+        """Count a request no longer, and start those that waited for it."""
+        with self.lock:
+            group = self.groups[turn.group]
+            (group.pages if turn.is_page else group.others).in_flight -= 1
+            self.pages_in_flight[turn.is_known] -= turn.is_page
+            if group.others.waiting.size and self.has_place(group, group.others):
+                self.start(turn.group, is_page=False)
+            if group.pages.waiting.size:
+                self.page_groups[turn.is_known].setdefault(turn.group)  # it may have lost its turn for lack of a place
+            self.start_pages()
+            if group.is_empty:
+                del self.groups[turn.group]
+
+    def has_place(self, group: Group[Item], kind: Kind[Item]) -> bool:
+        """Return whether the group may have one more request of the kind in flight."""
+        return not kind.in_flight or group.in_flight < self.half
+
+    def has_page_place(self, is_known: bool) -> bool:
+        """Return whether one more page may be in flight."""
+        known, unknown = self.pages_in_flight[True], self.pages_in_flight[False]
+        return known + unknown < self.half and (is_known or unknown < self.max_unknown_pages)
+
+    def start_pages(self) -> None:
+        """Start waiting pages while there are places: one of a known client, one of an unknown client, and so on."""
+        while True:
+            for is_known in (self.next_is_known, not self.next_is_known):
+                if self.page_groups[is_known] and self.has_page_place(is_known):
+                    break
+            else:
+                return
+            name = next(iter(self.page_groups[is_known]))
+            group = self.groups[name]
+            if self.has_place(group, group.pages):
+                self.start(name, is_page=True, is_known=is_known)
+                self.next_is_known = not is_known
+            else:
+                del self.page_groups[is_known][name]  # until the group finishes a request
+
+    def start(self, name: str, is_page: bool, is_known: bool = False) -> None:
+        """Give the group's next request of this kind to the threads."""
+        group = self.groups[name]
+        kind = group.pages if is_page else group.others
+        self.ready.put(kind.waiting.get())
+        kind.in_flight += 1
+        if is_page:
+            self.waiting_pages[is_known] -= 1
+            self.pages_in_flight[is_known] += 1
+            del self.page_groups[is_known][name]
+            if kind.waiting.size:
+                self.page_groups[is_known][name] = None  # at the end
+
+    def refusal(self, turn: Turn, kind: Kind[Item]) -> Refusal | None:
+        """Return why a request may not wait, or None."""
+        own, of_group = kind.waiting.size_of(turn.client), kind.waiting.size
+        if turn.is_page:
+            unknown, all_pages = self.waiting_pages[False], sum(self.waiting_pages.values())
+            is_full = all_pages >= MAX_WAITING_PAGES or (not turn.is_known and unknown >= MAX_WAITING_PAGES // 2)
+            is_full = is_full or of_group >= MAX_WAITING_PAGES_OF_GROUP or own >= MAX_WAITING_PAGES_OF_CLIENT
+            return Refusal.TOO_MANY_PAGES if is_full else None
+        # A request without a known key is short: most are refused with 401, and so are not counted here.
+        is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or own >= MAX_WAITING_REQUESTS_OF_CLIENT
+        return Refusal.TOO_MANY_REQUESTS if is_full and turn.is_known else None

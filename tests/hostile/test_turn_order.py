@@ -1,0 +1,155 @@
+"""The order in which waiting requests get threads, without a server (docs/decisions/0008)."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from pipeline_backend.web.turns import Refusal, Turn, Turns
+
+ACME = Turn("organization Acme", "10.0.0.1", is_known=True)
+GLOBEX = Turn("organization Globex", "10.0.0.9", is_known=True)
+ADA = Turn("organization Acme", "person Ada", is_page=True, is_known=True)
+BOB = Turn("organization Globex", "person Bob", is_page=True, is_known=True)
+EVE = Turn("address 10.0.0.5", "10.0.0.5", is_page=True)
+
+
+def strangers(count: int) -> list[Turn]:
+    """Return turns of pages without a session, each of another address."""
+    return [Turn(f"address {number}", str(number), is_page=True) for number in range(count)]
+
+
+class Server:
+    """Hands each request to `turns`; threads finish them only when a test says so."""
+
+    def __init__(self, threads: int = 4) -> None:
+        self.turns: Turns[Turn] = Turns(threads)
+
+    def receive(self, *turns: Turn) -> list[Refusal | None]:
+        """Queue the requests, and return what refuses them."""
+        return [self.turns.put(turn, turn) for turn in turns]
+
+    def started(self) -> list[Turn]:
+        """Return the requests that were given to threads since the last call."""
+        return [self.turns.get() for _ in range(self.turns.ready.qsize())]
+
+    def finish(self, turns: Iterable[Turn]) -> list[Turn]:
+        """Finish the requests one after the other, and return those that start."""
+        for turn in turns:
+            self.turns.finish(turn)
+        return self.started()
+
+
+def test_an_organization_has_half_of_the_threads_and_another_one_the_rest():
+    server = Server()
+
+    server.receive(*[ACME] * 20, *[GLOBEX] * 20)
+
+    assert server.started() == [ACME, ACME, GLOBEX, GLOBEX]
+    assert server.finish([ACME]) == [ACME]
+    assert server.finish([GLOBEX, GLOBEX]) == [GLOBEX, GLOBEX]
+
+
+def test_clients_of_an_organization_take_turns():
+    server = Server()
+    colleague = ACME._replace(client="10.0.0.2")
+
+    server.receive(*[ACME] * 4, colleague)
+
+    assert server.started() == [ACME, ACME]
+    assert server.finish([ACME, ACME]) == [ACME, colleague]
+    assert server.finish([ACME, colleague]) == [ACME]
+    assert server.finish([ACME]) == []
+
+
+def test_pages_of_an_organization_never_stop_its_api_requests_nor_the_reverse():
+    pages, requests = Server(), Server()
+
+    pages.receive(ADA, ADA, ADA, ACME, ACME)
+    requests.receive(ACME, ACME, ACME, ADA, ADA)
+
+    assert pages.started() == [ADA, ADA, ACME]
+    assert requests.started() == [ACME, ACME, ADA]
+    assert requests.finish([ACME]) == []  # two are still in flight: half of the threads
+    assert requests.finish([ADA]) == [ACME, ADA]
+
+
+def test_pages_of_two_organizations_take_turns():
+    server = Server()
+
+    server.receive(*[ADA] * 5, *[BOB] * 2)
+
+    assert server.started() == [ADA, ADA]
+    assert server.finish([ADA, ADA]) == [ADA, BOB]
+    assert server.finish([ADA, BOB]) == [ADA, BOB]
+    assert server.finish([ADA, BOB]) == [ADA]
+
+
+def test_the_eleventh_waiting_page_of_a_client_is_refused_and_no_other():
+    server = Server()
+    server.receive(ADA, ADA)
+
+    refusals = server.receive(*[EVE] * 11, *[BOB] * 11)
+
+    refused = [None] * 10 + [Refusal.TOO_MANY_PAGES]
+    assert refusals == refused * 2
+
+
+def test_strangers_have_half_of_the_places_and_every_other_turn():
+    server = Server()
+    eve, *others = strangers(60)
+    server.receive(ADA, ADA)
+
+    refusals = server.receive(eve, *others, ADA, BOB)
+
+    assert refusals == [None] * 50 + [Refusal.TOO_MANY_PAGES] * 10 + [None] * 2
+    assert server.started() == [ADA, ADA]
+    assert server.finish([ADA]) == [ADA]
+    assert server.finish([ADA]) == [eve]
+    assert server.finish([eve]) == [BOB]
+    assert server.finish([BOB]) == [others[0]]
+
+
+def test_pages_of_strangers_leave_a_thread_to_people_who_are_signed_in():
+    server = Server()
+
+    server.receive(*strangers(20))
+
+    assert server.started() == strangers(1)
+    server.receive(ADA)
+    assert server.started() == [ADA]
+
+
+def test_waiting_pages_of_all_are_limited():
+    server = Server()
+    people = [Turn(f"organization {number}", "a person", is_page=True, is_known=True) for number in range(103)]
+
+    refusals = server.receive(*people)
+
+    assert refusals == [None] * 102 + [Refusal.TOO_MANY_PAGES]
+
+
+def test_waiting_requests_are_limited_by_client_and_by_organization():
+    server = Server()
+    colleague, third = ACME._replace(client="10.0.0.2"), ACME._replace(client="10.0.0.3")
+    server.receive(ACME, ACME)
+
+    refusals = [server.receive(*[turn] * 201) for turn in (ACME, colleague)]
+
+    assert refusals == [[None] * 200 + [Refusal.TOO_MANY_REQUESTS]] * 2
+    assert server.receive(third) == [Refusal.TOO_MANY_REQUESTS]
+    assert server.receive(GLOBEX) == [None]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 7, 16])
+def test_every_request_gets_a_thread_and_nothing_is_left(threads: int):
+    server = Server(threads)
+    turns = [*[ACME, ADA, BOB, GLOBEX, EVE] * 9, *strangers(9)]
+    assert server.receive(*turns) == [None] * len(turns)
+
+    answered, in_flight = [], server.started()
+    while in_flight:
+        answered += in_flight
+        in_flight = server.finish(in_flight)
+
+    assert sorted(answered) == sorted(turns)
+    assert server.turns.groups == {}
