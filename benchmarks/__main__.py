@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from benchmarks.environment import ROOT, Environment
 from benchmarks.measurement import FULL, QUICK, TABLE_HEAD, Comparison, Scale, table_row, write_json
-from benchmarks.suites import list_filters, parsing, pooler, reads, scaling, writes
+from benchmarks.suites import list_filters, neighbors, parsing, pooler, reads, scaling, writes
 
 SMALL_DATABASE = 1_000  # appointments
 
@@ -39,6 +39,7 @@ def run_suites(environment: Environment, scale: Scale) -> Iterator[Comparison]:
     large = environment.create_database("bench_large", scale.appointments)
     yield from reads.run(environment, small, large, scale)
     yield from list_filters.run(environment, small, large, scale)
+    yield from neighbors.run(environment, large, scale)
     yield from writes.run(environment, small, scale)
     yield from scaling.run(environment, small, scale)
     if pooler.is_available():

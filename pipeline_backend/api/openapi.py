@@ -39,7 +39,7 @@ ANY_TYPE = ["string", "number", "boolean", "array", "null", "object"]
 COMMON_ERRORS = {
     "401": "The key is missing, unknown, revoked or expired.",
     "403": "The key lacks the required scope.",
-    "429": "Too many requests. Retry after the number of seconds in Retry-After.",
+    "429": "Too many requests, or too many at once. Retry after the number of seconds in Retry-After.",
     "503": "The database is briefly unavailable. Retry after the number of seconds in Retry-After.",
 }
 QUERY_ERROR = {"400": "A field or parameter is missing, invalid or unknown; `errors` has the messages by name."}

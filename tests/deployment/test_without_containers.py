@@ -326,3 +326,18 @@ def test_nginx_limits_the_connections_of_an_address(server: Server) -> None:
 
     assert json.loads(refused.body) == {"status": "error", "message": "Too many connections"}
     assert other.status == 200
+
+
+def test_nginx_limits_the_pages_of_an_address_without_a_session(server: Server) -> None:
+    changes = {"rate=120r/m": "rate=1r/m", "burst=120": "burst=1"}
+    limited = proxies.start(server, "nginx", "pages", server.web_port, changes=changes)
+
+    pages = [limited.send(path) for path in ("/admin/login/", "/", "/admin/login/", "/unsubscribe/x")]
+    others = [limited.send(path).status for path in ("/readyz", "/api/schema", "/static/nothing.css")]
+    with_session = limited.send("/admin/login/", cookie="sessionid=x")
+    other_client = limited.send("/admin/login/", client="127.0.12.4")
+
+    assert [page.status for page in pages] == [200, 200, 429, 429]
+    assert (pages[-1].headers["Retry-After"], "Wait a minute" in pages[-1].body) == ("60", True)
+    assert others == [200, 200, 404]
+    assert (with_session.status, other_client.status) == (200, 200)
