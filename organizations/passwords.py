@@ -2,19 +2,26 @@
 
 A hash keeps a processor busy for some tenths of a second, on purpose, and anyone may ask for one by signing in. Without
 a bound, a few dozen sign-ins at once would leave no processor time for the API.
+
+Strangers, who sign in from a browser that is not known for the account, have places of their own. The places for
+everything else are for people who have shown a session, a known browser or the link of an e-mail, so that strangers
+never make them wait. The web server lets strangers' sign-ins wait before they take a thread
+(`pipeline_backend.web.sign_in_turns`).
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import BoundedSemaphore
 
 from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-# A hash takes less than this, so two people who sign in at the same time wait for each other; neither is refused.
-SECONDS_TO_WAIT = 1.0
+# Long enough for a dozen people who sign in at the same moment.
+SECONDS_TO_WAIT = 5.0
 
-_slots = BoundedSemaphore(settings.PASSWORD_HASHES_AT_ONCE)
+_is_stranger: ContextVar[bool] = ContextVar("is_stranger", default=False)
+_places = {is_stranger: BoundedSemaphore(settings.PASSWORD_HASHES_AT_ONCE) for is_stranger in (False, True)}
 
 
 class PasswordHashingBusy(Exception):
@@ -22,21 +29,32 @@ class PasswordHashingBusy(Exception):
 
 
 @contextmanager
+def hashing_for(*, stranger: bool) -> Iterator[None]:
+    """Let the hashes of this block use the places for strangers, or those for everything else."""
+    token = _is_stranger.set(stranger)
+    try:
+        yield
+    finally:
+        _is_stranger.reset(token)
+
+
+@contextmanager
 def hashing_slot() -> Iterator[None]:
-    """Hold one of the process's slots for hashing.
+    """Hold one of the process's places for hashing, of those that `hashing_for` names.
 
     Raises PasswordHashingBusy if none becomes free in time.
     """
-    if not _slots.acquire(timeout=SECONDS_TO_WAIT):
+    places = _places[_is_stranger.get()]
+    if not places.acquire(timeout=SECONDS_TO_WAIT):
         raise PasswordHashingBusy
     try:
         yield
     finally:
-        _slots.release()
+        places.release()
 
 
 class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
-    """Django's hasher, with its name and its format, in at most `PASSWORD_HASHES_AT_ONCE` threads.
+    """Django's hasher, with its name and its format, in at most `PASSWORD_HASHES_AT_ONCE` threads of each kind.
 
     Every use hashes: checking a password, setting one, and the check that Django makes for an account that doesn't
     exist. Each raises PasswordHashingBusy.

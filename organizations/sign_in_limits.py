@@ -1,19 +1,27 @@
 """Limits on guessing passwords. Nobody can use them to lock a person out or to learn whether an account exists.
 
-An attempt to sign in counts, in this order, against
+An attempt to sign in from a browser whose person has signed in as this account, or chosen its password there, before
+counts against this browser and account alone. Other people's attempts count against neither, whatever account and
+client address they use, so they can't keep a known browser out.
+
+Every other attempt is a stranger's. It counts, in this order, against
 
 1. the client's address. Past this limit nothing else is counted, so a client can't use up the limits of many accounts.
+   An address from which somebody has signed in within a week has a higher limit: several people may share it.
 2. the account and the typed name. The name is reduced so far that all spellings which could find one account share a
    count; a name without an account is counted in the same way, with the same work.
-3. instead of 2, the browser, if its person has signed in as this account or chosen its password there before. A
-   stranger who uses up the account's limit therefore doesn't keep its owner out, who can always reset the password.
+
+A stranger who uses up an account's limit keeps its owner out of new browsers only, and the owner can always reset the
+password, which makes a browser known.
 
 The known browser is recognized by a signed cookie that contains the account's id, a random id of the browser and a
-digest of the password's hash. It does not prove an identity: it only selects the limit. It becomes invalid when the
-password changes, so a copied cookie or a formerly known password is useless from then on.
+digest of the password's hash. It does not prove an identity: it only selects the limit and the place to hash
+(`organizations.passwords`). It becomes invalid when the password changes, so a copied cookie or a formerly known
+password is useless from then on.
 """
 
 import unicodedata
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.core import signing
@@ -22,10 +30,13 @@ from django.utils.crypto import constant_time_compare, get_random_string, salted
 
 from organizations.models import User
 from pipeline_backend.api.client_address import client_address
-from pipeline_backend.api.rate_limits import is_attempt_allowed
+from pipeline_backend.api.rate_limits import is_attempt_allowed, is_remembered, remember
 
-# Per minute. Several people may share an address, so it gets more attempts than an account.
+# Per minute. An office shares an address and has some wrong passwords among its sign-ins. An address without any
+# success is one person with a forgotten password, or somebody who guesses: it gets no more attempts than an account.
 ATTEMPTS_PER_ADDRESS = 30
+ATTEMPTS_PER_ADDRESS_THAT_FAILS = 10
+SUCCESS_SECONDS = 7 * 24 * 3600
 ATTEMPTS_PER_ACCOUNT = 10
 ATTEMPTS_PER_KNOWN_BROWSER = 10
 PASSWORD_CHANGES = 5
@@ -50,13 +61,15 @@ def fold_name(name: str) -> str:
 
 def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) -> bool:
     """Count an attempt to sign in under this name, which has found this account or none; return whether to check it."""
-    address = client_address(request.META)
-    if not is_attempt_allowed(request, group="sign-in-address", key=address, limit=ATTEMPTS_PER_ADDRESS):
-        return False
     browser = known_browser_id(request, account)
     if account and browser:
         key = f"{account.pk} {browser}"
         return is_attempt_allowed(request, group="sign-in-browser", key=key, limit=ATTEMPTS_PER_KNOWN_BROWSER)
+    address = client_address(request.META)
+    has_success = is_remembered(success_name(address))
+    limit = ATTEMPTS_PER_ADDRESS if has_success else ATTEMPTS_PER_ADDRESS_THAT_FAILS
+    if not is_attempt_allowed(request, group="sign-in-address", key=address, limit=limit):
+        return False
     name = fold_name(name)
     account_key = account.pk if account else name
     is_name_allowed = is_attempt_allowed(request, group="sign-in-name", key=name, limit=ATTEMPTS_PER_ACCOUNT)
@@ -67,8 +80,18 @@ def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) ->
 
 
 def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
-    """Count an attempt to confirm the current password in a session; return whether to check it."""
-    return is_attempt_allowed(request, group="password-change", key=user.pk, limit=PASSWORD_CHANGES)
+    """Count an attempt to confirm the current password in a session; return whether to check it.
+
+    A known browser has a count of its own: a stolen session in another one must not keep its person from changing the
+    password.
+    """
+    key = f"{user.pk} {known_browser_id(request, user)}"
+    return is_attempt_allowed(request, group="password-change", key=key, limit=PASSWORD_CHANGES)
+
+
+def success_name(address: str) -> str:
+    """Return the name under which a success from this address is remembered."""
+    return f"sign-in-success:{address}"
 
 
 # --- Known browsers ---------------------------------------------------------------------------------------------------
@@ -79,18 +102,24 @@ def password_digest(password_hash: str, secret: str | None = None) -> str:
     return salted_hmac(SALT, password_hash, secret=secret, algorithm="sha256").hexdigest()[:32]
 
 
-def read_cookie(request: HttpRequest) -> tuple[str, dict[str, str]]:
+def read_cookie(cookies: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Return the browser's id and the digests by account id; "" and none for a missing or forged cookie."""
     try:
-        browser, digests = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=COOKIE_SECONDS)
+        browser, digests = signing.loads(cookies.get(COOKIE, ""), salt=SALT, max_age=COOKIE_SECONDS)
     except (signing.BadSignature, ValueError):
         return "", {}
     return browser, digests
 
 
+def client_of(request: HttpRequest) -> str:
+    """Return the id of a browser that is known for any account, else the client's address."""
+    browser, _ = read_cookie(request.COOKIES)
+    return browser or client_address(request.META)
+
+
 def known_browser_id(request: HttpRequest, account: User | None) -> str:
     """Return the browser's id if it has signed in as this account since the last change of password, else ""."""
-    browser, digests = read_cookie(request)
+    browser, digests = read_cookie(request.COOKIES)
     digest = digests.get(account.pk, "") if account else ""
     # Also computed for no account, so that the time is the same.
     password = account.password if account else ""
@@ -99,8 +128,12 @@ def known_browser_id(request: HttpRequest, account: User | None) -> str:
 
 
 def remember_browser(request: HttpRequest, user: User, response: HttpResponse) -> None:
-    """Set the cookie with which this browser passes the account's limit: its person has just proved who they are."""
-    browser, digests = read_cookie(request)
+    """Set the cookie with which this browser is known for the account: its person has just proved who they are.
+
+    Also remembers the success for the client's address.
+    """
+    remember(success_name(client_address(request.META)), SUCCESS_SECONDS)
+    browser, digests = read_cookie(request.COOKIES)
     # The newest last; a browser shared by many people forgets the oldest.
     others = [(pk, digest) for pk, digest in digests.items() if pk != user.pk][1 - ACCOUNTS_PER_BROWSER :]
     value = [browser or get_random_string(22), dict([*others, (user.pk, password_digest(user.password))])]

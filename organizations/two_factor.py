@@ -15,6 +15,7 @@ from organizations.isolation import bypass_rls
 from organizations.models import Organization, RecoveryCode, SecurityEventKind, TotpDevice, User
 from organizations.permissions import roles_by_organization
 from organizations.security_log import record_security_event
+from organizations.sign_in_limits import known_browser_id
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.api.rate_limits import is_attempt_allowed
@@ -35,10 +36,10 @@ WRONG_CODE = "This code is wrong or was used before. Wait for the next one, then
 def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
     """Count an attempt to enter a code; return whether to check it.
 
-    Counted by client: somebody else who knows the password must not keep the user's recovery codes from being checked.
-    The device itself makes guesses of its code wait, wherever they come from.
+    Counted by known browser, else by client address: somebody else who knows the password must not keep the user's
+    recovery codes from being checked. The device itself makes guesses of its code wait, wherever they come from.
     """
-    key = f"{user.pk} {client_address(request.META)}"
+    key = f"{user.pk} {known_browser_id(request, user) or client_address(request.META)}"
     return is_attempt_allowed(request, group="second-factor", key=key, limit=ATTEMPTS_PER_MINUTE)
 
 

@@ -20,15 +20,14 @@ from django.views.decorators.http import require_http_methods
 from notifications.views import invalid_link_page, unsubscribe_page
 from organizations.isolation import bypass_rls
 from organizations.models import Invitation, User
-from organizations.sign_in_limits import TOO_MANY_ATTEMPTS, remember_browser
+from organizations.sign_in_limits import TOO_MANY_ATTEMPTS, client_of, remember_browser
 from pipeline_backend.accounts import invitations
 from pipeline_backend.accounts.forms import NewAccountForm, NewPasswordForm, PasswordResetForm
 from pipeline_backend.accounts.invitations import InvitationClosed, SignInRequired
 from pipeline_backend.accounts.password_reset import request_password_reset, reset_password, reset_tokens
-from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.rate_limits import is_attempt_allowed
 
-RESETS_PER_ADDRESS = 10  # a minute, for each client address
+RESETS_PER_CLIENT = 10  # a minute, for each known browser or client address
 
 
 def account_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -137,8 +136,7 @@ def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
     form = PasswordResetForm(request.POST or None)
     if form.is_valid():
         # Counted by client only: requests for an account are limited by the worker, who knows whether there is one.
-        key = client_address(request.META)
-        if is_attempt_allowed(request, group="password-reset", key=key, limit=RESETS_PER_ADDRESS):
+        if is_attempt_allowed(request, group="password-reset", key=client_of(request), limit=RESETS_PER_CLIENT):
             request_password_reset(email=form.cleaned_data["email"])
             return HttpResponseRedirect(reverse("password_reset_done"))
         form.add_error(None, TOO_MANY_ATTEMPTS)

@@ -23,12 +23,14 @@ from unfold.sites import UnfoldAdminSite
 
 from organizations.isolation import bypass_rls
 from organizations.models import SecurityEvent, SecurityEventKind, User
+from organizations.passwords import hashing_for
 from organizations.permissions import current_user, roles_by_organization
 from organizations.security_log import record_security_event
 from organizations.sign_in_limits import (
     TOO_MANY_ATTEMPTS,
     is_old_password_check_allowed,
     is_sign_in_allowed,
+    known_browser_id,
     remember_browser,
 )
 from pipeline_backend.accounts.invitations import has_open_invitation
@@ -61,7 +63,8 @@ class SignInForm(AuthenticationForm):
         # Counted first, and for unknown accounts as well: the refusal must not tell which accounts exist.
         if not is_sign_in_allowed(self.request, name, account):
             raise ValidationError(TOO_MANY_ATTEMPTS)
-        return super().clean()
+        with hashing_for(stranger=not known_browser_id(self.request, account)):
+            return super().clean()
 
     def confirm_login_allowed(self, user: User) -> None:
         """Refuse users who are neither an operator, nor an active member of an active organization, nor invited."""

@@ -8,6 +8,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.core.cache import caches
@@ -95,6 +96,23 @@ def count_attempt(request: HttpRequest, group: str, key: str, limit: int) -> int
     name = hashlib.sha256(f"{group} {key} {int(time.time()) // WINDOW_SECONDS}".encode()).hexdigest()
     caches["memory"].add(name, 0, 2 * WINDOW_SECONDS)
     return caches["memory"].incr(name)
+
+
+def remember(name: str, seconds: int) -> None:
+    """Remember that something has happened. If Redis fails, this process remembers it."""
+    if not caches["memory"].get("redis-failed"):
+        with suppress(RedisError, OSError):
+            caches["default"].set(f"remembered:{name}", True, seconds)
+            return
+    caches["memory"].set(f"remembered:{name}", True, seconds)
+
+
+def is_remembered(name: str) -> bool:
+    """Return whether it has happened within its time. While Redis fails, it is unknown what it remembers."""
+    if not caches["memory"].get("redis-failed"):
+        with suppress(RedisError, OSError):
+            return f"remembered:{name}" in caches["default"]
+    return f"remembered:{name}" in caches["memory"]
 
 
 def throttled(limit: str, usage: Usage) -> Throttled:

@@ -1,6 +1,8 @@
 """Guessing passwords: limits that no spelling passes, that shut nobody out and that tell nothing (U8, U9)."""
 
 import threading
+import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,10 +12,11 @@ from django.test import Client
 from django.urls import reverse
 
 from notifications.security_notices import render
+from organizations import passwords
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent, SecurityNotice, User
-from organizations.passwords import hashing_slot
+from organizations.passwords import BoundedPBKDF2PasswordHasher, hashing_for, hashing_slot
 from organizations.sign_in_limits import COOKIE, SALT
-from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset
+from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset, run_together
 from tests.factories import make_member
 
 pytestmark = pytest.mark.usefixtures("stopped_clock")
@@ -65,13 +68,50 @@ def test_an_address_without_an_account_has_the_same_limit_for_all_spellings(spel
 
 
 def test_a_client_over_its_own_limit_uses_up_no_account(host: Membership):
-    for number in range(30):
+    for number in range(10):
         sign_in(f"somebody-{number}@acme.example", address="192.0.2.66")
 
     refused = {sign_in(host.user.email, address="192.0.2.66") for _ in range(15)}
 
     assert refused == {REFUSED}
     assert sign_in(host.user.email, PASSWORD) == "in"
+
+
+def test_an_address_that_only_fails_is_refused_sooner_than_one_with_a_success(host: Membership):
+    failing, office = "192.0.2.66", "192.0.2.10"
+    sign_in(host.user.email, PASSWORD, address=office)
+
+    counts = {
+        address: sum(sign_in(f"somebody-{number}@acme.example", address=address) == WRONG for number in range(32))
+        for address in (failing, office)
+    }
+
+    assert counts == {failing: 10, office: 30}
+
+
+def test_wrong_passwords_from_the_same_address_do_not_keep_a_known_browser_out(host: Membership):
+    office, own = "192.0.2.10", Client()
+    sign_in(host.user.email, PASSWORD, client=own, address=office)
+    own.cookies.pop("sessionid")
+
+    attacked = [sign_in(host.user.email, address=office) for _ in range(40)]
+
+    # The account's limit of ten, which the first sign-in counts against.
+    assert attacked == [WRONG] * 9 + [REFUSED] * 31
+    assert sign_in("nobody@acme.example", address=office) == REFUSED
+    assert sign_in(host.user.email, PASSWORD, address=office) == REFUSED
+    assert sign_in(host.user.email, PASSWORD, client=own, address=office) == "in"
+
+
+def test_attempts_of_a_known_browser_use_up_no_addresss_limit(host: Membership):
+    office, own = "192.0.2.10", Client()
+    sign_in(host.user.email, PASSWORD, client=own, address=office)
+
+    guesses = {sign_in(host.user.email, client=own, address=office) for _ in range(40)}
+    others = [sign_in(f"somebody-{number}@acme.example", address=office) for number in range(29)]
+
+    assert guesses == {WRONG, REFUSED}
+    assert others == [WRONG] * 29
 
 
 def test_a_browser_that_has_signed_in_before_passes_the_accounts_limit(host: Membership):
@@ -97,6 +137,17 @@ def test_a_browser_with_which_a_person_has_chosen_a_new_password_passes_the_acco
 
     assert sign_in(host.user.email, new_password) == REFUSED
     assert sign_in(host.user.email, new_password, client=own) == "in"
+
+
+def test_a_known_browser_can_ask_for_a_reset_whatever_others_behind_its_address_ask_for(host: Membership):
+    own, stranger = Client(), Client()
+    sign_in(host.user.email, PASSWORD, client=own)
+    forms = [{"email": f"somebody-{number}@acme.example"} for number in range(11)]
+
+    asked = [stranger.post("/admin/password-reset/", form).status_code for form in forms]
+
+    assert asked == [302] * 10 + [200]
+    assert own.post("/admin/password-reset/", {"email": host.user.email}).status_code == 302
 
 
 def test_a_link_that_is_used_up_makes_no_browser_known(host: Membership):
@@ -238,8 +289,9 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
     assert [render(notice).subject for notice in notices] == [
         "Security notice: Somebody who is signed in to your account entered several wrong passwords"
     ]
-    # The person isn't shut out: signing in again works, and so does a reset of the password.
+    # The person isn't shut out of the page either.
     assert own.get("/admin/").status_code == 200
+    assert change_password(own, PASSWORD) == "changed"
 
 
 def test_after_changing_the_password_the_browser_stays_signed_in_and_known(host: Membership):
@@ -271,27 +323,73 @@ def test_a_person_has_a_limit_on_requests_in_the_admin(host: Membership, organiz
     assert other.get("/admin/").status_code == 200
 
 
-def test_a_sign_in_is_refused_quickly_while_others_hash_passwords(host: Membership, settings: Any):
-    settings.PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
-    client = Client(raise_request_exception=False)
+class SlowHasher(PBKDF2PasswordHasher):
+    """Takes as long as a hash in production, without using the processor."""
 
-    with hashing_slot():
-        busy = client.post(reverse("admin:login"), {"username": "nobody@acme.example", "password": "x"})
-    free = sign_in("nobody@acme.example", "x")
+    iterations = 1
 
-    assert busy.status_code == 429
-    assert (busy.headers["Retry-After"], "Try again in a moment" in busy.content.decode()) == ("5", True)
-    assert free == WRONG
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        time.sleep(0.3)
+        encoded: str = super().encode(password, salt, iterations)
+        return encoded
 
 
-def test_a_process_hashes_one_password_at_a_time(settings: Any):
-    settings.PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
+class SlowBoundedHasher(BoundedPBKDF2PasswordHasher, SlowHasher):
+    """The service's hasher with its bound."""
+
+
+@pytest.fixture
+def slow_hasher(settings: Any) -> None:
+    """Let each hash take 0.3 s; passwords are changed to its format by `set_password`."""
+    settings.PASSWORD_HASHERS = ["tests.hostile.test_sign_in_limits.SlowBoundedHasher"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_six_people_who_sign_in_at_once_all_get_in(organization: Organization, slow_hasher: None):
+    emails = [f"person-{number}@acme.example" for number in range(6)]
+    for email in emails:
+        user = make_member(organization, email).user
+        user.set_password(PASSWORD)
+        user.save()
+    answers: dict[str, str] = {}
+
+    def sign_in_as(number: int, email: str) -> None:
+        answers[email] = sign_in(email, PASSWORD, address=f"192.0.2.{number}")
+
+    run_together(*(partial(sign_in_as, number, email) for number, email in enumerate(emails)))
+
+    assert answers == dict.fromkeys(emails, "in")
+
+
+def test_strangers_whose_passwords_are_hashed_do_not_keep_a_known_browser_waiting(
+    host: Membership, slow_hasher: None, monkeypatch: pytest.MonkeyPatch
+):
+    host.user.set_password(PASSWORD)
+    host.user.save()
+    own, stranger = Client(), Client(raise_request_exception=False)
+    sign_in(host.user.email, PASSWORD, client=own)
+    own.cookies.pop("sessionid")
+    monkeypatch.setattr(passwords, "SECONDS_TO_WAIT", 0.1)
+
+    with hashing_for(stranger=True), hashing_slot():
+        refused = stranger.post(reverse("admin:login"), {"username": host.user.email, "password": PASSWORD})
+        known = sign_in(host.user.email, PASSWORD, client=own)
+    then = sign_in(host.user.email, PASSWORD)
+
+    assert refused.status_code == 429
+    assert (refused.headers["Retry-After"], "Try again in a moment" in refused.content.decode()) == ("5", True)
+    assert "sessionid" not in stranger.cookies
+    assert (known, then) == ("in", "in")
+
+
+@pytest.mark.parametrize("is_stranger", [True, False])
+def test_a_process_hashes_one_password_of_each_kind_at_a_time(is_stranger: bool):
     running, most = 0, 0
     lock = threading.Lock()
 
     def hash_password() -> None:
         nonlocal running, most
-        with hashing_slot():
+        with hashing_for(stranger=is_stranger), hashing_slot():
             with lock:
                 running, most = running + 1, max(most, running + 1)
             threading.Event().wait(0.01)
