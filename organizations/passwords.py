@@ -5,8 +5,8 @@ a bound, a few dozen sign-ins at once would leave no processor time for the API.
 
 Strangers, who sign in from a browser that is not known for the account, have places of their own. The places for
 everything else are for people who have shown a session, a known browser or the link of an e-mail, so that strangers
-never make them wait. The web server lets strangers' sign-ins wait before they take a thread
-(`pipeline_backend.web.sign_in_turns`).
+never make them wait. Strangers' pages have at most half of the threads for pages (docs/decisions/0008), so most of
+their sign-ins wait before they take a thread.
 """
 
 from collections.abc import Iterator

@@ -36,7 +36,7 @@ from pipeline_backend.api.rate_limits import is_attempt_allowed, is_remembered, 
 # success is one person with a forgotten password, or somebody who guesses: it gets no more attempts than an account.
 ATTEMPTS_PER_ADDRESS = 30
 ATTEMPTS_PER_ADDRESS_THAT_FAILS = 10
-SUCCESS_SECONDS = 7 * 24 * 3600
+SUCCESSES, SUCCESS_SECONDS = "sign-in-success", 7 * 24 * 3600
 ATTEMPTS_PER_ACCOUNT = 10
 ATTEMPTS_PER_KNOWN_BROWSER = 10
 PASSWORD_CHANGES = 5
@@ -66,8 +66,7 @@ def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) ->
         key = f"{account.pk} {browser}"
         return is_attempt_allowed(request, group="sign-in-browser", key=key, limit=ATTEMPTS_PER_KNOWN_BROWSER)
     address = client_address(request.META)
-    has_success = is_remembered(success_name(address))
-    limit = ATTEMPTS_PER_ADDRESS if has_success else ATTEMPTS_PER_ADDRESS_THAT_FAILS
+    limit = ATTEMPTS_PER_ADDRESS if is_remembered(SUCCESSES, address) else ATTEMPTS_PER_ADDRESS_THAT_FAILS
     if not is_attempt_allowed(request, group="sign-in-address", key=address, limit=limit):
         return False
     name = fold_name(name)
@@ -87,11 +86,6 @@ def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
     """
     key = f"{user.pk} {known_browser_id(request, user)}"
     return is_attempt_allowed(request, group="password-change", key=key, limit=PASSWORD_CHANGES)
-
-
-def success_name(address: str) -> str:
-    """Return the name under which a success from this address is remembered."""
-    return f"sign-in-success:{address}"
 
 
 # --- Known browsers ---------------------------------------------------------------------------------------------------
@@ -132,7 +126,7 @@ def remember_browser(request: HttpRequest, user: User, response: HttpResponse) -
 
     Also remembers the success for the client's address.
     """
-    remember(success_name(client_address(request.META)), SUCCESS_SECONDS)
+    remember(SUCCESSES, client_address(request.META), SUCCESS_SECONDS)
     browser, digests = read_cookie(request.COOKIES)
     # The newest last; a browser shared by many people forgets the oldest.
     others = [(pk, digest) for pk, digest in digests.items() if pk != user.pk][1 - ACCOUNTS_PER_BROWSER :]

@@ -98,21 +98,28 @@ def count_attempt(request: HttpRequest, group: str, key: str, limit: int) -> int
     return caches["memory"].incr(name)
 
 
-def remember(name: str, seconds: int) -> None:
+def remember(group: str, key: str, seconds: int) -> None:
     """Remember that something has happened. If Redis fails, this process remembers it."""
+    name = memory_name(group, key)
     if not caches["memory"].get("redis-failed"):
         with suppress(RedisError, OSError):
-            caches["default"].set(f"remembered:{name}", True, seconds)
+            caches["default"].set(name, True, seconds)
             return
-    caches["memory"].set(f"remembered:{name}", True, seconds)
+    caches["memory"].set(name, True, seconds)
 
 
-def is_remembered(name: str) -> bool:
-    """Return whether it has happened within its time. While Redis fails, it is unknown what it remembers."""
+def is_remembered(group: str, key: str) -> bool:
+    """Return whether it has happened within its time. While Redis fails, this process knows only its own."""
+    name = memory_name(group, key)
     if not caches["memory"].get("redis-failed"):
         with suppress(RedisError, OSError):
-            return f"remembered:{name}" in caches["default"]
-    return f"remembered:{name}" in caches["memory"]
+            return name in caches["default"]
+    return name in caches["memory"]
+
+
+def memory_name(group: str, key: str) -> str:
+    """Return a name that doesn't contain the key, which can be a client's address."""
+    return hashlib.sha256(f"{group} {key}".encode()).hexdigest()
 
 
 def throttled(limit: str, usage: Usage) -> Throttled:

@@ -1,4 +1,4 @@
-"""The owners of keys and sessions that this process has seen lately, and its count of pages without a session.
+"""The owners of keys and sessions that this process has seen lately, known browsers, and pages without a session.
 
 Only the event loop may call these, so they need no lock; they ask neither the database nor Redis.
 """
@@ -10,8 +10,10 @@ from hashlib import sha256
 from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
+from django.http.cookie import parse_cookie
 
 from organizations.keys import parse_key
+from organizations.sign_in_limits import COOKIE, read_cookie
 from pipeline_backend.api.request_owner import ORGANIZATION, PERSON
 from pipeline_backend.web.turns import Turn
 
@@ -21,7 +23,7 @@ MAX_COOKIES = 8192  # bytes; browsers send less
 SESSION_COOKIE = re.compile(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}\s*=([^;]*)")
 SESSION_KEY = re.compile("[0-9a-z]{32}")
 
-ANONYMOUS_PAGES_PER_MINUTE = 120  # of an address, in each process: a person reads a few pages a minute
+ANONYMOUS_PAGES_PER_MINUTE = 120  # of a client, in each process: a person reads a few pages a minute
 WINDOW_SECONDS = 60
 
 
@@ -36,18 +38,33 @@ def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -
     return sha256(session.encode()).digest() if SESSION_KEY.fullmatch(session) else None
 
 
+def known_browser(environ: WSGIEnvironment) -> str:
+    """Return the id of the browser if somebody has signed in there before, for whatever account, else ""."""
+    cookies = environ.get("HTTP_COOKIE", "")
+    if COOKIE not in cookies or len(cookies) > MAX_COOKIES:
+        return ""
+    browser, _ = read_cookie(parse_cookie(cookies))
+    return browser
+
+
 class KnownCredentials:
     """The groups and clients that valid keys and sessions belong to; the longest unused are forgotten first."""
 
     def __init__(self) -> None:
         self.known: OrderedDict[bytes, tuple[float, str, str]] = OrderedDict()
 
-    def find(self, digest: bytes | None, address: str, *, is_page: bool) -> Turn:
-        """Return the turn of a request; a request without a known key or session belongs to its address."""
+    def find(self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool) -> Turn:
+        """Return the turn of a request.
+
+        A request without a known key or session belongs to its known browser, so that strangers keep nobody from
+        signing in there; without that, to its address.
+        """
         noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
-        if not noted_at or time.monotonic() - noted_at > CREDENTIAL_SECONDS:
-            return Turn(f"address {address}", address, is_page)
-        return Turn(group, client or address, is_page, is_known=True)
+        if noted_at and time.monotonic() - noted_at <= CREDENTIAL_SECONDS:
+            return Turn(group, client or address, is_page, is_known=True)
+        if is_page and (browser := known_browser(environ)):
+            return Turn(f"browser {browser}", f"browser {browser}", is_page, is_known=True)
+        return Turn(f"address {address}", address, is_page)
 
     def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
         """Note the owner that a thread has found for a key or session, or forget one that is no longer valid."""
@@ -66,21 +83,21 @@ class KnownCredentials:
 
 
 class PageCounter:
-    """Counts the pages without a valid session that addresses have loaded in this minute."""
+    """Counts the pages without a valid session that clients have loaded in this minute."""
 
     def __init__(self) -> None:
         self.started_at = 0.0
-        self.by_address: Counter[str] = Counter()  # no longer than the pages that a process can answer in a minute
+        self.by_client: Counter[str] = Counter()  # no longer than the pages that a process can answer in a minute
 
-    def add(self, address: str) -> None:
-        """Count one more page of the address."""
-        self.by_address[address] += 1
+    def add(self, client: str) -> None:
+        """Count one more page of the client."""
+        self.by_client[client] += 1
 
-    def retry_after(self, address: str) -> int:
-        """Return 0 if the address may load another page, else the seconds until it may."""
+    def retry_after(self, client: str) -> int:
+        """Return 0 if the client may load another page, else the seconds until it may."""
         passed = time.monotonic() - self.started_at
         if passed >= WINDOW_SECONDS:
             self.started_at, passed = time.monotonic(), 0.0
-            self.by_address.clear()
-        is_allowed = self.by_address[address] < ANONYMOUS_PAGES_PER_MINUTE
+            self.by_client.clear()
+        is_allowed = self.by_client[client] < ANONYMOUS_PAGES_PER_MINUTE
         return 0 if is_allowed else max(1, round(WINDOW_SECONDS - passed))

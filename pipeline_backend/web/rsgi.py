@@ -72,7 +72,7 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
         b'{"status":"error","message":"Too many requests at once"}',
     ),
 }
-TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your network. Wait a minute, then try again."
+TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
 # Neither pages nor the API, and answered in a moment.
 STATIC_PREFIX = "/static/"
 PROBES = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
@@ -165,10 +165,12 @@ class RsgiApplication:
 
     def queue(self, request: Request) -> Refusal | None:
         """Queue a request for a thread; return a refusal if there are too many of its kind."""
-        request.turn = self.credentials.find(request.credential, request.client, is_page=request.is_page)
+        request.turn = self.credentials.find(
+            request.credential, request.environ, request.client, is_page=request.is_page
+        )
         close: Headers = [("connection", "close")] if request.has_unread_body else []
-        if request.is_page and not request.turn.is_known:
-            retry_after = self.anonymous_pages.retry_after(request.client)
+        if request.is_page:
+            retry_after = self.anonymous_pages.retry_after(request.turn.client)
             if retry_after:
                 LIMITS_EXCEEDED.labels("anonymous-pages").inc()
                 return 429, [*PLAIN_TEXT, ("retry-after", str(retry_after)), *close], TOO_MANY_ANONYMOUS_PAGES
@@ -187,7 +189,9 @@ class RsgiApplication:
             request.responded.set_result(None)
         self.credentials.learn(request.credential, request.environ, request.status)
         if request.is_page and PERSON not in request.environ:
-            self.anonymous_pages.add(request.client)
+            # Its session may have ended with this request: then it belongs to its browser or address again.
+            turn = self.credentials.find(request.credential, request.environ, request.client, is_page=True)
+            self.anonymous_pages.add(turn.client)
 
     def _worker(self) -> None:
         while True:

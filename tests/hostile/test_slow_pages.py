@@ -1,15 +1,20 @@
-"""Slow pages of the admin leave threads to the API, and cost the person who requests them (L6 of the catalogue)."""
+"""Slow pages and sign-ins leave threads to others, and cost the person who requests them (L6 of the catalogue)."""
 
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connection, transaction
+from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils.crypto import get_random_string
 
 from organizations.models import Membership, Organization
+from organizations.sign_in_limits import COOKIE, remember_browser
 from pipeline_backend.api.rate_limits import hit
 from tests.client import ApiClient
 from tests.factories import make_organization, owner_of
@@ -18,16 +23,18 @@ from tests.faults.stack import Stack, wait_for
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGES = 12
 STATEMENT_SECONDS = 6
+PASSWORD = "secret-of-tests"
 
 
-@pytest.fixture
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+@pytest.fixture(scope="module")
+def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The web server with four threads in its only process."""
     with Stack(tmp_path_factory.mktemp("slow-pages")) as stack:
         stack.settings |= {
             "WEB_THREADS": "4",
             "ADMIN_STATEMENT_SECONDS": str(STATEMENT_SECONDS),
             "ADMIN_REQUESTS_PER_MINUTE": "60",
+            "BEHIND_PROXY": "true",
         }
         stack.start("web")
         yield stack
@@ -55,6 +62,27 @@ def get_page(stack: Stack, session: str) -> int:
     with stack.open(urllib.request.Request(stack.url("/admin/leads/lead/"), headers=headers)) as response:
         status: int = response.status
     return status
+
+
+def sign_in(stack: Stack, email: str, *, address: str, cookies: str = "") -> int:
+    """Send the sign-in form from this address; return the status: 302 if the person is in, 200 for a wrong password."""
+    token = "a" * 32
+    form = {"username": email, "password": PASSWORD, "csrfmiddlewaretoken": token}
+    headers = {"Cookie": f"csrftoken={token}; {cookies}", "Host": "localhost", "X-Forwarded-For": address}
+    data = urllib.parse.urlencode(form).encode()
+    request = urllib.request.Request(stack.url("/admin/login/"), data=data, headers=headers)
+    with urllib.request.build_opener(NoRedirect).open(request, timeout=60) as response:
+        status: int = response.status
+    return status
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Returns every response as it is."""
+
+    def http_error_302(self, req: Any, fp: Any, code: int, msg: str, headers: Any) -> Any:
+        return fp
+
+    http_error_429 = http_error_302
 
 
 def count_waiting_for_locks() -> int:
@@ -88,3 +116,32 @@ def test_slow_pages_leave_threads_to_the_api_and_use_up_the_persons_limit(
     assert 503 in answers
     assert get_page(stack, session) == 429
     assert get_page(stack, other_session) == 200
+
+
+def test_sign_ins_of_strangers_leave_a_thread_to_signed_in_people_and_one_to_known_browsers(
+    stack: Stack, host: Membership
+):
+    session, response = session_of(owner_at_the_start_of_a_window()), HttpResponse()
+    host.user.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # the server knows no other format
+    host.user.save()
+    remember_browser(RequestFactory().get("/"), host.user, response)
+    known = f"{COOKIE}={response.cookies[COOKIE].value}"
+    assert get_page(stack, session) == 200  # from now on the process knows the session
+
+    with ThreadPoolExecutor(PAGES) as pool:
+        # Every sign-in waits for this lock, when it is logged.
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE organizations_securityevent IN ACCESS EXCLUSIVE MODE")
+            strangers = [
+                pool.submit(sign_in, stack, "nobody@acme.example", address=f"192.0.2.{number}") for number in range(3)
+            ]
+            wait_for(lambda: count_waiting_for_locks() == 1)
+            pages = [get_page(stack, session) for _ in range(3)]
+            own = pool.submit(sign_in, stack, host.user.email, address="192.0.2.1", cookies=known)
+            wait_for(lambda: count_waiting_for_locks() == 2)
+        answers = {stranger.result() for stranger in strangers}
+
+    assert pages == [200] * 3
+    assert own.result() == 302
+    # On a busy machine the statement of one may have been canceled.
+    assert answers <= {200, 503}
