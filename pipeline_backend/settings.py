@@ -232,6 +232,7 @@ HTTPS = BASE_URL.startswith("https://")
 SESSION_ENGINE = "organizations.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "pipeline_backend.admin.stale_forms.csrf_failure"
 HSTS_SECONDS = read_int("HSTS_SECONDS", default=31_536_000, min_value=0)
 SECURE_HSTS_SECONDS = HSTS_SECONDS if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS

@@ -35,6 +35,7 @@ from organizations.sign_in_limits import (
 )
 from pipeline_backend.accounts.invitations import has_open_invitation
 from pipeline_backend.admin.sessions import sessions_page
+from pipeline_backend.admin.stale_forms import token_view
 from pipeline_backend.admin.two_factor import SignInView, require_two_factor, second_factor_page, two_factor_page
 from pipeline_backend.db.retry import is_serialization_failure
 from pipeline_backend.db.timestamps import now
@@ -218,6 +219,7 @@ class PipelineAdminSite(UnfoldAdminSite):
             path("reports/", view, name="reports"),
             path("reports/report.csv", view, {"is_csv": True}, name="reports_csv"),
             path("account/sessions/", self.admin_view(sessions_page), name="sessions"),
+            path("account/token/", self.admin_view(token_view), name="token"),
             path("account/two-factor/", self.admin_view(two_factor_page), name="two_factor"),
             path("second-factor/", second_factor_page, name="second_factor"),
         ]

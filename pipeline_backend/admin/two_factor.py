@@ -32,7 +32,7 @@ PENDING_KEY = "pending_sign_in"
 PENDING_SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 # The pages that are open to users who must set up two-factor sign-in first.
-OPEN_PAGES = {"two_factor", "logout", "jsi18n"}
+OPEN_PAGES = {"two_factor", "token", "logout", "jsi18n"}
 
 Result = TypeVar("Result")
 

@@ -118,6 +118,8 @@ class SecurityHeadersMiddleware:
         policy = CSP_PAGE if path == "/" else next(prefixes, CSP_NONE)
         response["Content-Security-Policy"] = policy
         response["Permissions-Policy"] = PERMISSIONS_POLICY
+        if path.startswith("/admin/"):
+            response.headers.setdefault("Cache-Control", "no-store")  # almost every page shows people's data
         response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages
         if API_PATH.match(path) and path not in OPEN_API_PATHS:
             response["Cache-Control"] = "no-store"

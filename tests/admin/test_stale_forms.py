@@ -1,0 +1,142 @@
+"""Forms that were open while their person signed in or out: what they show, and that they sign nobody in."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from appointments.models import Appointment
+from leads.models import Lead
+from organizations.models import Membership, SecurityEvent
+from tests.admin.pages import admin_url
+
+LOGIN = "/admin/login/"
+PASSWORD = "secret-of-tests"
+OUT_OF_DATE = "This page was out of date"
+
+
+def open_form(client: Client, path: str = LOGIN) -> str:
+    """Open a page, and return the token of its form."""
+    return str(client.get(path).context["csrf_token"])
+
+
+def send_sign_in(client: Client, email: str, token: str, query: str = "") -> Any:
+    """Send the form of the sign-in page."""
+    form = {"username": email, "password": PASSWORD, "csrfmiddlewaretoken": token}
+    return client.post(f"{LOGIN}{query}", form)
+
+
+@pytest.mark.parametrize(
+    ("query", "target"),
+    [("", "/admin/"), ("?next=/admin/leads/lead/", "/admin/leads/lead/"), ("?next=//evil.example/", "/admin/")],
+)
+def test_a_second_sign_in_tab_continues_once_the_person_is_signed_in(query: str, target: str, host: Membership):
+    browser = Client(enforce_csrf_checks=True)
+    first, second = open_form(browser), open_form(browser)
+    send_sign_in(browser, host.user.email, first)
+    session = browser.cookies["sessionid"].value
+
+    response = send_sign_in(browser, host.user.email, second, query)
+
+    assert (response.status_code, response.headers["Location"]) == (302, target)
+    assert browser.cookies["sessionid"].value == session
+    assert "You are already signed in as hana@acme.example" in browser.get("/admin/").content.decode()
+
+
+def test_a_second_sign_in_tab_asks_again_once_the_person_has_signed_out(host: Membership):
+    browser = Client(enforce_csrf_checks=True)
+    first, second = open_form(browser), open_form(browser)
+    send_sign_in(browser, host.user.email, first)
+    browser.post("/admin/logout/", {"csrfmiddlewaretoken": open_form(browser, "/admin/")})
+    events = SecurityEvent.objects.count()
+
+    again = send_sign_in(browser, host.user.email, second, "?next=/admin/leads/lead/")
+    page = again.content.decode()
+    unchanged = SecurityEvent.objects.count()
+    then = send_sign_in(browser, host.user.email, str(again.context["csrf_token"]), "?next=/admin/leads/lead/")
+
+    assert (again.status_code, OUT_OF_DATE in page, f'value="{host.user.email}"' in page) == (200, True, True)
+    assert PASSWORD not in page
+    assert unchanged == events
+    assert (then.status_code, then.headers["Location"]) == (302, "/admin/leads/lead/")
+
+
+@pytest.mark.parametrize("token", ["", "a" * 32, "a" * 64, "nonsense\0"])
+def test_no_one_is_signed_in_by_a_form_without_a_valid_token(token: str, host: Membership):
+    browser = Client(enforce_csrf_checks=True)
+    events = SecurityEvent.objects.count()
+
+    answers = [send_sign_in(browser, host.user.email, token) for _ in range(12)]
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert "sessionid" not in browser.cookies
+    assert browser.get("/admin/").status_code == 302
+    # Not counted either: the form that a stranger's site sends uses up no one's attempts.
+    assert SecurityEvent.objects.count() == events
+    assert send_sign_in(browser, host.user.email, open_form(browser)).status_code == 302
+
+
+@pytest.mark.parametrize(("referer", "is_linked"), [("http://testserver", True), ("https://evil.example", False)])
+def test_a_form_with_an_old_token_says_why_nothing_was_saved(
+    referer: str, is_linked: bool, host: Membership, appointment: Appointment
+):
+    browser, lead = Client(enforce_csrf_checks=True), appointment.lead
+    send_sign_in(browser, host.user.email, open_form(browser))
+    path, form = admin_url(Lead, "change", lead.pk), {"csrfmiddlewaretoken": "a" * 32, "first_name": "New"}
+
+    response = browser.post(path, form, headers={"Referer": referer + path})
+    page = response.content.decode()
+
+    assert response.status_code == 403
+    assert ("This page is out of date" in page, "nothing was saved" in page, 'href="/admin/"' in page) == (True,) * 3
+    assert ("CSRF" in page, f'href="{path}"' in page, "evil.example" in page) == (False, is_linked, False)
+    assert Lead.objects.of(host.organization).get(pk=lead.pk).first_name == lead.first_name
+
+
+@pytest.mark.parametrize("path", ["/api/docs", "/api/schema", "/api/external/appointments", "/api", "/api/none"])
+def test_the_api_answers_a_form_as_json(path: str, db: None):
+    response = Client(enforce_csrf_checks=True).post(path, {"a": "b"})
+
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.json()["status"] == "error"
+
+
+def test_a_form_gets_the_token_of_the_present_session(host: Membership):
+    browser = Client(enforce_csrf_checks=True)
+    signed_out = browser.get(reverse("admin:token"))
+    send_sign_in(browser, host.user.email, open_form(browser))
+
+    token = browser.get(reverse("admin:token")).json()["token"]
+
+    assert signed_out.status_code == 302
+    assert browser.post("/admin/logout/", {"csrfmiddlewaretoken": token}).status_code == 200
+    assert browser.get("/admin/").status_code == 302
+
+
+def test_every_page_of_the_admin_is_kept_by_no_cache(owner: Client, appointment: Appointment):
+    lead = appointment.lead
+    paths = {
+        "/admin/": 200,
+        "/admin/leads/lead/": 200,
+        admin_url(Lead, "change", lead.pk): 200,
+        admin_url(Lead, "history", lead.pk): 200,
+        "/admin/reports/": 200,
+        "/admin/search/?q=lead": 200,
+        "/admin/account/sessions/": 200,
+        "/admin/account/token/": 200,
+        "/admin/leads/lead/?unknown=1": 400,
+        "/admin/autocomplete/": 403,
+        "/admin/nothing/": 404,
+        "/admin/login/": 302,
+    }
+
+    responses = {path: owner.get(path) for path in paths}
+    responses["signed out"] = Client().get("/admin/leads/lead/")
+    responses["sign-in page"] = Client().get(LOGIN)
+
+    assert {path: responses[path].status_code for path in paths} == paths
+    assert {
+        path for path, response in responses.items() if "no-store" not in response.get("Cache-Control", "")
+    } == set()
+    assert "no-store" not in Client().get("/").get("Cache-Control", "")
