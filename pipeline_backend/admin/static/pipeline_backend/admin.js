@@ -1,24 +1,26 @@
 "use strict";
 
-// The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first response,
-// which may show a secret. After some minutes a form asks before it is sent whether the session still exists: the
-// sign-in page would lose what has been entered.
-const MINUTES = 5;
-let signedInAt = Date.now();
-
-document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (form.method !== "post") return;
-  if ("sent" in form.dataset) {
+// Before a form is sent, the page asks whether its session still exists: the sign-in page would lose what has been
+// entered. The second click of a double click sends nothing. The server adds a row once anyway; this keeps its first
+// response, which may show a secret.
+document.addEventListener(
+  "submit",
+  (event) => {
+    const form = event.target;
+    if (form.method !== "post") return;
+    const url = document.querySelector("[data-token-url]")?.dataset.tokenUrl; // pages without a session have none
+    if (form.dataset.state === "ready" || (!url && !form.dataset.state)) {
+      form.dataset.state = "sent";
+      setTimeout(() => delete form.dataset.state, 5000);
+      return;
+    }
+    // Before any other listener: the page still warns before it is left.
     event.preventDefault();
-  } else if (Date.now() - signedInAt > MINUTES * 60000) {
-    event.preventDefault();
-    sendIfSignedIn(form, event.submitter);
-  } else {
-    form.dataset.sent = "";
-    setTimeout(() => delete form.dataset.sent, 5000);
-  }
-});
+    event.stopImmediatePropagation();
+    if (!form.dataset.state) sendIfSignedIn(form, event.submitter, url);
+  },
+  true,
+);
 
 // An add form that the browser's Back shows again gets the id that its row had before, so that it adds the row once:
 // the server has sent another one. A page that is opened anew has no such state.
@@ -29,10 +31,12 @@ document.addEventListener("DOMContentLoaded", () => {
   history.replaceState({ ...history.state, newId: id.value }, "");
 });
 
-async function sendIfSignedIn(form, submitter) {
-  const response = await fetch(location.href, { redirect: "manual", cache: "no-store" }).catch(() => null);
+async function sendIfSignedIn(form, submitter, url) {
+  form.dataset.state = "asking";
+  const response = await fetch(url, { redirect: "manual", cache: "no-store" }).catch(() => null);
   document.getElementById("signed-out")?.remove();
   if (response?.type === "opaqueredirect") {
+    delete form.dataset.state;
     const text =
       '<p id="signed-out" role="alert" class="bg-orange-100 text-orange-700 mb-3 px-3 py-3 rounded-default">You were ' +
       'signed out. Nothing is lost: <a class="underline" href="/admin/" target="_blank">sign in in another tab</a>, ' +
@@ -41,10 +45,11 @@ async function sendIfSignedIn(form, submitter) {
     document.getElementById("signed-out").scrollIntoView({ block: "center" });
     return;
   }
-  signedInAt = Date.now();
-  // Signing in has changed the token.
-  const token = (await response?.text())?.match(/name="csrfmiddlewaretoken" value="(\w+)"/)?.[1];
-  if (token && form.elements.csrfmiddlewaretoken) form.elements.csrfmiddlewaretoken.value = token;
+  // Signing in has changed the token. Whatever else went wrong, the form's own response says it.
+  const answer = response?.ok ? await response.json().catch(() => null) : null;
+  const field = form.querySelector("[name=csrfmiddlewaretoken]");
+  if (answer && field) field.value = answer.token;
+  form.dataset.state = "ready";
   form.requestSubmit(submitter);
 }
 
