@@ -58,7 +58,10 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(view.get_success_url())
     messages.warning(request, OUT_OF_DATE)
     form = view.get_form_class()(request, initial={"username": request.POST.get("username", "")})
-    return view.render_to_response(view.get_context_data(form=form)).render()
+    response = view.render_to_response(view.get_context_data(form=form))
+    if hasattr(response, "render"):
+        response.render()
+    return response
 
 
 def token_view(request: HttpRequest) -> HttpResponse:
