@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from psycopg.errors import QueryCanceled
 from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -46,10 +47,11 @@ class ApiView(APIView):
     is_interrupted = False
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Respond to the request; count one that took whole seconds several times against the rate limit."""
+        """Respond to the request; count a read that took whole seconds several times against the rate limit."""
         started = time.monotonic()
         response = super().dispatch(request, *args, **kwargs)
-        if self.usage and not self.is_interrupted:
+        # A write does a bounded amount of work; its seconds are those in which it waits for locks of other requests.
+        if self.usage and request.method in SAFE_METHODS and not self.is_interrupted:
             count_slow_seconds(started, partial(self.auth.count_request, request))
         return response
 

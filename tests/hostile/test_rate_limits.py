@@ -175,6 +175,16 @@ def test_each_whole_second_of_an_api_request_counts_as_ten_more(api: ApiClient, 
     assert (response.status_code, remaining(api)) == (200, before - 12)
 
 
+def test_a_write_that_waits_for_seconds_counts_once(api: ApiClient, set_view_code: Any, clock: Traveller):
+    start_window(api, clock)
+    before = remaining(api)
+    set_view_code(lambda: time.sleep(1.01))
+
+    response = api.post("/api/unscoped", {})
+
+    assert (response.status_code, remaining(api)) == (200, before - 2)
+
+
 def test_a_slow_request_that_the_database_interrupts_counts_once(api: ApiClient, set_view_code: Any, clock: Traveller):
     def lose_the_database() -> None:
         time.sleep(1.01)

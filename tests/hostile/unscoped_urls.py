@@ -21,6 +21,8 @@ class UnscopedApiView(ApiView):
     def get(self, request: Request) -> Response:
         return Response({"data": view_code()})
 
+    post = get
+
 
 def unscoped_view(request: HttpRequest) -> JsonResponse:
     """Run the test's code in the admin with a session, or elsewhere in an anonymous request."""
