@@ -23,7 +23,7 @@ from leads.imports.values import (
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import Membership
-from pipeline_backend.api.emails import is_same_email
+from pipeline_backend.api.emails import email_key
 from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.db.names import fold_name
 from statuses.models import Board, Status
@@ -158,7 +158,7 @@ class AppointmentImporter(Importer):
         """Note what the row changes of an appointment. Of its lead it changes nothing."""
         stored.organization = self.organization
         values = plan.values
-        if not is_same_email(values.get("lead_email", email), email):
+        if email_key(values.get("lead_email", email)) != email_key(email):
             plan.problems.append(f"Lead e-mail: the appointment is one of {email}")
         if (time := values.get("schedule_time")) and not is_same_time(stored.schedule_time, time):
             plan.change("Time", self.local(stored.schedule_time), self.local(time), schedule_time=time)

@@ -28,7 +28,7 @@ from leads.topics import (
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from organizations.services import check_limit
-from pipeline_backend.api.emails import spellings
+from pipeline_backend.api.emails import email_key, spellings
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.api.fields import MAX_NAME_LENGTH
 from pipeline_backend.api.sql_serializers import Tenant
@@ -163,7 +163,7 @@ def lock_emails(organization: Organization, emails: Collection[str]) -> None:
 
     Only international domains need it: for all others the unique index says that two e-mails are the same.
     """
-    keys = sorted(f"{organization.pk} {found[-1]}" for found in map(spellings, emails) if len(found) > 1)
+    keys = sorted(f"{organization.pk} {email_key(email)}" for email in emails if len(spellings(email)) > 1)
     if keys:
         with connection.cursor() as cursor:
             cursor.execute(LOCK_EMAILS, [keys])

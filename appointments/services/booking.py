@@ -242,7 +242,8 @@ def lead_setter(lead: Lead) -> Membership | None:
 def find_event_type(organization: Organization, data: BookingData, with_name: EventType | None) -> EventType | None:
     """Return the booking's event type, or None if it is unknown. `event_type_id` takes precedence over the name."""
     if event_type_id := data.get("event_type_id"):
-        return EventType.objects.of(organization).filter(pk=event_type_id).first()
+        event_type: EventType | None = EventType.objects.of(organization).filter(pk=event_type_id).first()
+        return event_type
     return with_name
 
 

@@ -19,7 +19,7 @@ from organizations.admin.actions import ConfirmationForm, object_action
 from organizations.models import SecurityEventKind
 from organizations.permissions import current_user
 from organizations.security_log import record_security_event
-from pipeline_backend.api.emails import is_same_email
+from pipeline_backend.api.emails import email_key
 
 ERASURE = (
     "This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the history of "
@@ -41,7 +41,7 @@ class ErasureForm(ConfirmationForm):
     def clean_email(self) -> str:
         """Return the e-mail, which must be the lead's."""
         email = str(self.cleaned_data["email"])
-        if not is_same_email(email.strip(), self.subject.email):
+        if email_key(email.strip()) != email_key(self.subject.email):
             raise forms.ValidationError("This is not the lead's e-mail.")
         return email
 

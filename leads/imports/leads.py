@@ -13,7 +13,7 @@ from leads.imports.values import parse_email, parse_name, parse_phone_number
 from leads.models import CustomField, Lead, LeadMerge, TouchPointType
 from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_lead
 from organizations.actors import Actor
-from pipeline_backend.api.emails import spellings
+from pipeline_backend.api.emails import email_key, spellings
 from pipeline_backend.db.names import fold_name
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
@@ -103,8 +103,7 @@ class LeadImporter(Importer):
         return known | {lead.lowercase_email: lead for lead in by_id.values()}  # type: ignore[attr-defined]
 
     def key_of(self, plan: Plan) -> str:
-        email = plan.subject.email if plan.subject else plan.values.get("email", "")
-        return spellings(email)[-1]
+        return email_key(plan.subject.email if plan.subject else plan.values.get("email", ""))
 
     def compare(self, plan: Plan, lead: Lead | None) -> None:
         """Note what the row changes of a lead, or gives to a new one."""

@@ -47,12 +47,12 @@ class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore
 
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user with this e-mail, in any letter case."""
+        email = username or ""
         # Version 0.2 can have stored two forms of an address: the one that was typed is meant.
-        users = {user.email.lower(): user for user in self.with_email(username or "")}
-        found = [users[email] for email in spellings(username or "") if email in users]
-        if not found:
+        users: list[User] = sorted(self.with_email(email), key=lambda user: user.email.lower() != email.lower())
+        if not users:
             raise User.DoesNotExist
-        return found[0]
+        return users[0]
 
 
 class User(AbstractBaseUser, PermissionsMixin):

@@ -52,9 +52,21 @@ def domain_forms(domain: str) -> tuple[str, str]:
 def spellings(email: str) -> list[str]:
     """Return the texts that the lower-case form of a stored address can be, if it is the same one.
 
-    The first is this address in lower case, the last has the domain's IDNA form. Only international domains have
-    several.
+    The first is this address in lower case. Only international domains have several.
     """
+    return list(dict.fromkeys(forms_of(email)))
+
+
+def email_key(email: str) -> str:
+    """Return the text that is equal for two addresses if they are the same: in lower case, with the domain's IDNA form.
+
+    Stored addresses are not compared by it but by `spellings`, because the indexes are on what was typed.
+    """
+    return forms_of(email)[-1]
+
+
+def forms_of(email: str) -> list[str]:
+    """Return the address in lower case as given, with a readable domain in NFC and NFD, and with the IDNA form."""
     local_part, at, domain = email.rpartition("@")
     folded = email.lower()
     # Not folded if that would make it another address, an ASCII one: no stored address is equal then.
@@ -68,9 +80,4 @@ def spellings(email: str) -> list[str]:
         return [folded]
     # NFD, because version 0.2 has stored what was typed.
     domains = (readable, unicodedata.normalize("NFD", readable), encoded)
-    return list(dict.fromkeys([folded, *(f"{local_part.lower()}@{form}" for form in domains)]))
-
-
-def is_same_email(first: str, second: str) -> bool:
-    """Return whether both are the same address, in any letter case, with international domains in either form."""
-    return spellings(first)[-1] == spellings(second)[-1]
+    return [folded, *(f"{local_part.lower()}@{form}" for form in domains)]

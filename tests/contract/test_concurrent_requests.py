@@ -71,7 +71,7 @@ def test_a_retry_of_the_first_time_is_200_while_staff_move_the_appointment(api, 
 def test_100_bookings_with_one_new_email_and_event_type_create_one_of_each(api, organization):
     """docs/interface.md, L1, A11, A31"""
     emails = ["new@example.com", "NEW@example.com", "New@Example.com"]
-    names = ["Strategy call", "STRATEGY CALL", "strategy call", "Strategy Call"]
+    names = ["Caf\u00e9", "CAF\u00c9", "cafe\u0301", "Cafe\u0301"]
     requests = [
         lambda api, n=n: api.book(external_reference=f"ref-{n}", lead_email=emails[n % 3], event_type_name=names[n % 4])
         for n in range(100)
@@ -96,13 +96,15 @@ def test_submitting_one_reference_and_source_100_times_creates_one_opt_in(api, o
     assert summary_of(organization)["events"] == ["lead.created", "opt_in.created"]
 
 
-def test_48_submissions_with_one_new_email_create_one_lead(api, organization):
+@pytest.mark.parametrize(
+    "emails",
+    [["new@example.com", "NEW@example.com"], ["new@m\u00fcnchen.example", "new@xn--mnchen-3ya.example"]],
+    ids=["letter case", "forms of a domain"],
+)
+def test_48_submissions_with_one_new_email_create_one_lead(api, organization, emails):
     """docs/interface.md, L1, O7, O8"""
     requests = [
-        lambda api, n=n: api.submit(
-            email=["new@example.com", "NEW@example.com"][n % 2], traffic={"utm_source": f"s{n % 5}"}
-        )
-        for n in range(48)
+        lambda api, n=n: api.submit(email=emails[n % 2], traffic={"utm_source": f"s{n % 5}"}) for n in range(48)
     ]
 
     responses = run_concurrently(api.key, *requests)
