@@ -22,6 +22,7 @@ from unfold import forms as unfold_forms
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.fields import UnfoldAdminReadonlyField
+from unfold.forms import PaginationInlineFormSet
 from unfold.views import ChangeList
 
 from organizations.actors import staff_actor
@@ -315,9 +316,21 @@ def format_json(data: object) -> SafeString:
     return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
 
 
+class BoundedInlineFormSet(PaginationInlineFormSet):
+    """A page of an inline's rows, the first one if the address or the form names none."""
+
+    def get_page_num(self) -> int:
+        try:
+            number: int = super().get_page_num()
+        except ValueError:  # too many digits, or one such as ² that int() doesn't read
+            return 1
+        return number
+
+
 class ReadOnlyInline(TabularInline):
     """A read-only table of related rows, for every user who may view the page."""
 
+    formset = BoundedInlineFormSet
     extra = 0
     per_page: int | None = 20
     can_delete = False

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib.admin import RelatedFieldListFilter
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
@@ -113,6 +114,17 @@ class ChooseOrganizationForm(forms.Form):
         super().__init__()
         field: Any = self.fields["organization"]
         field.queryset = choices
+
+
+class TypedChoice(AutocompleteSelect):
+    """Django's choice with autocompletion, which also shows a form that was sent with something else than an id."""
+
+    def optgroups(self, name: str, value: list[str], attr: object = None) -> list[Any]:
+        """Return the chosen row as an option; none for an invalid id, at which the form shows the error."""
+        try:
+            return super().optgroups(name, value, attr)
+        except ValidationError:
+            return super().optgroups(name, [], attr)
 
 
 class TenantRelatedFilter(RelatedDropdownFilter):
@@ -249,6 +261,8 @@ class TenantAdmin(ListWithViews):
     ) -> forms.ModelChoiceField | None:
         """Return a choice without rows: `TenantForm` offers those of its organization, so another's id is invalid."""
         kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs.setdefault("widget", TypedChoice(db_field, self.admin_site))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_manytomany(

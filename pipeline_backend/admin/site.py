@@ -209,6 +209,10 @@ class PipelineAdminSite(UnfoldAdminSite):
         context = {**self.each_context(request), **(extra_context or {})}
         return OwnPasswordChangeView.as_view(extra_context=context)(request)
 
+    def get_urls(self) -> list[URLPattern]:
+        """Return the admin's URLs, without Django's redirect to a row's public page: no row has one."""
+        return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
+
     def extra_urls(self) -> list[URLPattern]:
         """Return the reports, the pages of the user's own account, and the second step of signing in."""
         # It imports other pages' modules, which register with this site.

@@ -19,7 +19,6 @@ ROUTES_WITHOUT_BODY = {
     "app_list",
     "autocomplete",
     "jsi18n",
-    "view_on_site",
 }
 
 

@@ -12,7 +12,7 @@ LABELS = [model_admin.opts.label_lower for model_admin in MODEL_ADMINS]
 # What sales staff look at all day.
 STAFF = ["appointments.appointment", "leads.lead", "leads.possibleduplicate", "optins.optin", "leads.import"]
 # No pages, or pages that end the session.
-EXCLUDED = {"autocomplete", "jsi18n", "login", "logout", "second_factor", "view_on_site"}
+EXCLUDED = {"autocomplete", "jsi18n", "login", "logout", "second_factor"}
 # Django's own pages, the same for all models.
 COMMON, SHOWN_FOR = ("_history", "_delete"), {"leads.lead", "appointments.appointment"}
 

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
-from django.contrib.contenttypes.models import ContentType
 from django.db import connection, transaction
 from django.test import Client
 from django.utils.encoding import force_bytes
@@ -50,10 +49,6 @@ class TenantData:
         """
         if "object_id" in route.arguments and route.model_admin:
             yield {"object_id": self.id_of(route.model_admin.model)}
-        elif set(route.arguments) == {"content_type_id", "object_id"}:
-            for model in self.rows:
-                content_type = ContentType.objects.get_for_model(model)
-                yield {"content_type_id": str(content_type.pk), "object_id": self.id_of(model)}
         else:
             values = {
                 "id": "",

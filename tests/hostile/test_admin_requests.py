@@ -19,7 +19,7 @@ from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES
 from tests.hostile.tenants import TenantData, make_admin_client
 
 # Pages for visitors who aren't logged in. "search" isn't a page, and "logout" takes only POST.
-PUBLIC = {"search", "logout", "login", "view_on_site", "jsi18n"} | {
+PUBLIC = {"search", "logout", "login", "jsi18n"} | {
     "invitation",
     "admin_password_reset",
     "password_reset_done",
