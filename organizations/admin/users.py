@@ -1,7 +1,6 @@
 """The admin page of users: everyone has their own, operators see all."""
 
 from typing import Any
-from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib import admin
@@ -15,6 +14,7 @@ from organizations.admin.forms import ServiceForm, WebAddressField, accepted_ema
 from organizations.models import User
 from organizations.permissions import current_user, is_operator
 from organizations.services import save_user
+from pipeline_backend.db.timestamps import zone_names
 
 
 class UserForm(ServiceForm):
@@ -33,7 +33,7 @@ class UserForm(ServiceForm):
         super().__init__(*args, **kwargs)
         time_zone: Any = self.fields["time_zone"]
         # With the user's own: the server's time zone database may lack it.
-        names = sorted(available_timezones() | {self.instance.time_zone})
+        names = sorted(zone_names() | {self.instance.time_zone})
         time_zone.choices = [(name, name.replace("_", " ")) for name in names]
 
     def clean_email(self) -> str:

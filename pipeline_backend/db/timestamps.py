@@ -4,7 +4,8 @@ Migrations name `MillisecondDateTimeField` and `now` by their import path: this 
 """
 
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -26,6 +27,12 @@ def isoformat_z(timestamp: datetime) -> str:
     """Return the timestamp as the HTTP interface writes it: 2027-01-05T10:00:00.000Z."""
     # `isoformat` leaves the fraction out if it is zero, and writes +00:00 for UTC.
     return timestamp.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{timestamp.microsecond // 1000:03d}Z"
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """Return the names of all time zones. They are read once in a process, because that opens hundreds of files."""
+    return frozenset(available_timezones())
 
 
 def get_zone(name: str) -> ZoneInfo:

@@ -13,8 +13,8 @@ from appointments.models import Appointment, CallAnalysis
 from leads.models import Lead, PossibleDuplicate
 from leads.services import add_lead
 from organizations.actors import SYSTEM
-from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.db.timestamps import now
+from organizations.models import MemberRole, Membership, Organization, User
+from pipeline_backend.db.timestamps import now, zone_names
 from tests.admin.forms import form_data
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
 from tests.admin.sample_data import create_sample_data
@@ -134,3 +134,15 @@ def test_an_appointment_in_the_hour_that_the_clock_repeats_can_be_changed(
 
     appointment.refresh_from_db()
     assert (response.status_code, appointment.host, appointment.schedule_time) == (302, host, stored)
+
+
+def test_the_names_of_the_time_zones_are_read_once_in_a_process(member: Client, organization: Organization):
+    profile = admin_url(
+        User, "change", Membership.objects.of(organization).get(user__email="isla@acme.example").user_id
+    )
+    zone_names.cache_clear()
+
+    pages = [member.get(profile).content.decode() for _ in range(2)]
+
+    assert [page.count('value="Europe/Berlin"') for page in pages] == [1, 1]
+    assert zone_names.cache_info().misses == 1
