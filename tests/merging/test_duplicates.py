@@ -10,6 +10,7 @@ import time_machine
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
 
 from leads.duplicates import BATCH, describe_reasons, find_similar, search_batch
 from leads.models import Lead, LeadMerge, PossibleDuplicate
@@ -295,6 +296,22 @@ def test_leads_of_another_organization_are_unknown(
         assert owner.get(url).status_code == 404
         assert owner.post(url, {"merge": "1", "keep": str(own)}).status_code == 404
     assert Lead.objects.of(other_organization).count() == 1
+
+
+def test_values_that_look_like_unfinished_markup_can_be_compared(
+    api: ApiClient, organization: Organization, owner: Client
+) -> None:
+    field, text = make_custom_field(organization, "LEAD", "size"), "<a" * 600 + ">"
+    first, second = make_lead(api, "ada@example.com"), make_lead(api, "ada@example.org")
+    set_columns(Lead, organization, str(first), custom_values={str(field.pk): text})
+
+    page = owner.get(compare_url(first, second))
+
+    # The choice is named by its line and by the value beside it.
+    value = (
+        f'aria-labelledby="{field.pk} {field.pk}-{first}" checked> <span id="{field.pk}-{first}">{escape(text)}</span>'
+    )
+    assert (page.status_code, page.content.decode().count(value)) == (200, 1)
 
 
 @pytest.mark.parametrize("other", ["x", "00000000-0000-7000-8000-000000000000"])
