@@ -1,45 +1,69 @@
 """The rows of an uploaded CSV or XLSX file. Every limit is checked before the memory that it protects is used."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from io import StringIO
 
-from leads.imports.workbooks import CHUNK, MAX_CELL, MAX_COLUMNS, PROTECTED, FileRefused, Row, read_workbook
+from leads.imports.importers import MAX_HEADER
+from leads.imports.workbooks import (
+    CHUNK,
+    MAX_CELL,
+    MAX_COLUMNS,
+    MAX_EMPTY,
+    PROTECTED,
+    FileRefused,
+    Row,
+    read_workbook,
+)
 
 MAX_ROWS = 100_000
 # Of the texts together. In an XLSX file many cells may share a text, so that the rows are larger than the file.
 MAX_ROW_TEXT, MAX_TEXT = 100_000, 100_000_000
+# Of a row as it stands in a CSV file, with its quotation marks and separators: so few that it can be split at once.
+MAX_ROW_LINES = 4 * MAX_ROW_TEXT
 DELIMITERS = ",;\t|"
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 NOT_TEXT = "This is neither a CSV file nor an Excel workbook (.xlsx)."
 OLD_EXCEL = "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV."
 
 
-def read_rows(content: bytes) -> Iterator[Row]:
-    """Yield the rows that have text, the header first. Raises FileRefused, also after some rows."""
+def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Row]:
+    """Yield the rows that have text, the header first, whose cells are cut. Raises FileRefused, also after some rows.
+
+    Calls `pause` often, also where a file has no rows to yield. An exception that it raises ends the reading.
+    """
     is_workbook = content.startswith(b"PK\x03\x04")
-    count = size = 0
+    count = size = blank = 0
     for number, cells in read_workbook(content) if is_workbook else read_csv(content):
+        pause()
         row = [cell.replace("\0", "") for cell in cells]
         while row and not row[-1].strip():
             row.pop()
         if not row:
+            blank += 1
+            if blank > MAX_EMPTY:
+                raise FileRefused(f"The file has more than {MAX_EMPTY:,} blank rows. Delete them.")
             continue
-        if len(row) > MAX_COLUMNS:
-            raise FileRefused(f"Row {number} has more than {MAX_COLUMNS} columns.")
-        if any(len(cell) > MAX_CELL for cell in row):
-            raise FileRefused(f"Row {number} has a cell with more than {MAX_CELL:,} characters.")
-        count, length = count + 1, sum(map(len, row))
-        size += length
-        if length > MAX_ROW_TEXT:
-            raise FileRefused(f"Row {number} has more than {MAX_ROW_TEXT:,} characters.")
+        check_row(number, row)
+        count, size = count + 1, size + sum(map(len, row))
         if size > MAX_TEXT:
             raise FileRefused(f"The file has more than {MAX_TEXT:,} characters. Split it into several files.")
         if count > MAX_ROWS + 1:
             raise FileRefused(f"The file has more than {MAX_ROWS:,} rows. Split it into several files.")
-        yield number, row
+        yield number, row if count > 1 else [cell.strip()[:MAX_HEADER] for cell in row]
     if count < 2:
         raise FileRefused("The file has a header, but no rows below it." if count else "The file is empty.")
+
+
+def check_row(number: int, row: Sequence[str]) -> None:
+    """Raise FileRefused if a row is too large."""
+    if len(row) > MAX_COLUMNS:
+        raise FileRefused(f"Row {number} has more than {MAX_COLUMNS} columns.")
+    if any(len(cell) > MAX_CELL for cell in row):
+        raise FileRefused(f"Row {number} has a cell with more than {MAX_CELL:,} characters.")
+    if sum(map(len, row)) > MAX_ROW_TEXT:
+        raise FileRefused(f"Row {number} has more than {MAX_ROW_TEXT:,} characters.")
 
 
 # --- CSV
@@ -48,13 +72,31 @@ def read_rows(content: bytes) -> Iterator[Row]:
 def read_csv(content: bytes) -> Iterator[Row]:
     """Yield the rows of a text file, whose encoding and separator are found out."""
     text = decode(content)
-    # Universal line ends are left to the reader, because a cell may have its own.
-    reader = csv.reader(StringIO(text, newline=""), delimiter=find_delimiter(text))
+    lines = Lines(text)
+    reader = csv.reader(lines, delimiter=find_delimiter(text))
     try:
-        yield from enumerate(reader, 1)
+        for number, cells in enumerate(reader, 1):
+            yield number, cells
+            lines.length = 0
     except csv.Error:
         problem = "has a cell that is too long. Is a quotation mark missing?"
         raise FileRefused(f"The row at line {reader.line_num} {problem}") from None
+
+
+class Lines:
+    """The lines of a text, with their ends. Raises FileRefused if a row has `MAX_ROW_LINES` characters or more."""
+
+    def __init__(self, text: str) -> None:
+        # Universal line ends are left to the reader, because a cell may have its own.
+        self.file = StringIO(text, newline="")
+        self.length = 0  # of the present row
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in enumerate(iter(partial(self.file.readline, MAX_ROW_LINES), ""), 1):
+            self.length += len(line)
+            if self.length >= MAX_ROW_LINES:
+                raise FileRefused(f"The row at line {number} has {MAX_ROW_LINES:,} characters or more.")
+            yield line
 
 
 def decode(content: bytes) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar
-from zoneinfo import ZoneInfo, available_timezones
+from typing import Any, ClassVar, TypeVar
+from zoneinfo import ZoneInfo
 
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import clean, find_member, find_status, parse_custom_value, parse_time
@@ -15,10 +15,15 @@ from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.versions import VersionedModel
-from pipeline_backend.db.timestamps import get_zone
+from pipeline_backend.api.emails import email_key
+from pipeline_backend.db.timestamps import get_zone, zone_names
 from statuses.models import Board, Status
 
 MAX_DETAILS = 2000
+# Characters of a header cell. To normalize a text takes time that grows with the square of its length.
+MAX_HEADER = 200
+
+Named = TypeVar("Named", Status, Membership)
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Plan:
     subject: Any = None
     fields: dict[str, Any] = field(default_factory=dict)  # the new values of the subject's columns
     changes: list[str] = field(default_factory=list)  # the same, for people
+    key: str = ""  # the value that may occur only once in a file
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +95,10 @@ class Importer:
         self.statuses: list[Status] = list(Status.objects.of(organization).on_board(self.board))
         members = Membership.objects.of(organization).filter(CAN_BE_NAMED)
         self.members: list[Membership] = list(members.select_related("user", "mail_preference"))
+        # So that a row doesn't cost more with many statuses and members.
+        self.statuses_by_name = group_by(self.statuses, lambda status: status.name)
+        self.members_by_email = group_by(self.members, lambda member: email_key(member.user.email))
+        self.members_by_name = group_by(self.members, str)
         self.custom_fields: list[CustomField] = list(CustomField.objects.of(organization).filter(entity=self.entity))
         by_name = {column.name: column for column in self.columns()}
         self.mapped = [
@@ -127,11 +137,11 @@ class Importer:
 
     def find_status(self, text: str) -> Status:
         """Return the board's status with this name. Raises ValueError."""
-        return find_status(text, self.statuses)
+        return find_status(text, self.statuses_by_name)
 
     def find_member(self, text: str) -> Membership:
         """Return the member with this e-mail or name. Raises ValueError."""
-        return find_member(text, self.members)
+        return find_member(text, self.members_by_email, self.members_by_name)
 
     def read(self, row: ImportRow) -> Plan:
         """Return a plan with the row's values and problems. A blank cell gives no value."""
@@ -183,6 +193,14 @@ def register(importer: type[Importer]) -> type[Importer]:
     return importer
 
 
+def group_by(rows: Sequence[Named], name: Callable[[Named], str]) -> dict[str, list[Named]]:
+    """Return the rows by their name, whose case is folded."""
+    groups: dict[str, list[Named]] = {}
+    for row in rows:
+        groups.setdefault(name(row).casefold(), []).append(row)
+    return groups
+
+
 def custom_name(field: CustomField) -> str:
     """Return the name of a custom field's column."""
     return f"custom:{field.key}"
@@ -206,16 +224,20 @@ def is_same_time(stored: datetime | None, given: datetime) -> bool:
 def zone_of(header: str) -> ZoneInfo | None:
     """Return the time zone that a header ends with, as those of our export do: Time (Europe/Berlin)."""
     name = header.rpartition("(")[2].rstrip(") ") if header.rstrip().endswith(")") else ""
-    return get_zone(name) if name in available_timezones() else None
+    return get_zone(name) if name in zone_names() else None
 
 
 def normalize(header: str) -> str:
-    """Return the words of a header: lower-case letters without accents, and digits, without a time zone."""
+    """Return the words of a header: lower-case letters without accents, and digits, without a time zone.
+
+    Reads and returns at most `MAX_HEADER` characters.
+    """
+    header = header[:MAX_HEADER]
     if zone_of(header):
         header = header.rpartition("(")[0]
     plain = unicodedata.normalize("NFKD", header)
     words = re.findall(r"[^\W_]+", "".join(letter for letter in plain if not unicodedata.combining(letter)).casefold())
-    return " ".join(words)
+    return " ".join(words)[:MAX_HEADER]
 
 
 def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:

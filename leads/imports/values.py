@@ -5,7 +5,7 @@ Nothing is guessed: a text that could stand for two things is refused.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -38,6 +38,9 @@ SLASHED = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{1,4}.*", re.ASCII)
 SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
 YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
 WRITE_TIME = "write it as 2027-01-05 10:00"
+# Characters of a time or an ID, and of a name or a short value: a longer cell is refused before it is parsed. The names
+# of members consist of two with 255 characters each.
+MAX_TIME, MAX_NAME = 100, 600
 
 
 def clean(text: str) -> str:
@@ -78,7 +81,7 @@ def parse_email(text: str) -> str:
 
 def parse_url(text: str) -> str:
     """Return an http or https URL."""
-    if FORBIDDEN_IN_URLS.search(text) or len(text) > MAX_URL_LENGTH or not is_valid(validate_http_url, text):
+    if len(text) > MAX_URL_LENGTH or FORBIDDEN_IN_URLS.search(text) or not is_valid(validate_http_url, text):
         raise ValueError(f"“{shorten(text)}” is not an http or https address")
     return text
 
@@ -93,6 +96,7 @@ def parse_phone_number(text: str, country: str) -> Phone:
 
 def parse_time(text: str, zone: ZoneInfo) -> datetime:
     """Return a time in UTC: ISO 8601, 5.1.2027 10:00, or a spreadsheet's number. Without an offset it is the zone's."""
+    limited(text, MAX_TIME)
     if ISO_DATE.fullmatch(text):
         raise ValueError(f"“{text}” has no time of day; {WRITE_TIME}")
     if SLASHED.fullmatch(text) and not ISO_TIME.fullmatch(text):
@@ -156,6 +160,8 @@ def parse_date(text: str) -> date:
 
 def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
     """Return the value of a custom field as it is stored."""
+    if field.type != CustomField.Type.TEXT:
+        limited(text, MAX_NAME)
     match field.type:
         case CustomField.Type.NUMBER:
             return parse_number(text)
@@ -187,28 +193,32 @@ def parse_number(text: str) -> float:
 def parse_uuid(text: str) -> UUID:
     """Return an id, as our export writes it."""
     try:
-        return parse_id(text)
+        return parse_id(limited(text, MAX_TIME))
     except ValueError:
         raise ValueError(f"“{shorten(text)}” is not an ID") from None
 
 
-def find_status(text: str, statuses: Sequence[Status]) -> Status:
-    """Return the status with this name, an active one first."""
-    found = [status for status in statuses if status.name.casefold() == text.casefold()]
+def find_status(text: str, by_name: Mapping[str, Sequence[Status]]) -> Status:
+    """Return the status with this name, an active one first. The names' case is folded."""
+    found = by_name.get(limited(text, MAX_NAME).casefold(), [])
     active = [status for status in found if status.is_active]
     if len(active) > 1:
         raise ValueError(f"several statuses are called “{shorten(text)}”")
     if not found:
-        names = ", ".join(status.name for status in statuses if status.is_active)
+        names = ", ".join(status.name for statuses in by_name.values() for status in statuses if status.is_active)
         raise ValueError(f"no status is called “{shorten(text)}”. There are: {shorten(names, 300)}")
     return (active or found)[0]
 
 
-def find_member(text: str, members: Sequence[Membership]) -> Membership:
-    """Return the member with this e-mail, or with this name if only one has it."""
-    wanted, addresses = text.casefold(), emails.spellings(text)
-    found = [member for member in members if member.user.email.lower() in addresses]
-    found = found or [member for member in members if str(member).casefold() == wanted]
+def find_member(
+    text: str, by_email: Mapping[str, Sequence[Membership]], by_name: Mapping[str, Sequence[Membership]]
+) -> Membership:
+    """Return the member with this e-mail, or with this name if only one has it.
+
+    The keys of `by_email` are those of `emails.email_key`, the names are case-folded.
+    """
+    wanted = limited(text, MAX_NAME)
+    found = by_email.get(emails.email_key(wanted)) or by_name.get(wanted.casefold(), [])
     if len(found) != 1:
         problem = "is the name of several members; write the e-mail" if found else "is no active member"
         raise ValueError(f"“{shorten(text)}” {problem}")

@@ -2,11 +2,12 @@
 
 Only the parts that rows come from are read, and each of them as a stream: nothing else of the archive is unpacked, and
 no tree of XML is built. So memory is bounded by the limits below, whatever the archive says of its names and sizes.
+Time is bounded by the number of elements: a small file can unpack into many empty ones.
 """
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from io import BytesIO
@@ -27,16 +28,21 @@ MAX_PARTS = 1000
 MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 * MEGABYTE
 # What the XML parser keeps: one tag, the open elements, and each name.
 MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
+# XML elements of all parts, each of which takes a microsecond: more than fit into 150 MB of cells with text. And cells
+# and rows without text, such as those that only have a format.
+MAX_ELEMENTS, MAX_EMPTY = 12_000_000, 2_000_000
 CHUNK = 256 * 1024
 ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
 DAMAGED = "The Excel file can't be read. Open it in your spreadsheet program and save it again, as .xlsx or CSV."
 TOO_LARGE = "The Excel file is too large when it is unpacked. Save it as CSV."
+TOO_EMPTY = f"The sheet has more than {MAX_EMPTY:,} empty cells. Delete its empty rows and columns, or save it as CSV."
 NO_SHEET = "The Excel file has no sheet with cells."
 PROTECTED = "The Excel file is protected by a password. Save it without one, or as CSV."
 # A control character in the text of a cell, and an underscore that would begin one.
 ESCAPED = re.compile("_x00([01][0-9A-F]|5F)_", re.I)
 
 Row = tuple[int, list[str]]  # the number, as spreadsheets count, and the cells
+BLANK: Row = (0, [])
 Start = Callable[[str, dict[str, str]], object]
 End = Callable[[str], object]
 
@@ -48,7 +54,8 @@ class FileRefused(Exception):
 def read_workbook(content: bytes) -> Iterator[Row]:
     """Yield the rows of the first sheet that have text. Of a formula it is the value that the file has stored.
 
-    A cell with more than `MAX_CELL` characters is cut after one more. Raises FileRefused, also after some rows.
+    It also yields a blank row after each `CHUNK`, so that the caller can stop. A cell with more than `MAX_CELL`
+    characters is cut after one more. Raises FileRefused, also after some rows.
     """
     try:
         yield from Workbook(content).read_rows()
@@ -72,15 +79,16 @@ class Workbook:
         is_packed_otherwise = any(entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for entry in entries)
         if is_packed_otherwise or len({entry.filename for entry in entries}) < len(entries):
             raise FileRefused(DAMAGED)
-        self.unpacked = 0
+        self.unpacked = self.elements = 0
         self.epoch = WINDOWS_EPOCH
 
     def read_rows(self) -> Iterator[Row]:
         """Yield the rows of the first sheet."""
-        workbook = next(target for type, target in self.relationships("").values() if type == "officeDocument")
+        targets = yield from self.relationships("")
+        workbook = next(target for type, target in targets.values() if type == "officeDocument")
         sheet_ids: list[str] = []
-        self.parse(workbook, partial(self.start_of_workbook, sheet_ids))
-        targets = self.relationships(workbook)
+        yield from self.parse(workbook, partial(self.start_of_workbook, sheet_ids))
+        targets = yield from self.relationships(workbook)
         types = dict(targets.values())
         sheets = [targets[id][1] for id in sheet_ids if targets[id][0] == "worksheet"]
         if not sheets:
@@ -88,13 +96,14 @@ class Workbook:
         strings, styles = SharedStrings(), Styles()
         names = set(self.archive.namelist())  # some programs refer to parts that they don't write
         if types.get("sharedStrings") in names:
-            self.parse(types["sharedStrings"], strings.start, strings.end, strings.add, limit=MAX_SHARED_STRINGS)
+            yield from self.parse(types["sharedStrings"], strings.start, strings.end, strings.add, MAX_SHARED_STRINGS)
         if types.get("styles") in names:
-            self.parse(types["styles"], styles.start)
+            yield from self.parse(types["styles"], styles.start)
         sheet = Sheet(strings.found, styles, self.epoch)
-        for _ in self.feed(sheets[0], sheet.start, sheet.end, sheet.add, limit=MAX_UNPACKED):
+        for blank in self.parse(sheets[0], sheet.start, sheet.end, sheet.add, MAX_UNPACKED):
             yield from sheet.rows
             sheet.rows.clear()
+            yield blank
 
     def start_of_workbook(self, sheet_ids: list[str], name: str, attributes: dict[str, str]) -> None:
         """Note the sheets, and from when the file counts its days."""
@@ -103,7 +112,7 @@ class Workbook:
         elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
             self.epoch = MAC_EPOCH
 
-    def relationships(self, part: str) -> dict[str, tuple[str, str]]:
+    def relationships(self, part: str) -> Generator[Row, None, dict[str, tuple[str, str]]]:
         """Return the type and name of the parts that a part, or "" the file, refers to, by the id of the reference."""
         folder, name = posixpath.split(part)
         found: dict[str, tuple[str, str]] = {}
@@ -113,23 +122,13 @@ class Workbook:
                 target = posixpath.normpath(posixpath.join("/", folder, attributes["Target"])).lstrip("/")
                 found[attributes["Id"]] = (attributes["Type"].rpartition("/")[2], target)
 
-        self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), start)
+        yield from self.parse(posixpath.join(folder, "_rels", f"{name}.rels"), start)
         return found
 
     def parse(
-        self,
-        part: str,
-        start: Start,
-        end: End = str,
-        text: End | None = None,
-        limit: int = MAX_PART,
-    ) -> None:
-        """Call the functions with what the part has. Raises FileRefused."""
-        for _ in self.feed(part, start, end, text, limit):
-            pass
-
-    def feed(self, part: str, start: Start, end: End, text: End | None, limit: int) -> Iterator[None]:
-        """Do the same piece by piece, yielding after each."""
+        self, part: str, start: Start, end: End = str, text: End | None = None, limit: int = MAX_PART
+    ) -> Iterator[Row]:
+        """Call the functions with what the part has, and yield a blank row after each chunk. Raises FileRefused."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
         depth = size = 0
@@ -137,8 +136,11 @@ class Workbook:
         def start_element(name: str, attributes: dict[str, str]) -> None:
             nonlocal depth
             depth += 1
+            self.elements += 1
             if depth > MAX_DEPTH:
                 raise FileRefused(DAMAGED)
+            if self.elements > MAX_ELEMENTS:
+                raise FileRefused(TOO_LARGE)
             start(local_name(name), attributes)
 
         def end_element(name: str) -> None:
@@ -160,9 +162,9 @@ class Workbook:
                 parser.Parse(chunk)
                 if size - parser.CurrentByteIndex > MAX_TAG or len(parser.intern) > MAX_NAMES:
                     raise FileRefused(TOO_LARGE)
-                yield
+                yield BLANK
         parser.Parse(b"", True)
-        yield
+        yield BLANK
 
 
 def local_name(name: str) -> str:
@@ -255,7 +257,7 @@ class Sheet(TextReader):
         super().__init__()
         self.strings, self.styles, self.epoch = strings, styles, epoch
         self.rows: list[Row] = []
-        self.number = self.column = 0
+        self.number = self.column = self.empty = 0
         self.cells: dict[int, str] = {}
         self.attributes: dict[str, str] | None = None  # of the cell that is being read
         self.kinds: dict[int, tuple[bool, bool]] = {}  # whether a style is for dates, and for durations
@@ -282,10 +284,21 @@ class Sheet(TextReader):
                 if self.column > MAX_COLUMNS:
                     raise FileRefused(f"Row {self.number} has more than {MAX_COLUMNS} columns.")
                 self.cells[self.column] = self.value("".join(self.pieces), self.attributes)
+            else:
+                self.count_empty()
             self.attributes = None
-        elif name == "row" and self.cells:
-            self.rows.append((self.number, [self.cells.get(index + 1, "") for index in range(max(self.cells))]))
-            self.cells.clear()
+        elif name == "row":
+            if self.cells:
+                self.rows.append((self.number, [self.cells.get(index + 1, "") for index in range(max(self.cells))]))
+                self.cells.clear()
+            else:
+                self.count_empty()
+
+    def count_empty(self) -> None:
+        """Count a cell or a row without text. Raises FileRefused after too many."""
+        self.empty += 1
+        if self.empty > MAX_EMPTY:
+            raise FileRefused(TOO_EMPTY)
 
     def value(self, text: str, attributes: dict[str, str]) -> str:
         """Return what a cell stands for, as a CSV file would have it."""
