@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from celery import Celery, bootsteps
 from celery.signals import setup_logging
+from kombu import Exchange, Queue
 from kombu.transport.redis import Transport
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 load_settings()
 
+DEFAULT_QUEUE, IMPORT_QUEUE = "celery", "imports"
 SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
 TOUCH_POINT_SECONDS = 60
 IMPORT_SECONDS = 30
@@ -51,6 +53,10 @@ app.conf.update(
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
     },
+    # A worker takes tasks from both, unless -Q names one. Of the second it does few at once (leads.tasks).
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in (DEFAULT_QUEUE, IMPORT_QUEUE)],
+    task_default_queue=DEFAULT_QUEUE,
+    task_routes={"leads.run_imports": {"queue": IMPORT_QUEUE}},
     task_publish_retry=False,
     task_ignore_result=True,
     task_acks_late=True,
@@ -65,7 +71,7 @@ app.conf.update(
         task: {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
         for task, seconds in {
             "appointments.refresh_touch_points": TOUCH_POINT_SECONDS,
-            "leads.run_waiting_imports": IMPORT_SECONDS,
+            "leads.run_imports": IMPORT_SECONDS,
             "leads.search_duplicates": DUPLICATES_SECONDS,
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "leads.prune": PRUNE_SECONDS,

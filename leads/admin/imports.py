@@ -25,7 +25,14 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 from leads.imports.files import MAX_ROWS
 from leads.imports.importers import IMPORTERS
 from leads.imports.models import Import, ImportKind, ImportState, Verdict
-from leads.imports.services import add_import, cancel_import, choose_columns, remembered_mapping, start_import
+from leads.imports.services import (
+    add_import,
+    cancel_import,
+    choose_columns,
+    guess_columns,
+    is_waiting,
+    start_import,
+)
 from organizations.actors import staff_actor
 from organizations.admin.actions import page_context, row_url
 from organizations.admin.export import ExportAdmin, ListButton, csv_cell
@@ -194,6 +201,7 @@ class ImportAdmin(TenantAdmin):
             "is_mapping": is_mapping,
             "is_appointments": row.kind == ImportKind.APPOINTMENTS,
             "counts": summary(row),
+            "progress": progress_text(row),
             "add_url": reverse("admin:leads_import_add"),
         }
         if is_mapping:
@@ -206,7 +214,8 @@ class ImportAdmin(TenantAdmin):
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
         """Return each column of the file with its first cells, what it can be read as, and what is chosen."""
         options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
-        chosen = row.mapping or remembered_mapping(row)
+        # A worker has guessed them when it read the file; not one of version 0.2 (remove after 0.3).
+        chosen = row.mapping or guess_columns(row)
         if request.method == "POST":
             chosen = [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
         first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
@@ -290,6 +299,8 @@ def summary(row: Import) -> str:
 
 def progress_text(row: Import) -> str:
     """Return how far the present step is, as text."""
+    if is_waiting(row):
+        return "Waiting for another import of your organization"
     if row.state == ImportState.READING:
         return f"{number_format(row.total, force_grouping=True)} rows read"
     done, total = (number_format(number, force_grouping=True) for number in (row.done, row.total))

@@ -51,7 +51,7 @@ class Plan:
     subject: Any = None
     fields: dict[str, Any] = field(default_factory=dict)  # the new values of the subject's columns
     changes: list[str] = field(default_factory=list)  # the same, for people
-    key: str = ""  # the value that may occur only once in a file
+    key: str = ""  # a hash of the value that may occur only once in a file
 
     @property
     def verdict(self) -> Verdict:

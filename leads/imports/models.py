@@ -99,6 +99,8 @@ class ImportRow(TenantModel):
     cells = models.JSONField(default=list)
     verdict = models.CharField(max_length=9, choices=Verdict.choices, blank=True)
     details = models.TextField(blank=True)  # the changes, or why it is refused
+    # A hash of the checked row's e-mail or reference, which may come only once in a file.
+    key = models.TextField(blank=True, default="", db_default="", editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["number"]
@@ -107,3 +109,30 @@ class ImportRow(TenantModel):
 
     def __str__(self) -> str:
         return f"Row {self.number}"
+
+
+class ImportColumn(TenantModel):
+    """The field that a column with this name was last read as, to guess those of the next file; "" if left out."""
+
+    kind = models.CharField(max_length=12, choices=ImportKind.choices)
+    name = models.CharField(max_length=200)  # normalized
+    field = models.CharField(max_length=100, blank=True)
+    updated_at = MillisecondDateTimeField(default=now, editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint(fields=["organization", "kind", "name"], name="one_import_column_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ImportTurn(TenantModel):
+    """The turn of an organization whose import a worker works on, or its last one: when it ends or has ended."""
+
+    expires_at = MillisecondDateTimeField(editable=False)
+
+    class Meta(TenantModel.Meta):
+        constraints = [UniqueConstraint(fields=["organization"], name="one_import_turn_per_organization")]
+
+    def __str__(self) -> str:
+        return f"{self.expires_at}"

@@ -5,7 +5,6 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import partial
 from uuid import UUID
 
 from celery import current_app
@@ -13,7 +12,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from leads.imports.importers import IMPORTERS, guess_mapping, normalize
-from leads.imports.models import OPEN, WORKING, Import, ImportRow, ImportState, Verdict
+from leads.imports.models import OPEN, WORKING, Import, ImportColumn, ImportRow, ImportState, Verdict
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit
@@ -23,11 +22,11 @@ from pipeline_backend.db.timestamps import now
 
 logger = logging.getLogger(__name__)
 
-TASK = "leads.run_import"
+TASK = "leads.run_imports"
 MAX_OPEN = 20
 KEEP_ROWS = timedelta(days=7)  # after the end, or after the last step of an import that nobody went on with
 KEEP_IMPORTS = timedelta(days=365)
-REMEMBERED = 20  # imports whose columns are remembered
+MAX_COLUMNS_REMEMBERED = 2000  # of an organization, for each kind of import
 
 
 @transaction.atomic
@@ -50,7 +49,7 @@ def add_import(
     check_limit(organization=organization, rows=rows, limit=MAX_OPEN, name="open imports", advice=advice)
     columns = actor_columns(actor) | {"kind": kind, "file_name": file_name, "file": content, "time_zone": time_zone}
     new: Import = Import.objects.create(organization=organization, **({"id": id} if id else {}), **columns)
-    enqueue_on_commit(new)
+    enqueue_on_commit()
     return new
 
 
@@ -74,6 +73,7 @@ def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitat
     if missing:
         raise ValidationFailed({"": [f"Choose a column for: {', '.join(missing)}"]})
     stored.mapping, stored.sends_invitations = list(mapping), sends_invitations
+    remember_columns(stored)
     begin(stored, ImportState.CHECKING)
 
 
@@ -108,7 +108,7 @@ def begin(stored: Import, state: ImportState) -> None:
     """Begin a step that a worker does."""
     stored.state, stored.position, stored.counts, stored.updated_at = state, 0, {}, now()
     stored.save(update_fields=["state", "position", "counts", "updated_at", "mapping", "sends_invitations"])
-    enqueue_on_commit(stored)
+    enqueue_on_commit()
 
 
 def finish(stored: Import, state: ImportState, problem: str = "") -> None:
@@ -118,39 +118,68 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
     stored.save(update_fields=["state", "problem", "file", "finished_at", "updated_at", "counts", "position"])
 
 
-def remembered_mapping(file_import: Import) -> list[str]:
-    """Return the columns that the header stands for: as in earlier imports of the organization, else by their names."""
-    imports = Import.objects.of(file_import.organization).filter(kind=file_import.kind).exclude(mapping=[])
-    remembered: dict[str, str] = {}
-    for header, mapping in reversed(imports.values_list("header", "mapping")[:REMEMBERED]):
-        remembered |= {normalize(text): name for text, name in zip(header, mapping, strict=True)}
+def remember_columns(stored: Import) -> None:
+    """Store what the columns were chosen to be, and forget the oldest of too many. Locks the organization."""
+    # So that two imports don't wait for each other's columns.
+    Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
+    # A name with an @ is probably no name, but the first row of a file without a header.
+    named = zip(stored.header, stored.mapping, strict=True)
+    chosen = {normalize(text): name for text, name in named if "@" not in text}
+    columns = ImportColumn.objects.of(stored.organization).filter(kind=stored.kind)
+    columns.bulk_create(
+        [
+            ImportColumn(organization=stored.organization, kind=stored.kind, name=text, field=name)
+            for text, name in chosen.items()
+            if text
+        ],
+        update_conflicts=True,
+        unique_fields=["organization", "kind", "name"],
+        update_fields=["field", "updated_at"],
+    )
+    newest = columns.order_by("-updated_at", "-id").values("pk")[:MAX_COLUMNS_REMEMBERED]
+    columns.exclude(pk__in=newest).delete()
+
+
+def guess_columns(file_import: Import) -> list[str]:
+    """Return the field that each column means: as last chosen in the organization, else by its name."""
+    names = [normalize(text) for text in file_import.header]
+    remembered = ImportColumn.objects.of(file_import.organization).filter(kind=file_import.kind, name__in=names)
     columns = IMPORTERS[file_import.kind](file_import).columns()
-    return guess_mapping(file_import.header, columns, {text: name for text, name in remembered.items() if text})
+    return guess_mapping(file_import.header, columns, dict(remembered.values_list("name", "field")))
 
 
-def enqueue_on_commit(file_import: Import) -> None:
-    """Tell a worker about the import once the transaction has committed."""
-    transaction.on_commit(partial(enqueue, file_import.organization_id, file_import.pk))
+def is_waiting(file_import: Import) -> bool:
+    """Return whether a worker works on an older import of the organization first."""
+    working = Import.objects.of(file_import.organization).filter(state__in=WORKING)
+    return bool(file_import.is_working and working.filter(pk__lt=file_import.pk).exists())
 
 
-def enqueue(organization_id: UUID, import_id: UUID) -> None:
+def enqueue_on_commit() -> None:
+    """Send workers the message that an import waits, once the transaction has committed."""
+    transaction.on_commit(enqueue)
+
+
+def enqueue() -> None:
     """Send the message in a thread, so that no request waits for the broker."""
-    threading.Thread(target=publish, args=[str(organization_id), str(import_id)], daemon=True).start()
+    threading.Thread(target=publish, daemon=True).start()
 
 
-def publish(organization_id: str, import_id: str) -> None:
-    """Send the message. Without the broker, beat's task finds the import later."""
+def publish() -> bool:
+    """Send the message, and return whether it was sent. Without the broker, beat's task finds the import later."""
     try:
-        current_app.send_task(TASK, (organization_id, import_id), retry=False)
+        current_app.send_task(TASK, retry=False)
     except (OperationalError, OSError) as error:
         logger.warning("Message broker unreachable (%s); beat will find the import", type(error).__name__)
+        return False
+    return True
 
 
 def prune_imports(*, organization: Organization) -> None:
-    """Delete the rows of imports that have not gone on for a week, and imports after a year."""
+    """Delete the rows of imports that have not gone on for a week, and imports and remembered columns after a year."""
     imports = Import.objects.of(organization).exclude(state__in=WORKING).defer("file")
     for old in imports.filter(updated_at__lt=now() - KEEP_ROWS):
         if old.is_open:
             cancel_import(file_import=old)
         delete_in_batches(ImportRow.objects.of(organization).filter(file_import=old))
     delete_in_batches(imports.filter(created_at__lt=now() - KEEP_IMPORTS))
+    delete_in_batches(ImportColumn.objects.of(organization).filter(updated_at__lt=now() - KEEP_IMPORTS))

@@ -1,24 +1,26 @@
 """The steps of an import that workers do: read the file, check the rows, and import them, in batches.
 
-Each batch is a transaction that takes the import, and stores how far it has come.
+Each batch is a transaction that takes the import, and stores how far it has come. A worker does batches until the turn
+of the organization is over, and the next turn continues behind the last one.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
-from uuid import UUID
+from functools import partial
+from hashlib import blake2b
 
 import orjson
 from django.db import DataError, IntegrityError, connection, transaction
+from django.db.models import Min
 
 from leads.imports.files import read_rows
 from leads.imports.importers import IMPORTERS, Importer, Plan
 from leads.imports.models import WORKING, Import, ImportRow, ImportState, Verdict
-from leads.imports.services import finish
+from leads.imports.services import finish, guess_columns
+from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.workbooks import FileRefused
 from organizations.actors import Actor
-from organizations.models import Organization
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
@@ -28,44 +30,45 @@ logger = logging.getLogger(__name__)
 
 READ_BATCH, CHECK_BATCH = 1000, 500
 READ_TEXT = 5_000_000  # characters, after which a batch ends
-STALE = timedelta(seconds=30)  # without a batch, so that another worker may go on
 
 STORE_VERDICTS = """
-UPDATE leads_importrow AS stored SET verdict = result.verdict, details = result.details
-FROM json_to_recordset(%s::json) AS result (id uuid, verdict text, details text)
+UPDATE leads_importrow AS stored SET verdict = result.verdict, details = result.details, key = result.key
+FROM json_to_recordset(%s::json) AS result (id uuid, verdict text, details text, key text)
 WHERE stored.organization_id = %s AND stored.id = result.id
 """
 
 
-class Overtaken(Exception):
-    """Another worker has gone on with the import, or somebody has canceled it."""
+def run_turn() -> None:
+    """Work on the oldest import of the organization whose turn it is, until the step or the turn has ended.
 
-
-def run(*, organization: Organization, import_id: UUID) -> None:
-    """Do what a worker has to do of an import, until people have to go on or it ends.
-
-    Safe to run several times at once, and to be killed: the next run goes on where this one has stopped.
+    Safe to run several times at once, and to be killed: the next turn continues where this one has stopped. After an
+    error the turn isn't ended but expires, so that the import is tried again, and others come first.
     """
-    file_import = Import.objects.of(organization).filter(pk=import_id).first()
+    turn = begin_turn()
+    if turn is None:
+        return
+    try:
+        run_step(turn)
+    except Overtaken:
+        logger.info(
+            "organization %s: another worker has taken over its import, or it was canceled", turn.organization.pk
+        )
+    turn.end()
+
+
+def run_step(turn: Turn) -> None:
+    """Do what the turn has time for. Raises Overtaken."""
+    working = Import.objects.of(turn.organization).filter(state__in=WORKING)
+    file_import = working.order_by("pk").first()
     if file_import is None:
         return
-    file_import.organization = organization
-    try:
-        if file_import.state == ImportState.READING:
-            read_file(file_import)
-        elif file_import.state == ImportState.CHECKING:
-            check_rows(file_import)
-        elif file_import.state == ImportState.IMPORTING:
-            import_rows(file_import)
-    except Overtaken:
-        logger.info("import %s: another worker goes on", import_id)
-
-
-def run_waiting(*, organization: Organization) -> None:
-    """Go on with the organization's imports that no worker works on."""
-    waiting = Import.objects.of(organization).filter(state__in=WORKING, updated_at__lt=now() - STALE)
-    for import_id in list(waiting.values_list("pk", flat=True)):
-        run(organization=organization, import_id=import_id)
+    file_import.organization = turn.organization
+    if file_import.state == ImportState.READING:
+        read_file(file_import, turn)
+    elif file_import.state == ImportState.CHECKING:
+        check_rows(file_import, turn)
+    else:
+        import_rows(file_import, turn)
 
 
 def take(file_import: Import) -> Import:
@@ -86,35 +89,36 @@ def store_progress(stored: Import, position: int, verdicts: Counter[str] | None 
     stored.save(update_fields=["position", "updated_at", "counts", "total", "header"])
 
 
-def read_file(file_import: Import) -> None:
-    """Store the file's rows, after those that an interrupted run has stored."""
+def read_file(file_import: Import, turn: Turn) -> None:
+    """Store the file's rows, after those that earlier turns have stored."""
     batch: list[tuple[int, list[str]]] = []
     length, stored_until = 0, file_import.position
     header: list[str] | None = None
     try:
-        for number, cells in read_rows(bytes(file_import.file or b"")):
+        for number, cells in read_rows(bytes(file_import.file or b""), partial(keep_turn, file_import, turn)):
             if header is None:
-                header = file_import.header = [cell.strip() for cell in cells]
-                continue
-            if number <= stored_until:
+                header = file_import.header = cells
+            if header is cells or number <= stored_until:
+                turn.restart()  # or the turns of a large file would end before they reach rows that are new
                 continue
             batch.append((number, cells))
             length += sum(map(len, cells))
             if len(batch) == READ_BATCH or length > READ_TEXT:
                 store_rows(file_import, batch)
                 batch, length = [], 0
+                if turn.is_over:
+                    return
         store_rows(file_import, batch, is_last=True)
     except FileRefused as error:
         refuse_file(file_import, str(error))
 
 
-@transaction.atomic
-def restart(file_import: Import) -> None:
-    """Go back to the beginning of the check, which knows the keys of all rows before, and changes nothing."""
-    stored = take(file_import)
-    stored.counts = {}
-    store_progress(stored, 0)
-    file_import.position = 0
+def keep_turn(file_import: Import, turn: Turn) -> None:
+    """Extend the turn while no batch is stored. Raises Overtaken, also if the import has been canceled."""
+    here = {"pk": file_import.pk, "state": file_import.state, "position": file_import.position}
+    imports = Import.objects.of(file_import.organization).filter(**here)
+    if turn.extend() and not imports.update(updated_at=now()):
+        raise Overtaken
 
 
 @transaction.atomic
@@ -133,7 +137,8 @@ def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, i
     file_import.position = stored.position
     if is_last:
         stored.state, stored.file, stored.position = ImportState.MAPPING, None, 0
-        stored.save(update_fields=["state", "file", "position"])
+        stored.mapping = guess_columns(stored)
+        stored.save(update_fields=["state", "file", "position", "mapping"])
 
 
 @transaction.atomic
@@ -144,13 +149,14 @@ def refuse_file(file_import: Import, problem: str) -> None:
     finish(stored, ImportState.FAILED, problem)
 
 
-def check_rows(file_import: Import) -> None:
+def check_rows(file_import: Import, turn: Turn) -> None:
     """Store for each row what the import would do with it."""
-    restart(file_import)
     importer = IMPORTERS[file_import.kind](file_import)
-    first_rows: dict[str, int] = {}  # by the key that may come only once
-    while check_batch(file_import, importer, first_rows):
-        pass
+    checked = file_import.rows.filter(number__lte=file_import.position).exclude(key="").order_by()
+    # The number of the first row with a key that may come only once in the file.
+    first_rows = dict(checked.values_list("key").annotate(first=Min("number")))
+    while check_batch(file_import, importer, first_rows) and not turn.is_over:
+        turn.extend()
 
 
 @transaction.atomic
@@ -164,8 +170,9 @@ def check_batch(file_import: Import, importer: Importer, first_rows: dict[str, i
         return False
     plans = importer.plan(rows, lock=False)
     for plan in plans:
-        key = importer.key_of(plan)
-        first = first_rows.setdefault(key, plan.row.number) if key else plan.row.number
+        key = importer.key_of(plan).encode()
+        plan.key = blake2b(key, digest_size=16).hexdigest() if key else ""
+        first = first_rows.setdefault(plan.key, plan.row.number) if plan.key else plan.row.number
         if first != plan.row.number:
             plan.problems.append(f"The same {importer.key_label} is in row {first} already")
     store_verdicts(stored, plans)
@@ -174,7 +181,7 @@ def check_batch(file_import: Import, importer: Importer, first_rows: dict[str, i
     return True
 
 
-def import_rows(file_import: Import) -> None:
+def import_rows(file_import: Import, turn: Turn) -> None:
     """Import the rows that the check did not refuse."""
     name = f"{file_import.actor_name} (import)"
     actor = Actor(file_import.actor_kind, file_import.actor_id, name)  # type: ignore[arg-type]
@@ -188,6 +195,9 @@ def import_rows(file_import: Import) -> None:
             # Something is wrong with one of the rows. Alone, each of the others can be done.
             for _ in range(importer.batch_size):
                 is_going = is_going and import_alone(file_import, importer, actor)
+                turn.extend()
+        turn.extend()
+        is_going = is_going and not turn.is_over
 
 
 def import_alone(file_import: Import, importer: Importer, actor: Actor) -> bool:
@@ -234,6 +244,6 @@ def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int
 
 def store_verdicts(stored: Import, plans: Sequence[Plan]) -> None:
     """Store what the report says about the rows."""
-    results = [{"id": plan.row.pk, "verdict": plan.verdict, "details": plan.details} for plan in plans]
+    results = [{"id": plan.row.pk, "verdict": plan.verdict, "details": plan.details, "key": plan.key} for plan in plans]
     with connection.cursor() as cursor:
         cursor.execute(STORE_VERDICTS, [orjson.dumps(results).decode(), stored.organization_id])

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from openpyxl import Workbook
 
-from leads.imports.models import Import
+from leads.imports.models import WORKING, Import
 from organizations.models import Organization
 from pipeline_backend.celery import app
 from tests.admin.forms import form_data
@@ -46,8 +46,8 @@ def upload(client: Client, content: bytes, *, kind: str = "LEADS", name: str = "
 def work(organization: Organization) -> None:
     """Do what workers do when they get the messages of all imports."""
     app.loader.import_default_modules()
-    for id in Import.objects.of(organization).values_list("pk", flat=True):
-        app.tasks["leads.run_import"].apply(args=(str(organization.pk), str(id)), throw=True)
+    while Import.objects.of(organization).filter(state__in=WORKING).exists():
+        app.tasks["leads.run_imports"].apply(throw=True)
 
 
 class Page:

@@ -1,6 +1,6 @@
 """Imports go on after a killed worker, are done by one worker at a time, and end without a broker."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import islice
 from typing import Any
@@ -14,11 +14,10 @@ from django.utils import timezone
 from leads.imports import importers, worker
 from leads.imports.files import read_rows
 from leads.imports.leads import LeadImporter
-from leads.imports.models import Import, ImportRow
+from leads.imports.models import Import, ImportRow, ImportTurn
 from leads.imports.workbooks import Row
 from leads.models import Lead
 from organizations.models import Organization
-from pipeline_backend.celery import app
 from tests.accounts import run_together
 from tests.factories import events_of
 from tests.imports.files import Page, csv_file, work
@@ -43,10 +42,9 @@ class FragileImporter(LeadImporter):
             raise Killed
 
 
-def sweep() -> None:
-    """Run beat's task, as it is when nobody has heard of the imports for a while."""
-    Import.unscoped.update(updated_at=timezone.now() - timedelta(minutes=5))
-    app.tasks["leads.run_waiting_imports"].apply(throw=True)
+def expire_turns() -> None:
+    """Let the turns of killed workers expire."""
+    ImportTurn.unscoped.update(expires_at=timezone.now() - timedelta(minutes=5))
 
 
 def test_a_killed_worker_loses_no_row_and_does_none_twice(
@@ -61,8 +59,10 @@ def test_a_killed_worker_loses_no_row_and_does_none_twice(
     with pytest.raises(Killed):
         page.press("start")
     assert (page.row.state, page.row.counts) == ("IMPORTING", {"NEW": 200})
+    expire_turns()
     with pytest.raises(Killed):
         work(organization)
+    expire_turns()
     work(organization)
 
     assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 450})
@@ -73,8 +73,8 @@ def test_a_killed_worker_loses_no_row_and_does_none_twice(
 def test_a_killed_worker_reads_on_where_it_has_stopped(
     mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read_rows_until_killed(content: bytes) -> Iterator[Row]:
-        yield from islice(read_rows(content), 251)
+    def read_rows_until_killed(content: bytes, pause: Callable[[], object]) -> Iterator[Row]:
+        yield from islice(read_rows(content, pause), 251)
         raise Killed
 
     monkeypatch.setattr(worker, "READ_BATCH", 100)
@@ -83,6 +83,7 @@ def test_a_killed_worker_reads_on_where_it_has_stopped(
         Page(mia, organization, LEADS)
     before = list(ImportRow.objects.of(organization).order_by("number").values_list("pk", "number"))
     monkeypatch.setattr(worker, "read_rows", read_rows)
+    expire_turns()
     work(organization)
 
     stored = Import.objects.of(organization).get()
@@ -109,23 +110,9 @@ def test_two_workers_share_an_import_without_doing_a_row_twice(mia: Client, orga
     page.client.post(page.url, {"step": "start"})
 
     run_together(*[lambda: work(organization)] * 3)
-    sweep()
 
     assert (page.row.state, page.row.counts) == ("DONE", {"NEW": 450})
     assert events_of(organization) == ["lead.created"] * 450
-
-
-class UnheardPage(Page):
-    """The page of an import while no message reaches a worker."""
-
-    def work(self) -> None:
-        sweep()
-
-
-def test_without_a_message_beat_finds_each_step(mia: Client, organization: Organization) -> None:
-    page = UnheardPage(mia, organization, LEADS).run()
-
-    assert page.row.counts == {"NEW": 450}
 
 
 def test_an_import_that_is_canceled_stops_and_keeps_what_it_has_done(

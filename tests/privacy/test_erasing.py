@@ -17,7 +17,7 @@ from psycopg import sql
 
 from appointments.models import Appointment, CallAnalysis
 from leads.imports.services import add_import
-from leads.imports.worker import run as run_import
+from leads.imports.worker import run_turn
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead, PossibleDuplicate
 from leads.privacy.erasing import erase_lead
@@ -108,13 +108,13 @@ def lead(api: ApiClient, organization: Organization, host: Membership, owner: Cl
     owner.post(url, form_data(owner, url, appointment=appointment.pk, ai_confidence_score="0.5", **texts))
     owner.post(admin_url(Lead, "add_note", lead.pk), {"note": f"{WORD} again"})
     cells = f"E-mail,Last name,Phone\n{EMAIL},{WORD},+1{PHONE}\n".encode()
-    read, _unread = (
+    _read, _unread = (
         add_import(
             organization=organization, actor=SYSTEM, kind="LEADS", file_name="a.csv", content=cells, time_zone="UTC"
         )
         for _ in range(2)
     )
-    run_import(organization=organization, import_id=read.pk)
+    run_turn()
     merged = api.submit(email=f"{WORD}@work.example", first_name=WORD).json()["data"]["lead_id"]
     merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(merged))
     PossibleDuplicate.objects.create(organization=organization, first=lead, second=lead, reasons=1)
@@ -372,7 +372,7 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
     stored = add_import(
         organization=organization, actor=SYSTEM, kind="LEADS", file_name="a.csv", content=content, time_zone="UTC"
     )
-    run_import(organization=organization, import_id=stored.pk)
+    run_turn()
 
     erase(Lead.objects.of(organization).get())
 

@@ -1,0 +1,112 @@
+"""Turns: whose import a worker works on next, and for how long.
+
+An organization has one turn at a time, whatever the number of workers, and the one whose last turn is longest ago has
+the next. A turn is a lease: the organization's row in `ImportTurn` says when it expires unless the worker extends it,
+so that the imports of a killed worker wait for half a minute. The row of a turn that has ended says when.
+"""
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+from uuid_utils.compat import uuid7
+
+from organizations.models import Organization
+
+TURN_SECONDS = 10  # after which a turn ends with the batch that is being done
+EXTEND_SECONDS = 2  # how often a worker extends its turn, and looks whether the import has been canceled
+LEASE = timedelta(seconds=30)
+
+WAITING = """
+SELECT import.organization_id
+FROM leads_import AS import
+JOIN organizations_organization AS organization ON organization.id = import.organization_id AND organization.is_active
+LEFT JOIN leads_importturn AS turn ON turn.organization_id = import.organization_id
+WHERE import.state IN ('READING', 'CHECKING', 'IMPORTING')
+    AND (turn.expires_at IS NULL OR turn.expires_at <= clock_timestamp())
+GROUP BY import.organization_id, turn.expires_at
+ORDER BY turn.expires_at NULLS FIRST, min(import.updated_at)
+"""
+BEGIN = """
+INSERT INTO leads_importturn AS turn (id, created_at, organization_id, expires_at)
+VALUES (%s, clock_timestamp(), %s, clock_timestamp() + %s)
+ON CONFLICT (organization_id) DO UPDATE SET expires_at = excluded.expires_at
+WHERE turn.expires_at <= clock_timestamp()
+RETURNING expires_at
+"""
+# A turn is known by the time at which it expires, which nobody else has changed then.
+EXTEND = """
+UPDATE leads_importturn SET expires_at = clock_timestamp() + %s WHERE organization_id = %s AND expires_at = %s
+RETURNING expires_at
+"""
+# Not rounded up, so that the next turn can begin at once.
+END = """
+UPDATE leads_importturn SET expires_at = date_trunc('milliseconds', clock_timestamp())
+WHERE organization_id = %s AND expires_at = %s
+"""
+
+
+class Overtaken(Exception):
+    """Another worker works on the import now, or it has been canceled."""
+
+
+@dataclass
+class Turn:
+    """The time in which a worker works on an import of the organization."""
+
+    organization: Organization
+    expires_at: datetime
+    started: float = field(default_factory=time.monotonic)
+    extended: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether others are to have their turn."""
+        return time.monotonic() - self.started >= TURN_SECONDS
+
+    def restart(self) -> None:
+        """Let the time of the turn begin now."""
+        self.started = time.monotonic()
+
+    def extend(self) -> bool:
+        """Extend the lease unless that was done lately, and return whether it was. Raises Overtaken if it is lost."""
+        if time.monotonic() - self.extended < EXTEND_SECONDS:
+            return False
+        self.extended = time.monotonic()
+        with connection.cursor() as cursor:
+            cursor.execute(EXTEND, [LEASE, self.organization.pk, self.expires_at])
+            row = cursor.fetchone()
+        if row is None:
+            raise Overtaken
+        [self.expires_at] = row
+        return True
+
+    def end(self) -> None:
+        """Let others have their turn."""
+        with connection.cursor() as cursor:
+            cursor.execute(END, [self.organization.pk, self.expires_at])
+
+
+def is_any_waiting() -> bool:
+    """Return whether an import of any organization waits for a turn."""
+    return bool(waiting_organizations())
+
+
+def begin_turn() -> Turn | None:
+    """Begin the turn of the organization whose last one is longest ago. Returns None if none waits for a turn."""
+    for organization in waiting_organizations():
+        with connection.cursor() as cursor:
+            cursor.execute(BEGIN, [uuid7(), organization, LEASE])
+            row = cursor.fetchone()
+        if row:  # otherwise another worker has just begun it
+            return Turn(Organization.objects.get(pk=organization), row[0])
+    return None
+
+
+def waiting_organizations() -> list[UUID]:
+    """Return the ids of the organizations whose imports wait for a turn, the next one first."""
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING)
+        return [organization for (organization,) in cursor.fetchall()]

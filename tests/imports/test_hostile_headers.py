@@ -1,0 +1,100 @@
+"""Files whose header cells take long to normalize: web processes and workers read only the beginning of each."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from leads.imports import importers
+from leads.imports.models import Import, ImportColumn, ImportState
+from organizations.actors import SYSTEM, actor_columns
+from organizations.models import Organization
+from tests.imports.files import LIST, Page, csv_file
+
+# In a row of different marks each is moved past all others, so twice as many take four times as long.
+MARKS = "\u0301" * 16_000 + "\u0327" * 16_000
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Return how much processor time of this thread the action takes."""
+    started = time.thread_time()
+    action()
+    return time.thread_time() - started
+
+
+def test_a_header_cell_is_cut_before_anything_else_reads_it(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, csv_file(["email", MARKS], ["a@example.com", "x"]))
+
+    page.run()
+
+    assert page.row.counts == {"NEW": 1}
+    assert page.row.header == ["email", MARKS[:200]]
+    assert list(ImportColumn.objects.of(organization).values_list("name", "field")) == [("email", "email")]
+
+
+def test_a_page_of_an_import_with_long_header_cells_takes_no_longer_than_others(
+    mia: Client, organization: Organization
+) -> None:
+    # As version 0.2 has stored them.
+    urls = []
+    for text in ("a", MARKS):
+        stored = Import.objects.create(
+            organization=organization,
+            **actor_columns(SYSTEM),
+            file_name="a.csv",
+            state=ImportState.MAPPING,
+            header=[text] * 20,
+        )
+        urls.append(f"{LIST}{stored.pk}/change/")
+    mia.get(urls[0])
+
+    short, long = (seconds(lambda url=url: mia.get(url)) for url in urls)  # type: ignore[misc]
+
+    assert long < 10 * short
+
+
+def test_time_zones_are_looked_up_once_however_many_columns_name_one(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    names = importers.available_timezones()
+    monkeypatch.setattr(importers, "available_timezones", lambda: calls.append(1) or names)
+    header = [f"Time {number} (Europe/Berlin)" for number in range(199)]
+
+    page = Page(mia, organization, csv_file(["email", *header], ["a@example.com", *["x"] * 199]))
+    page.run()
+
+    assert page.row.counts == {"NEW": 1}
+    assert len(calls) <= 1
+
+
+def test_columns_are_remembered_for_one_organization_and_up_to_a_limit(
+    mia: Client, organization: Organization, other_organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Page(mia, organization, csv_file(["Anschrift", "Rufname"], ["a@example.com", "Ada"])).check(
+        Anschrift="email", Rufname="first_name"
+    )
+    monkeypatch.setattr("leads.imports.services.MAX_COLUMNS_REMEMBERED", 2)
+
+    Page(mia, organization, csv_file(["Anschrift", "Familie", "b@example.com"], ["a@example.com"])).check(
+        Anschrift="email", Familie="last_name"
+    )
+
+    columns = ImportColumn.objects.of(organization).order_by("name").values_list("name", "field")
+    assert list(columns) == [("anschrift", "email"), ("familie", "last_name")]
+    assert not ImportColumn.objects.of(other_organization).exists()
+
+
+@pytest.mark.parametrize("field", ["status", "setter", "next_touch_point_at", "phone", "first_name"])
+def test_a_cell_that_is_longer_than_its_field_is_refused_before_it_is_parsed(
+    mia: Client, organization: Organization, field: str
+) -> None:
+    cells = [["email", field], ["a@example.com", "1" * 32_000]]
+
+    page = Page(mia, organization, csv_file(*cells))
+    page.check()
+
+    [(_, verdict, details)] = page.report()
+    assert verdict == "REFUSED"
+    assert "is longer than" in details

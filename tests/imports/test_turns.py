@@ -1,0 +1,122 @@
+"""Workers give organizations turns: large imports of some keep no small one of another waiting for long."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from leads.imports import turns, worker
+from leads.imports.models import Import, ImportTurn
+from leads.imports.services import add_import, cancel_import
+from leads.models import Lead
+from organizations.actors import SYSTEM
+from organizations.models import Organization
+from pipeline_backend.celery import app
+from tests.factories import make_organization
+from tests.imports.files import Page, csv_file
+
+
+def take_turns(count: int) -> None:
+    """Receive the message of imports as many times."""
+    app.loader.import_default_modules()
+    for _ in range(count):
+        app.tasks["leads.run_imports"].apply(throw=True)
+
+
+def upload(organization: Organization, rows: int) -> Import:
+    """Add an import of some leads, which is to be read."""
+    emails = [[f"lead{number}@example.com"] for number in range(rows)]
+    content = csv_file(["email"], *emails)
+    return add_import(
+        organization=organization, actor=SYSTEM, kind="LEADS", file_name="a.csv", content=content, time_zone="UTC"
+    )
+
+
+def totals(imports: Sequence[Import]) -> list[tuple[str, int]]:
+    """Return state and number of stored rows of each."""
+    for row in imports:
+        row.refresh_from_db()
+    return [(row.state, row.total) for row in imports]
+
+
+@pytest.fixture
+def _short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each turn be over after one batch."""
+    monkeypatch.setattr(turns, "TURN_SECONDS", 0)
+    monkeypatch.setattr(worker, "READ_BATCH", 100)
+    monkeypatch.setattr(worker, "CHECK_BATCH", 100)
+
+
+@pytest.mark.usefixtures("_short_turns")
+def test_a_small_import_is_next_however_many_large_ones_are_under_way(db: None) -> None:
+    large = [upload(make_organization(name), 350) for name in "ABCD"]
+    take_turns(6)
+    before = totals(large)
+    small = upload(make_organization("E"), 10)
+
+    take_turns(1)
+
+    assert before == [("READING", 200), ("READING", 200), ("READING", 100), ("READING", 100)]
+    assert totals([small, *large]) == [("MAPPING", 10), *before]
+    take_turns(2)
+    assert totals(large) == [("READING", 200)] * 4
+
+
+@pytest.mark.usefixtures("_short_turns")
+def test_all_steps_continue_where_the_last_turn_has_ended(mia: Client, organization: Organization) -> None:
+    emails = [[f"lead{number}@example.com"] for number in range(250)]
+
+    page = Page(mia, organization, csv_file(["email"], *emails, ["LEAD3@example.com"])).run()
+
+    assert page.row.counts == {"NEW": 250, "REFUSED": 1}
+    assert page.report("?show=REFUSED") == [(252, "REFUSED", "The same e-mail is in row 5 already")]
+    assert Lead.objects.of(organization).count() == 250
+
+
+@pytest.mark.usefixtures("_short_turns")
+def test_imports_of_one_organization_wait_for_the_oldest_and_their_pages_say_so(
+    mia: Client, organization: Organization
+) -> None:
+    first, second = (upload(organization, rows) for rows in (150, 5))
+    pages = [f"/admin/leads/import/{row.pk}" for row in (first, second)]
+
+    take_turns(1)
+
+    assert totals([first, second]) == [("READING", 100), ("READING", 0)]
+    texts = [mia.get(f"{page}/progress/").json()["text"] for page in pages]
+    assert texts == ["100 rows read", "Waiting for another import of your organization"]
+    assert texts[1] in mia.get(f"{pages[1]}/change/").content.decode()
+    cancel_import(file_import=first)
+    take_turns(1)
+    assert totals([first, second]) == [("CANCELED", 100), ("MAPPING", 5)]
+
+
+def test_an_organization_has_one_turn_at_a_time_until_it_expires(
+    organization: Organization, other_organization: Organization
+) -> None:
+    rows = [upload(organization, 5), upload(other_organization, 5)]
+    ImportTurn.objects.create(organization=organization, expires_at=timezone.now() + timedelta(seconds=20))
+
+    take_turns(3)
+
+    assert totals(rows) == [("READING", 0), ("MAPPING", 5)]
+    ImportTurn.objects.of(organization).update(expires_at=timezone.now() - timedelta(seconds=1))
+    take_turns(1)
+    assert totals(rows) == [("MAPPING", 5), ("MAPPING", 5)]
+
+
+def test_imports_of_an_inactive_organization_wait(organization: Organization) -> None:
+    row = upload(organization, 5)
+    Organization.objects.update(is_active=False)
+
+    take_turns(1)
+
+    assert totals([row]) == [("READING", 0)]
+
+
+def test_the_messages_of_imports_have_a_queue_of_their_own() -> None:
+    assert set(app.amqp.queues) == {"celery", "imports"}
+    assert app.amqp.router.route({}, "leads.run_imports")["queue"].name == "imports"
+    assert app.amqp.router.route({}, "leads.prune")["queue"].name == "celery"
