@@ -7,7 +7,7 @@ so that the imports of a killed worker wait for half a minute. The row of a turn
 
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
@@ -17,7 +17,7 @@ from organizations.models import Organization
 
 TURN_SECONDS = 10  # after which a turn ends with the batch that is being done
 EXTEND_SECONDS = 2  # how often a worker extends its turn, and looks whether the import has been canceled
-LEASE = timedelta(seconds=30)
+LEASE_SECONDS = 30
 
 WAITING = """
 SELECT import.organization_id
@@ -31,14 +31,15 @@ ORDER BY turn.expires_at NULLS FIRST, min(import.updated_at)
 """
 BEGIN = """
 INSERT INTO leads_importturn AS turn (id, created_at, organization_id, expires_at)
-VALUES (%s, clock_timestamp(), %s, clock_timestamp() + %s)
+VALUES (%s, clock_timestamp(), %s, clock_timestamp() + make_interval(secs => %s))
 ON CONFLICT (organization_id) DO UPDATE SET expires_at = excluded.expires_at
 WHERE turn.expires_at <= clock_timestamp()
 RETURNING expires_at
 """
 # A turn is known by the time at which it expires, which nobody else has changed then.
 EXTEND = """
-UPDATE leads_importturn SET expires_at = clock_timestamp() + %s WHERE organization_id = %s AND expires_at = %s
+UPDATE leads_importturn SET expires_at = clock_timestamp() + make_interval(secs => %s)
+WHERE organization_id = %s AND expires_at = %s
 RETURNING expires_at
 """
 # Not rounded up, so that the next turn can begin at once.
@@ -76,7 +77,7 @@ class Turn:
             return False
         self.extended = time.monotonic()
         with connection.cursor() as cursor:
-            cursor.execute(EXTEND, [LEASE, self.organization.pk, self.expires_at])
+            cursor.execute(EXTEND, [LEASE_SECONDS, self.organization.pk, self.expires_at])
             row = cursor.fetchone()
         if row is None:
             raise Overtaken
@@ -98,7 +99,7 @@ def begin_turn() -> Turn | None:
     """Begin the turn of the organization whose last one is longest ago. Returns None if none waits for a turn."""
     for organization in waiting_organizations():
         with connection.cursor() as cursor:
-            cursor.execute(BEGIN, [uuid7(), organization, LEASE])
+            cursor.execute(BEGIN, [uuid7(), organization, LEASE_SECONDS])
             row = cursor.fetchone()
         if row:  # otherwise another worker has just begun it
             return Turn(Organization.objects.get(pk=organization), row[0])
