@@ -5,13 +5,14 @@ from uuid import UUID
 from appointments.models import Appointment
 from appointments.services import edit_appointment
 from leads.duplicates import search_batch
-from leads.imports.models import Import, ImportRow
+from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, PossibleDuplicate
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization, SavedView
 from pipeline_backend.accounts.invitations import invite
+from pipeline_backend.db.timestamps import now
 from tests.factories import (
     make_analysis,
     make_api,
@@ -80,6 +81,8 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     ImportRow.objects.create(
         organization=organization, file_import=file_import, number=2, cells=[word], verdict="REFUSED"
     )
+    ImportColumn.objects.create(organization=organization, kind="LEADS", name=f"{word} column", field="email")
+    ImportTurn.objects.create(organization=organization, expires_at=now())
     SavedView.objects.create(organization=organization, page="leads.lead", name=f"{word} view", query="view=all")
     return Appointment.objects.of(organization).get(pk=id)
 
