@@ -20,6 +20,7 @@ from django.utils.timezone import localtime
 
 from leads.duplicates import dismiss
 from leads.models import Lead, LeadMerge, PossibleDuplicate
+from leads.privacy.models import Erasure
 from leads.serializers import LeadSerializer, LeadSummarySerializer
 from leads.services import build_status_change
 from leads.topics import CREATED, MERGED, STATUS_CHANGED, UPDATED
@@ -48,6 +49,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "next_step": ("next_step_at", "next_step_type", "next_step_note"),
 }
 CHANGED_MEANWHILE = "One of the leads has changed since you opened the page. Nothing was merged: look at them again."
+BEING_ERASED = "One of the leads is being erased. Nothing was merged."
 GONE = "One of the leads is no longer there: somebody else has merged it."
 
 # Sent in the transaction when rows have moved to another lead, and to each lead that has lost some: `lead`, locked and
@@ -80,13 +82,15 @@ def merge_leads(
     """Merge the lead `merge` into the lead `keep` and return it. It takes `values` (see `CHOICES`) from the merged one.
 
     The first source is that of the older lead. Records `lead.merged`, and `appointment.updated` for each appointment
-    that moves. Raises Conflict if one of the leads is gone, or differs from `versions`, their `updated_at` as the user
-    has seen them; ValidationFailed for one lead twice. Locks the moving rows, then both leads.
+    that moves. Raises Conflict if one of the leads is gone or being erased, or differs from `versions`, their
+    `updated_at` as the user has seen them; ValidationFailed for one lead twice. Locks the moving rows, then both leads.
     """
     if keep == merge:
         raise ValidationFailed({"merge": ["is the same lead"]})
     lock_versioned_rows(organization, {model: None for model, _ in relations()}, merge)
     lead, other = lock_leads(organization, keep, merge)
+    if Erasure.objects.of(organization).filter(lead_id__in=[keep, merge], finished_at=None).exists():
+        raise Conflict(BEING_ERASED)
     if versions and any(versions.get(row.pk, row.updated_at) != row.updated_at for row in (lead, other)):
         raise Conflict(CHANGED_MEANWHILE)
     before, began_at = LeadSerializer.get_text(organization, lead.pk), now()

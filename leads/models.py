@@ -11,6 +11,7 @@ from django.db.models import F, Func, Q, UniqueConstraint, Value
 from django.db.models.functions import Coalesce, Lower
 
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn  # noqa: F401  # so that Django knows them
+from leads.privacy.models import Erasure  # noqa: F401  # so that Django knows it
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership

@@ -1,6 +1,7 @@
 """Celery tasks of leads."""
 
 import threading
+from uuid import UUID
 
 from celery import shared_task
 
@@ -9,6 +10,7 @@ from leads.imports.services import TASK, publish
 from leads.imports.turns import is_any_waiting
 from leads.imports.worker import run_turn
 from leads.merging import prune_snapshots
+from leads.privacy import erasing
 from organizations.models import Organization
 from organizations.services import for_each_organization
 
@@ -67,3 +69,17 @@ def search_batches(*, organization: Organization) -> None:
 def prune() -> None:
     """Delete what undoes old merges, in every organization."""
     for_each_organization(prune_snapshots, Organization.objects.all())
+
+
+@shared_task(name=erasing.TASK)
+def run_erasure(organization_id: str, erasure_id: str) -> None:
+    """Erase a lead. Safe to run several times at once."""
+    organization = Organization.objects.filter(pk=organization_id).first()
+    if organization:
+        erasing.run_erasure(organization=organization, erasure_id=UUID(erasure_id))
+
+
+@shared_task(name="leads.run_waiting_erasures")
+def run_waiting_erasures() -> None:
+    """Erase the leads whose message was lost, or whose worker was killed, in every organization."""
+    for_each_organization(erasing.run_waiting_erasures, Organization.objects.all())

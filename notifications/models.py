@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.db.models.fields.json import KeyTransform
 
 from organizations.isolation import TenantModel
 from organizations.models import Membership
@@ -53,6 +54,12 @@ class Notification(TenantModel, Job):
                 fields=["subject_id", "-created_at", "-id"],
                 condition=Q(subject_id__isnull=False),
                 name="notification_subject",
+            ),
+            # For erasing a lead, which also finds those of version 0.2.
+            models.Index(
+                KeyTransform("appointment_id", "context"),
+                condition=Q(subject_id__isnull=True),
+                name="notification_older_subject",
             ),
             models.Index(
                 fields=["organization", "medium", "next_attempt_at"],

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
 
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
@@ -82,16 +81,19 @@ def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
     )
 
 
-def erase_notifications(*, organization: Organization, subject_ids: list[UUID]) -> int:
-    """Delete all notifications about these subjects, and return how many.
+def erase_notifications(*, organization: Organization, subject_ids: list[UUID], limit: int) -> int:
+    """Delete up to `limit` notifications about these subjects, and return how many.
 
     What a worker is sending at the moment still arrives; its result finds no row.
     """
     texts = [str(id) for id in subject_ids]
-    # Those of version 0.2 name the appointment in their context only.
-    is_older = Q(subject_id=None, context__appointment_id__in=texts)
-    about = Notification.objects.of(organization).filter(Q(subject_id__in=subject_ids) | is_older)
-    return int(about.delete()[0])
+    notifications = Notification.objects.of(organization).order_by()
+    # Those of version 0.2 name the appointment in their context only. One after the other, so that each uses its index.
+    older = notifications.filter(subject_id=None, context__appointment_id__in=texts)
+    for about in (notifications.filter(subject_id__in=subject_ids), older):
+        if ids := list(about.values_list("pk", flat=True)[:limit]):
+            return int(notifications.filter(pk__in=ids).delete()[0])
+    return 0
 
 
 def prune_notifications(*, organization: Organization) -> int:

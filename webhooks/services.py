@@ -194,16 +194,21 @@ def insert_change(model: type[VersionedModel]) -> str:
     return INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
 
 
+@transaction.atomic
 def replace_events(
-    *, organization: Organization, subject_ids: list[uuid.UUID], topic: Topic, subject: TenantModel
+    *, organization: Organization, subject_ids: list[uuid.UUID], topic: Topic, subject: TenantModel, limit: int
 ) -> int:
-    """Turn the events about these subjects into ones of the topic, about `subject`, and return how many.
+    """Turn up to `limit` events about these subjects into ones of the topic, about `subject`, and return how many.
 
     They keep their id, time, place in the list and actor. Their pending deliveries are canceled, and responses, which
     can repeat what was sent, are emptied. Locks them. Raises DoesNotExist if the subject is gone.
     """
     events = Event.objects.of(organization).filter(subject_id__in=subject_ids).exclude(type=topic.name)
-    ids = list(events.order_by("pk").select_for_update().values_list("pk", flat=True))
+    # Found without an order, which could make PostgreSQL read the events of all subjects in that order.
+    found = list(events.order_by().values_list("pk", flat=True)[:limit])
+    if not found:
+        return 0
+    ids = list(events.filter(pk__in=found).order_by("pk").select_for_update().values_list("pk", flat=True))
     deliveries = Delivery.objects.of(organization).filter(event__in=ids)
     # First of all: a worker that is storing a result is waited for, and its attempt is found below.
     canceled = {"state": State.CANCELED, "next_attempt_at": None, "lease_token": None, "finished_at": Now()}
@@ -212,7 +217,7 @@ def replace_events(
     data = topic.serializer.get_text(organization, subject.pk)
     with connection.cursor() as cursor:
         cursor.execute(REPLACE_EVENTS, [topic.name, subject.pk, topic.name, data, organization.pk, ids])
-    return len(ids)
+    return len(found)
 
 
 @receiver(event_occurred)

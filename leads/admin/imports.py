@@ -29,6 +29,7 @@ from leads.imports.services import (
     add_import,
     cancel_import,
     choose_columns,
+    discard_rows,
     guess_columns,
     is_waiting,
     start_import,
@@ -187,6 +188,9 @@ class ImportAdmin(TenantAdmin):
         elif step == "cancel":
             cancel_import(file_import=row)
             self.log_change(request, row, "Canceled.")
+        elif step == "discard":
+            discard_rows(file_import=row)
+            self.log_change(request, row, "Refused rows deleted.")
         else:
             messages.warning(request, "Nothing was done: choose one of the buttons.")
 
@@ -231,9 +235,12 @@ class ImportAdmin(TenantAdmin):
         ]
 
     def report(self, request: HttpRequest, row: Import) -> dict[str, object]:
-        """Return the rows with what is, or was, done with them; of one verdict if the address names it."""
-        show = request.GET.get("show", "")
-        rows = row.rows.exclude(verdict="").order_by("number")
+        """Return the rows with what would be done with them; of one verdict if the address names it.
+
+        Of an import that has ended these are the refused ones, as long as they are kept.
+        """
+        show = request.GET.get("show", "") if row.is_open else Verdict.REFUSED.value
+        rows = row.rows.exclude(verdict="").order_by("number") if row.shows_rows else row.rows.none()
         if show in Verdict.values:
             rows = rows.filter(verdict=show)
         page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("p"))
@@ -264,7 +271,8 @@ class ImportAdmin(TenantAdmin):
         writer = csv.writer(text)
         writer.writerow([csv_cell(name) for name in row.header] + ["Problem"])
         width = len(row.header)
-        for found in row.rows.filter(verdict=Verdict.REFUSED).order_by("number").iterator():
+        rows = row.rows if row.shows_rows else row.rows.none()
+        for found in rows.filter(verdict=Verdict.REFUSED).order_by("number").iterator():
             cells = [*found.cells, *[""] * (width - len(found.cells))]
             writer.writerow([csv_cell(cell) for cell in cells[:width]] + [found.details])
         name = get_valid_filename(f"{row.file_name.rpartition('.')[0] or row.file_name} refused.csv")

@@ -11,11 +11,12 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from leads.admin.leads import LeadAdmin
 from leads.models import Lead
-from leads.privacy.erasing import erase_lead
+from leads.privacy.erasing import open_erasure, request_erasure
 from leads.privacy.export import export_lead
 from leads.privacy.rules import find_rows, load_rules
 from organizations.actors import staff_actor
 from organizations.admin.actions import ConfirmationForm, object_action
+from organizations.admin.timeline import when
 from organizations.models import SecurityEventKind
 from organizations.permissions import current_user
 from organizations.security_log import record_security_event
@@ -27,6 +28,8 @@ ERASURE = (
     "without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a webhook. E-mails "
     "and calendar entries that were sent stay where they are."
 )
+
+MAX_COUNTED = 1000  # rows, which the form counts
 
 
 class ErasureForm(ConfirmationForm):
@@ -59,7 +62,10 @@ def erasure_question(lead: Lead) -> SafeString:
 def describe_rows(lead: Lead) -> str:
     """Return a sentence that counts the rows that are deleted, and those that stay without personal data."""
     counts: dict[bool, list[str]] = {True: [], False: []}
-    for model, ids in find_rows(lead).items():
+    rows = find_rows(lead, limit=MAX_COUNTED)
+    if sum(map(len, rows.values())) > MAX_COUNTED:
+        return f"More than {MAX_COUNTED:,} rows belong to this lead, so it takes some minutes."
+    for model, ids in rows.items():
         options = model._meta
         name = options.verbose_name if len(ids) == 1 else options.verbose_name_plural
         counts[load_rules()[model].is_deleted].append(f"{len(ids)} {name}")
@@ -91,7 +97,21 @@ def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: Confirm
     permission="erase",
 )
 def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
-    """Erase the lead with the service."""
-    erase_lead(organization=lead.organization, actor=staff_actor(current_user(request)), lead_id=lead.pk)
+    """Erase the lead with the service, or let a worker do it."""
+    actor = staff_actor(current_user(request))
+    erasure = request_erasure(organization=lead.organization, actor=actor, lead_id=lead.pk)
+    if not erasure.finished_at:
+        return "Much is stored about this lead, so it takes some minutes until it is erased. This page says when it is."
     lead.refresh_from_db()  # the history's entry for this button has the name of the row
     return "The lead was erased."
+
+
+def erasure_notice(request: HttpRequest, lead: Lead) -> str:
+    """Return the notice that the lead is being erased, or nothing."""
+    erasure = open_erasure(lead)
+    if erasure is None:
+        return ""
+    return f"Being erased: requested by {erasure.actor_name}, {when(erasure.created_at)}. This can take some minutes."
+
+
+LeadAdmin.register_notice(erasure_notice)

@@ -11,13 +11,14 @@ The constraints:
 
 What follows: the upload stores the file's bytes in `Import`. A worker parses it into `ImportRow`s, checks these, and
 imports them. It does so in batches, each of which is one transaction that locks the import, does its rows, and stores
-the position of the last one (1). A worker that finds another position than expected stops: another one has taken over.
+the position of the last one (1). Rows that are imported are deleted in that transaction; refused ones stay a week (3).
+A worker that finds another position than expected stops: another one has taken over.
 
 Workers take turns (6). A message says only that some import waits; the database says which is next: the oldest of the
 organization whose last turn is longest ago. After some seconds the turn ends with its batch, the worker sends the
-message again, and the next turn continues at the stored position. The messages have a queue of their own, and a process
-works on two imports at once, so that it has threads for other tasks. Beat sends the message, too, so that a lost one
-delays imports only.
+message again, and the next turn continues at the stored position. The rows of canceled and failed imports are deleted
+in turns, too. The messages have a queue of their own, and a process works on two imports at once, so that it has
+threads for other tasks. Beat sends the message, too, so that a lost one delays imports only.
 
 An app adds a kind of import with a subclass of `importers.Importer`, which it registers (`appointments.imports`):
 
@@ -26,6 +27,7 @@ An app adds a kind of import with a subclass of `importers.Importer`, which it r
 - `values`: what the text of a cell stands for
 - `importers`: the base class, and how columns are guessed
 - `leads`: the importer of leads
+- `terms`: by which erasing a lead finds rows
 - `services`: what people do: upload, columns, start, cancel
 - `turns`: whose import is next, and for how long
 - `worker`: what workers do: read, check, import

@@ -1,5 +1,9 @@
 """An import with its file's rows."""
 
+from datetime import timedelta
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
@@ -30,6 +34,8 @@ class ImportState(models.TextChoices):
 
 WORKING = [ImportState.READING, ImportState.CHECKING, ImportState.IMPORTING]
 OPEN = [*WORKING, ImportState.MAPPING, ImportState.CHECKED]
+# How long the refused rows of an import are kept that is done, and an import without a step.
+KEEP_ROWS = timedelta(days=7)
 
 
 class Verdict(models.TextChoices):
@@ -59,12 +65,23 @@ class Import(TenantModel, ActorFields):
     problem = models.TextField(blank=True)  # why the file was refused
     updated_at = MillisecondDateTimeField(default=now, editable=False)
     finished_at = MillisecondDateTimeField("finished", null=True, editable=False)
+    # The characters of the file and of the rows, as long as they are stored. Null in older imports.
+    size = models.PositiveIntegerField(null=True, editable=False)
+    # When the rows are deleted; null until the import ends, and in older imports.
+    rows_until = MillisecondDateTimeField(null=True, editable=False)
+    # Of the header and the file's name (`terms`), by which erasing a lead finds them.
+    terms = ArrayField(models.IntegerField(), null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["-created_at", "-id"]
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="import_newest"),
             models.Index(fields=["organization", "updated_at"], condition=Q(state__in=WORKING), name="import_working"),
+            # For the quota, and for the task that deletes rows.
+            models.Index(
+                fields=["organization", "rows_until"], condition=Q(size__gt=0) | Q(size=None), name="import_stored"
+            ),
+            GinIndex(fields=["terms"], name="import_terms"),
         ]
 
     def __str__(self) -> str:
@@ -79,6 +96,13 @@ class Import(TenantModel, ActorFields):
     def is_open(self) -> bool:
         """Whether the import has not ended."""
         return self.state in OPEN
+
+    @property
+    def shows_rows(self) -> bool:
+        """Whether people may see the rows: while the import is open, and refused ones for a while after it was done."""
+        if self.state == ImportState.DONE:
+            return (self.rows_until or self.updated_at + KEEP_ROWS) > now()
+        return self.is_open
 
     @property
     def done(self) -> int:
@@ -101,14 +125,25 @@ class ImportRow(TenantModel):
     details = models.TextField(blank=True)  # the changes, or why it is refused
     # A hash of the checked row's e-mail or reference, which may come only once in a file.
     key = models.TextField(blank=True, default="", db_default="", editable=False)
+    # By which erasing a lead finds the row (`terms`). Null in older rows.
+    terms = ArrayField(models.IntegerField(), null=True, editable=False)
 
     class Meta(TenantModel.Meta):
         ordering = ["number"]
         constraints = [UniqueConstraint(fields=["file_import", "number"], name="one_import_row_per_number")]
-        indexes = [models.Index(fields=["file_import", "verdict", "number"], name="import_row_verdict")]
+        indexes = [
+            models.Index(fields=["file_import", "verdict", "number"], name="import_row_verdict"),
+            GinIndex(fields=["terms"], name="import_row_terms"),
+            models.Index(fields=["organization"], condition=Q(terms=None), name="import_row_without_terms"),
+        ]
 
     def __str__(self) -> str:
         return f"Row {self.number}"
+
+    @property
+    def size(self) -> int:
+        """The characters that the row's cells store."""
+        return sum(map(len, self.cells))
 
 
 class ImportColumn(TenantModel):

@@ -5,14 +5,17 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from celery import current_app
 from django.db import transaction
+from django.db.models import Q, Sum
 from kombu.exceptions import OperationalError
 
 from leads.imports.importers import IMPORTERS, guess_mapping, normalize
-from leads.imports.models import OPEN, WORKING, Import, ImportColumn, ImportRow, ImportState, Verdict
+from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
+from leads.imports.terms import terms_of
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit
@@ -24,7 +27,13 @@ logger = logging.getLogger(__name__)
 
 TASK = "leads.run_imports"
 MAX_OPEN = 20
-KEEP_ROWS = timedelta(days=7)  # after the end, or after the last step of an import that nobody went on with
+# Of all files and rows that an organization's imports store at a time: those of six imports of 100,000 ordinary rows
+# (150 characters). Without it 75 kB could become 100 MB of rows, as often as somebody uploads them.
+MAX_STORED = 100_000_000
+TOO_MUCH_STORED = (
+    f"The imports of an organization can store at most {MAX_STORED:,} characters at a time. Finish or cancel another "
+    "import, delete the refused rows of an earlier one, or split the file, and upload it again."
+)
 KEEP_IMPORTS = timedelta(days=365)
 MAX_COLUMNS_REMEMBERED = 2000  # of an organization, for each kind of import
 
@@ -43,14 +52,26 @@ def add_import(
     """Store an uploaded file, to be read by a worker, and return its import.
 
     `id` is the new row's, if it is chosen before. Locks the organization. Raises Conflict if it has `MAX_OPEN` imports
-    that have not ended.
+    that have not ended, or its imports would store more than `MAX_STORED` characters.
     """
     rows, advice = Import.objects.of(organization).filter(state__in=OPEN), "Finish or cancel one first."
     check_limit(organization=organization, rows=rows, limit=MAX_OPEN, name="open imports", advice=advice)
-    columns = actor_columns(actor) | {"kind": kind, "file_name": file_name, "file": content, "time_zone": time_zone}
+    if stored_size(organization) + len(content) > MAX_STORED:
+        raise Conflict(TOO_MUCH_STORED)
+    columns: dict[str, Any] = {"kind": kind, "file_name": file_name, "file": content, "time_zone": time_zone}
+    columns |= {"size": len(content), "terms": terms_of(organization.pk, [file_name]), **actor_columns(actor)}
     new: Import = Import.objects.create(organization=organization, **({"id": id} if id else {}), **columns)
     enqueue_on_commit()
     return new
+
+
+def stored_size(organization: Organization) -> int:
+    """Return how many characters the organization's imports store. Lock the organization before, so that none is added.
+
+    Older imports, whose size isn't known, don't count.
+    """
+    sizes = Import.objects.of(organization).filter(size__gt=0).aggregate(total=Sum("size"))
+    return int(sizes["total"] or 0)
 
 
 @transaction.atomic
@@ -89,11 +110,24 @@ def start_import(*, file_import: Import) -> None:
 
 
 @transaction.atomic
-def cancel_import(*, file_import: Import) -> None:
-    """Stop an import; what it has done already stays. Repeating it is safe. Locks the import."""
+def cancel_import(*, file_import: Import, reason: str = "") -> None:
+    """Stop an import; what it has done already stays. Repeating it is safe. Locks the import.
+
+    The page of the import shows the reason, if somebody else than its owner cancels it.
+    """
     stored = lock(file_import, *ImportState)
     if stored.is_open:
-        finish(stored, ImportState.CANCELED)
+        finish(stored, ImportState.CANCELED, reason)
+
+
+@transaction.atomic
+def discard_rows(*, file_import: Import) -> None:
+    """Delete the refused rows of an import that is done. Repeating it is safe. Locks the import."""
+    stored = lock(file_import, ImportState.DONE)
+    if stored.shows_rows:
+        stored.rows_until = now()
+        stored.save(update_fields=["rows_until"])
+        enqueue_on_commit()
 
 
 def lock(file_import: Import, *states: str) -> Import:
@@ -112,10 +146,19 @@ def begin(stored: Import, state: ImportState) -> None:
 
 
 def finish(stored: Import, state: ImportState, problem: str = "") -> None:
-    """End a locked import. Its file goes at once, its rows after `KEEP_ROWS`."""
+    """End a locked import. Its file goes at once.
+
+    Of an import that is done only the refused rows are left, which stay for `KEEP_ROWS`. All rows of another are no
+    longer shown from now on, and a worker deletes them: 100,000 of them take longer than a request may.
+    """
     stored.state, stored.problem, stored.file, stored.finished_at = state, problem, None, now()
-    stored.updated_at = stored.finished_at
-    stored.save(update_fields=["state", "problem", "file", "finished_at", "updated_at", "counts", "position"])
+    stored.updated_at = stored.rows_until = stored.finished_at
+    if state == ImportState.DONE:
+        stored.rows_until += KEEP_ROWS
+    fields = ["state", "problem", "file", "finished_at", "rows_until", "updated_at", "counts", "position", "size"]
+    stored.save(update_fields=fields)
+    if state != ImportState.DONE:
+        enqueue_on_commit()
 
 
 def remember_columns(stored: Import) -> None:
@@ -175,11 +218,30 @@ def publish() -> bool:
 
 
 def prune_imports(*, organization: Organization) -> None:
-    """Delete the rows of imports that have not gone on for a week, and imports and remembered columns after a year."""
+    """Cancel imports without a step for a week, delete rows that aren't kept any longer, and old imports and columns.
+
+    Imports and remembered columns are kept for a year.
+    """
     imports = Import.objects.of(organization).exclude(state__in=WORKING).defer("file")
-    for old in imports.filter(updated_at__lt=now() - KEEP_ROWS):
-        if old.is_open:
-            cancel_import(file_import=old)
-        delete_in_batches(ImportRow.objects.of(organization).filter(file_import=old))
+    for idle in imports.filter(state__in=OPEN, updated_at__lt=now() - KEEP_ROWS):
+        cancel_import(file_import=idle)
+    prune_ended(organization=organization)
     delete_in_batches(imports.filter(created_at__lt=now() - KEEP_IMPORTS))
     delete_in_batches(ImportColumn.objects.of(organization).filter(updated_at__lt=now() - KEEP_IMPORTS))
+
+
+def prune_ended(*, organization: Organization) -> None:
+    """Delete the rows of all imports that have ended, unless they are kept for a while."""
+    is_old = Q(rows_until=None) & (~Q(state=ImportState.DONE) | Q(updated_at__lt=now() - KEEP_ROWS))
+    ended = Import.objects.of(organization).exclude(state__in=OPEN).filter(Q(size__gt=0) | Q(size=None)).defer("file")
+    for file_import in ended.filter(Q(rows_until__lte=now()) | is_old):
+        prune_rows(file_import)
+
+
+def prune_rows(file_import: Import) -> None:
+    """Delete the rows of an import that has ended, in batches, unless they are kept for a while. Safe to be killed."""
+    if file_import.is_open or file_import.shows_rows:
+        return
+    delete_in_batches(file_import.rows.all())
+    if not file_import.rows.exists():  # else another worker deletes some
+        Import.objects.of(file_import.organization).filter(pk=file_import.pk).update(size=0)

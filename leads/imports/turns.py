@@ -24,7 +24,11 @@ SELECT import.organization_id
 FROM leads_import AS import
 JOIN organizations_organization AS organization ON organization.id = import.organization_id AND organization.is_active
 LEFT JOIN leads_importturn AS turn ON turn.organization_id = import.organization_id
-WHERE import.state IN ('READING', 'CHECKING', 'IMPORTING')
+WHERE (
+        import.state IN ('READING', 'CHECKING', 'IMPORTING')
+        -- Its rows are to be deleted.
+        OR (import.size > 0 AND import.rows_until <= clock_timestamp())
+    )
     AND (turn.expires_at IS NULL OR turn.expires_at <= clock_timestamp())
 GROUP BY import.organization_id, turn.expires_at
 ORDER BY turn.expires_at NULLS FIRST, min(import.updated_at)

@@ -17,11 +17,14 @@ from django.db.models import Min
 from leads.imports.files import read_rows
 from leads.imports.importers import IMPORTERS, Importer, Plan
 from leads.imports.models import WORKING, Import, ImportRow, ImportState, Verdict
-from leads.imports.services import finish, guess_columns
+from leads.imports.services import MAX_STORED, TOO_MUCH_STORED, finish, guess_columns, prune_ended, stored_size
+from leads.imports.terms import terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.workbooks import FileRefused
 from organizations.actors import Actor
+from organizations.models import Organization
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
+from pipeline_backend.api.fields import MAX_TEXT_LENGTH
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
 from pipeline_backend.db.writes import insert_all
@@ -29,11 +32,13 @@ from pipeline_backend.db.writes import insert_all
 logger = logging.getLogger(__name__)
 
 READ_BATCH, CHECK_BATCH = 1000, 500
-READ_TEXT = 5_000_000  # characters, after which a batch ends
+READ_TEXT = 1_000_000  # characters, after which a batch ends: those who cancel the import wait for it
+MAX_CELL = MAX_TEXT_LENGTH + 1  # the longest field, with the apostrophe that guards a text against being a formula
 
 STORE_VERDICTS = """
-UPDATE leads_importrow AS stored SET verdict = result.verdict, details = result.details, key = result.key
-FROM json_to_recordset(%s::json) AS result (id uuid, verdict text, details text, key text)
+UPDATE leads_importrow AS stored
+SET verdict = result.verdict, details = result.details, key = result.key, terms = result.terms
+FROM json_to_recordset(%s::json) AS result (id uuid, verdict text, details text, key text, terms integer[])
 WHERE stored.organization_id = %s AND stored.id = result.id
 """
 
@@ -57,7 +62,8 @@ def run_turn() -> None:
 
 
 def run_step(turn: Turn) -> None:
-    """Do what the turn has time for. Raises Overtaken."""
+    """Delete the rows of imports that have ended, then do what the turn has time for. Raises Overtaken."""
+    prune_ended(organization=turn.organization)
     working = Import.objects.of(turn.organization).filter(state__in=WORKING)
     file_import = working.order_by("pk").first()
     if file_import is None:
@@ -86,7 +92,7 @@ def store_progress(stored: Import, position: int, verdicts: Counter[str] | None 
     """Store how far a batch has come, in its transaction."""
     stored.position, stored.updated_at = position, now()
     stored.counts = dict(Counter(stored.counts) + (verdicts or Counter()))
-    stored.save(update_fields=["position", "updated_at", "counts", "total", "header"])
+    stored.save(update_fields=["position", "updated_at", "counts", "total", "header", "size", "terms"])
 
 
 def read_file(file_import: Import, turn: Turn) -> None:
@@ -123,17 +129,23 @@ def keep_turn(file_import: Import, turn: Turn) -> None:
 
 @transaction.atomic
 def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, is_last: bool = False) -> None:
-    """Store some rows of the file; after the last ones let people choose the columns."""
+    """Store some rows of the file; after the last ones let people choose the columns.
+
+    Locks the import, then for a moment the organization. Raises FileRefused if its imports store too much.
+    """
+    # Before the lock, for which those who cancel the import wait.
+    rows = [build_row(file_import, number, cells) for number, cells in batch]
     stored = take(file_import)
-    insert_all(
-        *(
-            ImportRow(organization=stored.organization, file_import=stored, number=number, cells=cells)
-            for number, cells in batch
-        )
-    )
+    insert_all(*rows)
     stored.total += len(batch)
     stored.header = file_import.header
+    stored.terms = terms_of(stored.organization_id, [*stored.header, stored.file_name])
+    stored.size = (stored.size or 0) + sum(row.size for row in rows) - (len(file_import.file or b"") if is_last else 0)
     store_progress(stored, batch[-1][0] if batch else stored.position)
+    # After the rows, so that those who wait for the lock wait for two statements, not for thousands of rows.
+    Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
+    if stored_size(stored.organization) > MAX_STORED:
+        raise FileRefused(TOO_MUCH_STORED)
     file_import.position = stored.position
     if is_last:
         stored.state, stored.file, stored.position = ImportState.MAPPING, None, 0
@@ -141,12 +153,28 @@ def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, i
         stored.save(update_fields=["state", "file", "position", "mapping"])
 
 
+def build_row(file_import: Import, number: int, cells: Sequence[str]) -> ImportRow:
+    """Return a new row, with as much of its cells as a field can hold.
+
+    A cell that is longer, or beyond the header, keeps a mark by which the check refuses the row.
+    """
+    organization, width = file_import.organization, len(file_import.header)
+    kept = [shorten_cell(cell) for cell in cells[:width]] + ["…"] * any(cell.strip() for cell in cells[width:])
+    terms = terms_of(organization.pk, kept)
+    return ImportRow(organization=organization, file_import=file_import, number=number, cells=kept, terms=terms)
+
+
+def shorten_cell(cell: str) -> str:
+    """Return the cell. One that no field can hold is cut, and still too long for all of them."""
+    if len(cell) > MAX_CELL:
+        cell = cell.strip()
+    return cell if len(cell) <= MAX_CELL else f"{cell[:MAX_CELL]}…"
+
+
 @transaction.atomic
 def refuse_file(file_import: Import, problem: str) -> None:
     """End the import of a file that can't be read."""
-    stored = take(file_import)
-    stored.rows.all().delete()
-    finish(stored, ImportState.FAILED, problem)
+    finish(take(file_import), ImportState.FAILED, problem)
 
 
 def check_rows(file_import: Import, turn: Turn) -> None:
@@ -163,7 +191,7 @@ def check_rows(file_import: Import, turn: Turn) -> None:
 def check_batch(file_import: Import, importer: Importer, first_rows: dict[str, int]) -> bool:
     """Check the next rows; return whether there were any. After the last ones people may start the import."""
     stored = take(file_import)
-    rows = list(stored.rows.filter(number__gt=stored.position).order_by("number")[:CHECK_BATCH])
+    rows = list(stored.rows.filter(number__gt=stored.position).order_by("number").defer("terms")[:CHECK_BATCH])
     if not rows:
         stored.state = ImportState.CHECKED
         stored.save(update_fields=["state"])
@@ -223,12 +251,13 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
 def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str) -> int | None:
     """Do the work of `import_batch`; return the number of the last row, or None without one.
 
-    Locks the import, and the leads or appointments of the rows.
+    Deletes the rows that are done: only refused ones are needed any longer. Locks the import, and the leads or
+    appointments of the rows.
     """
     stored = take(file_import)
     rows = stored.rows.filter(number__gt=stored.position).exclude(verdict=Verdict.REFUSED).order_by("number")
     # Locked, so that a lead that is being erased isn't added again from a row that goes with it.
-    batch = list(rows.select_for_update()[:size])
+    batch = list(rows.select_for_update().defer("terms")[:size])
     if not batch:
         finish(stored, ImportState.DONE)
         return None
@@ -237,13 +266,27 @@ def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int
     else:
         plans = importer.plan(batch, lock=True)
         importer.apply(plans, actor)
-    store_verdicts(stored, plans)
+    refused = [plan for plan in plans if plan.verdict == Verdict.REFUSED]
+    done = [plan.row for plan in plans if plan.verdict != Verdict.REFUSED]
+    store_verdicts(stored, refused)
+    stored.rows.filter(pk__in=[row.pk for row in done]).delete()
+    if stored.size is not None:
+        stored.size = max(stored.size - sum(row.size for row in done), 0)
     store_progress(stored, batch[-1].number, Counter(plan.verdict.value for plan in plans))
     return stored.position
 
 
 def store_verdicts(stored: Import, plans: Sequence[Plan]) -> None:
     """Store what the report says about the rows."""
-    results = [{"id": plan.row.pk, "verdict": plan.verdict, "details": plan.details, "key": plan.key} for plan in plans]
+    results = [
+        {
+            "id": plan.row.pk,
+            "verdict": plan.verdict,
+            "details": plan.details,
+            "key": plan.key,
+            "terms": terms_of(stored.organization_id, [*plan.row.cells, plan.details]),
+        }
+        for plan in plans
+    ]
     with connection.cursor() as cursor:
         cursor.execute(STORE_VERDICTS, [orjson.dumps(results).decode(), stored.organization_id])

@@ -1,35 +1,161 @@
-"""Erasing a lead: one service, one transaction."""
+"""Erasing a lead: at once if little is stored about it, else by a worker in short transactions."""
 
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
+from typing import Any
 from uuid import UUID
 
-from django.contrib.admin.models import LogEntry
+from celery import current_app
+from django.db import OperationalError, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
+from kombu.exceptions import OperationalError as BrokerError
+from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
-from leads.models import Lead
-from leads.privacy.imports import forget_imported_rows
-from leads.privacy.rules import Rows, find_rows, load_rules
+from leads.models import Lead, LeadMerge
+from leads.privacy.history import forget_history, has_many_entries
+from leads.privacy.imports import find_candidates, forget_imported_rows
+from leads.privacy.models import Erasure
+from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
 from leads.topics import ERASED
 from notifications.services import erase_notifications
-from organizations.actors import Actor
-from organizations.isolation import bypass_rls
-from organizations.models import Organization, SecurityEventKind
+from organizations.actors import Actor, ActorKind, actor_columns
+from organizations.models import Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.versions import VersionedModel
 from pipeline_backend.api.exceptions import ValidationFailed
 from pipeline_backend.db.retry import atomic_with_retry
 from pipeline_backend.db.timestamps import now
+from pipeline_backend.db.writes import insert_or_get
+from webhooks.models import Event
 from webhooks.services import record_event, replace_events
+
+logger = logging.getLogger(__name__)
+
+TASK = "leads.run_erasure"
+BATCH = 500  # rows, events or other entries of a transaction
+# What a request erases itself, of each kind: it takes less than a second of the five that a statement of it may take.
+SMALL = 500
+STALE = timedelta(seconds=30)  # without a batch, so that another worker may go on
+TOO_SLOW = (QueryCanceled, LockNotAvailable, DeadlockDetected)
+
+
+def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) -> Erasure:
+    """Erase the lead, or let a worker do it if that takes long. Returns the request, which says whether it is finished.
+
+    Requesting it again is safe. Runs in a transaction, or in the caller's, and locks the lead, so that nobody merges
+    it. Raises ValidationFailed if the organization has no such lead.
+    """
+    with transaction.atomic():
+        lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
+        if lead is None:
+            raise ValidationFailed({"lead_id": ["is not known in the organization"]})
+        lead.organization = organization
+        new = Erasure(organization=organization, lead_id=lead_id, **actor_columns(actor))
+        erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
+        if not is_new or (is_small(lead) and finish_in_time(erasure)):
+            return erasure
+        details = f"Lead {lead_id}: requested; a worker erases it"
+        record_security_event(SecurityEventKind.LEAD_ERASED, organization=organization, details=details)
+        transaction.on_commit(partial(enqueue, organization.pk, erasure.pk))
+    return erasure
+
+
+def open_erasure(lead: Lead) -> Erasure | None:
+    """Return the request to erase the lead that isn't finished, if there is one."""
+    erasure: Erasure | None = Erasure.objects.of(lead.organization).filter(lead_id=lead.pk, finished_at=None).first()
+    return erasure
+
+
+def is_small(lead: Lead) -> bool:
+    """Return whether at most `SMALL` rows, events, entries of the history and imported rows are to be looked at."""
+    rows = find_rows(lead, limit=SMALL)
+    ids = [id for found in rows.values() for id in found]
+    if len(ids) > SMALL or sum(map(len, find_candidates(lead))) > SMALL:
+        return False
+    events = Event.objects.of(lead.organization).filter(subject_id__in=ids).order_by().values_list("pk")[: SMALL + 1]
+    return len(events) <= SMALL and not has_many_entries(ids, SMALL)
+
+
+def finish_in_time(erasure: Erasure) -> bool:
+    """Erase the lead now; return whether it took no longer than a request may, and waited for nobody too long."""
+    try:
+        with transaction.atomic():
+            finish(erasure)
+    except OperationalError as error:
+        if not isinstance(error.__cause__, TOO_SLOW):
+            raise
+        return False
+    return True
+
+
+# --- What workers do
+
+
+def run_erasure(*, organization: Organization, erasure_id: UUID) -> None:
+    """Erase the lead in short transactions, which delay nobody. Safe to be killed, and to run several times at once."""
+    erasure = Erasure.objects.of(organization).filter(pk=erasure_id, finished_at=None).first()
+    if erasure is None:
+        return
+    erasure.organization = organization
+    lead = Lead.objects.of(organization).get(pk=erasure.lead_id)
+    lead.organization = organization
+    forget_imported_rows(lead)
+    rules = load_rules()
+    for model, ids in reversed(find_rows(lead).items()):
+        for some in batches(ids, BATCH):
+            counts = forget_traces(lead, model, some)
+            # The lead and those merged into it stay until the end: what is left is found by them.
+            if model not in (Lead, LeadMerge):
+                apply_rule(model, some)
+                # Rows that stay are counted at the end.
+                counts[str(model._meta.verbose_name_plural)] += len(some) if rules[model].is_deleted else 0
+            store_progress(erasure, counts)
+    finish(erasure)
+
+
+def run_waiting_erasures(*, organization: Organization) -> None:
+    """Erase the organization's leads that no worker is erasing."""
+    waiting = Erasure.objects.of(organization).filter(finished_at=None, updated_at__lt=now() - STALE)
+    for erasure_id in list(waiting.values_list("pk", flat=True)):
+        run_erasure(organization=organization, erasure_id=erasure_id)
+
+
+@transaction.atomic
+def store_progress(erasure: Erasure, counts: Counter[str]) -> None:
+    """Add the numbers of what was erased, so that no other worker begins."""
+    stored = Erasure.objects.of(erasure.organization).select_for_update().get(pk=erasure.pk)
+    stored.counts, stored.updated_at = dict(Counter(stored.counts) + counts), now()
+    stored.save(update_fields=["counts", "updated_at"])
 
 
 @atomic_with_retry
-def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> None:
+def finish(erasure: Erasure) -> None:
+    """Erase what is left of the lead, in one transaction, unless another worker has. Locks the request and the lead."""
+    rows = Erasure.objects.of(erasure.organization).select_for_update().filter(pk=erasure.pk, finished_at=None)
+    stored: Erasure | None = rows.first()
+    if stored is None:
+        return
+    actor = Actor(ActorKind(stored.actor_kind), stored.actor_id, stored.actor_name)
+    erase_lead(organization=erasure.organization, actor=actor, lead_id=stored.lead_id, counts=stored.counts)
+    erasure.finished_at = stored.finished_at = now()
+    stored.save(update_fields=["finished_at"])
+
+
+@atomic_with_retry
+def erase_lead(
+    *, organization: Organization, actor: Actor, lead_id: UUID, counts: dict[str, int] | None = None
+) -> None:
     """Erase all personal data of a lead; record `lead.erased` and an entry in the security log (interface.md, L20).
 
-    Erasing again erases what has been added since. Locks the lead and the rows that stay. Raises ValidationFailed if
-    the organization has no such lead.
+    One transaction, which takes long if much is stored about the lead: `request_erasure` is for everybody. `counts` are
+    the numbers of what was erased before. Erasing again erases what has been added since. Locks the lead and the rows
+    that stay. Raises ValidationFailed if the organization has no such lead.
     """
     # Unlike other changes this locks the key, too: rows that refer to the lead are added before or after, never during.
     lead: Lead | None = Lead.objects.of(organization).select_for_update().filter(pk=lead_id).first()
@@ -39,42 +165,73 @@ def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> No
     forget_views(lead)
     forget_imported_rows(lead)
     rows = find_rows(lead, lock=True)
-    apply_rules(rows)
-    ids = [id for found in rows.values() for id in found]
-    events = replace_events(organization=organization, subject_ids=ids, topic=ERASED, subject=lead)
-    notifications = erase_notifications(organization=organization, subject_ids=ids)
-    forget_history(rows)
+    total = Counter(
+        {str(model._meta.verbose_name_plural): len(ids) for model, ids in rows.items() if model is not Lead}
+    )
+    for model, ids in reversed(rows.items()):
+        for some in batches(ids, BATCH):
+            apply_rule(model, some)
+            total.update(forget_traces(lead, model, some))
+    total.update(counts or {})
     record_event(ERASED, lead, actor=actor)
-    counts = {model._meta.verbose_name_plural: len(found) for model, found in rows.items() if model is not Lead}
-    counts |= {"events": events, "notifications": notifications}
-    details = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    details = ", ".join(f"{count} {name}" for name, count in total.items() if count)
     record_security_event(
-        SecurityEventKind.LEAD_ERASED, organization=organization, details=f"Lead {lead_id}: {details}".rstrip(": ")
+        SecurityEventKind.LEAD_ERASED,
+        organization=organization,
+        actor=User.objects.filter(pk=actor.id).first() if actor.kind == ActorKind.STAFF else None,
+        details=f"Lead {lead_id}: {details}".rstrip(": "),
     )
 
 
-def apply_rules(rows: Rows) -> None:
-    """Delete or empty the rows, those that refer to others first."""
-    rules = load_rules()
-    for model, ids in reversed(rows.items()):
-        found = model._base_manager.filter(pk__in=ids)
-        if rules[model].is_deleted:
-            found.delete()
-        elif rules[model].values:
-            found.update(**rules[model].values)
-            if issubclass(model, VersionedModel):
-                next_version = F("updated_at") + timedelta(milliseconds=1)
-                found.update(updated_at=Greatest(next_version, Value(now())))
+def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID]) -> Counter[str]:
+    """Erase what names rows of a model although no foreign key leads there; return the numbers.
+
+    Each batch is a transaction; may run in the caller's.
+    """
+    organization, subject_ids = lead.organization, list(ids)
+    about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
+    steps: dict[str, Callable[[], int]] = {
+        "events": partial(replace_events, **about, topic=ERASED, subject=lead),
+        "notifications": partial(erase_notifications, **about),
+    }
+    counts = Counter({name: erase_all(step) for name, step in steps.items()})
+    erase_all(partial(forget_history, model, subject_ids, BATCH))
+    return counts
 
 
-def forget_history(rows: Rows) -> None:
-    """Delete the entries of the admin's history about the rows, which hold names."""
-    # Requests may only add entries, and see those of their own colleagues: neither may keep one here.
-    with bypass_rls():
-        for model, ids in rows.items():
-            entries = LogEntry.objects.filter(
-                content_type__app_label=model._meta.app_label,
-                content_type__model=model._meta.model_name,
-                object_id__in=[str(id) for id in ids],
-            )
-            entries.delete()
+def erase_all(step: Callable[[], int]) -> int:
+    """Repeat a step until it erases nothing more; return how much it erased."""
+    total = 0
+    while count := step():
+        total += count
+    return total
+
+
+@transaction.atomic
+def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> None:
+    """Delete or empty these rows of a model, after those that refer to them."""
+    rule = load_rules()[model]
+    found = model._base_manager.filter(pk__in=ids)
+    if rule.is_deleted:
+        found.delete()
+    elif rule.values:
+        found.update(**rule.values)
+        if issubclass(model, VersionedModel):
+            next_version = F("updated_at") + timedelta(milliseconds=1)
+            found.update(updated_at=Greatest(next_version, Value(now())))
+
+
+# --- The message
+
+
+def enqueue(organization_id: UUID, erasure_id: UUID) -> None:
+    """Send the message in a thread, so that no request waits for the broker."""
+    threading.Thread(target=publish, args=[str(organization_id), str(erasure_id)], daemon=True).start()
+
+
+def publish(organization_id: str, erasure_id: str) -> None:
+    """Send the message. Without the broker, beat's task finds the request later."""
+    try:
+        current_app.send_task(TASK, (organization_id, erasure_id), retry=False)
+    except (BrokerError, OSError) as error:
+        logger.warning("Message broker unreachable (%s); beat will find the erasure", type(error).__name__)

@@ -1,6 +1,6 @@
 """What belongs to a lead: the rows that foreign keys lead to, and what erasing does with each table."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from leads.models import Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange
 
 AnyModel: TypeAlias = type[Any]
 Rows: TypeAlias = dict[AnyModel, list[UUID]]
+AT_A_TIME = 1000  # ids in a statement
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,17 @@ def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
     ]
 
 
-def find_rows(lead: Lead, *, lock: bool = False) -> Rows:
+def batches(ids: Sequence[UUID], size: int = AT_A_TIME) -> Iterator[list[UUID]]:
+    """Yield the ids in lists of this length."""
+    for start in range(0, len(ids), size):
+        yield list(ids[start : start + size])
+
+
+def find_rows(lead: Lead, *, lock: bool = False, limit: int | None = None) -> Rows:
     """Return the ids of all rows that belong to the lead, by model, the lead's first, with those of merged leads.
 
-    With `lock`, lock the rows that stay before looking for what refers to them, so that nobody adds to them meanwhile.
-    Raises KeyError for a table without a rule.
+    With `limit`, stop when more than so many are found. With `lock`, lock the rows that stay before looking for what
+    refers to them, so that nobody adds to them meanwhile. Raises KeyError for a table without a rule.
     """
     rules = load_rules()
     # Events and histories still name the leads that were merged into this one.
@@ -78,14 +85,20 @@ def find_rows(lead: Lead, *, lock: bool = False) -> Rows:
         for relation in relations_to(model):
             child: AnyModel = relation.related_model
             is_kept = not rules[child].is_deleted
-            rows = child._base_manager.filter(**{f"{relation.field.name}__in": ids}).order_by("pk")
-            if lock and is_kept:
-                rows = rows.select_for_update()
             known = set(found.get(child, []))
-            new = [pk for pk in rows.values_list("pk", flat=True) if pk not in known]
+            new: list[UUID] = []
+            for some in batches(ids):
+                rows = child._base_manager.filter(**{f"{relation.field.name}__in": some})
+                rows = rows.order_by() if limit else rows.order_by("pk")
+                if lock and is_kept:
+                    rows = rows.select_for_update()
+                pks = rows.values_list("pk", flat=True)[: limit + 1 if limit else None]
+                new += [pk for pk in pks if pk not in known]
             if new:
                 found[child] = [*found.get(child, []), *new]
                 waiting.append((child, new))
+            if limit and sum(map(len, found.values())) > limit:
+                return found
     return found
 
 

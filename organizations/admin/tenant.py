@@ -5,7 +5,7 @@ and also when they send another row's id by hand. A form always belongs to one o
 organizations choose one before they add a row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -119,7 +119,7 @@ class ChooseOrganizationForm(forms.Form):
 class TypedChoice(AutocompleteSelect):
     """Django's choice with autocompletion, which also shows a form that was sent with something else than an id."""
 
-    def optgroups(self, name: str, value: list[str], attr: object = None) -> list[Any]:
+    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
         """Return the chosen row as an option; none for an invalid id, at which the form shows the error."""
         try:
             return super().optgroups(name, value, attr)

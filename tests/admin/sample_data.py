@@ -8,6 +8,7 @@ from leads.duplicates import search_batch
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote, PossibleDuplicate
+from leads.privacy.models import Erasure
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization, SavedView
@@ -83,6 +84,8 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
     )
     ImportColumn.objects.create(organization=organization, kind="LEADS", name=f"{word} column", field="email")
     ImportTurn.objects.create(organization=organization, expires_at=now())
+    lead_id = Appointment.objects.of(organization).get(pk=id).lead_id
+    Erasure.objects.create(organization=organization, lead_id=lead_id, finished_at=now(), **actor_columns(SYSTEM))
     SavedView.objects.create(organization=organization, page="leads.lead", name=f"{word} view", query="view=all")
     return Appointment.objects.of(organization).get(pk=id)
 

@@ -48,6 +48,7 @@ def work(organization: Organization) -> None:
     app.loader.import_default_modules()
     while Import.objects.of(organization).filter(state__in=WORKING).exists():
         app.tasks["leads.run_imports"].apply(throw=True)
+    app.tasks["leads.run_imports"].apply(throw=True)  # deletes the rows of those that have ended
 
 
 class Page:

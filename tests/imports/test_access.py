@@ -114,16 +114,18 @@ def test_only_so_many_imports_may_be_open(mia: Client, organization: Organizatio
     assert "An organization can have at most 20 open imports" in str(response.context["adminform"].form.errors)
 
 
-def test_rows_are_deleted_a_week_after_the_last_step_and_imports_after_a_year(
+def test_refused_rows_are_deleted_a_week_after_the_last_step_and_imports_after_a_year(
     mia: Client, organization: Organization
 ) -> None:
-    Page(mia, organization, FILE).run()
+    Page(mia, organization, FILE + b"nobody,,,\n").run()
     Page(mia, organization, FILE)
     rows = ImportRow.objects.of(organization)
 
     def prune_after(**age: int) -> tuple[int, list[str]]:
         past = timezone.now() - timedelta(**age)
-        Import.objects.of(organization).update(updated_at=past, created_at=past)
+        imports = Import.objects.of(organization)
+        imports.update(updated_at=past, created_at=past)
+        imports.exclude(rows_until=None).update(rows_until=past + timedelta(days=7))
         app.tasks["organizations.prune"].apply(throw=True)
         return rows.count(), sorted(Import.objects.of(organization).values_list("state", flat=True))
 

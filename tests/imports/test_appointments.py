@@ -41,11 +41,15 @@ def test_a_file_books_appointments_with_new_leads_and_gives_them_their_outcomes(
         ["a-3", "", FUTURE, "Coaching", "", "", "", "", ""],
     ]
 
-    page = Page(mia, organization, csv_file([*HEADER, "Deal"], *rows), kind="APPOINTMENTS").run()
+    page = Page(mia, organization, csv_file([*HEADER, "Deal"], *rows), kind="APPOINTMENTS")
+    page.check()
+    checked = page.report()
+    page.press("start")
 
     won, booked = appointment_with(organization, "a-1"), appointment_with(organization, "a-2")
     assert page.row.counts == {"NEW": 2, "REFUSED": 1}
-    assert page.report() == [
+    assert page.report() == [(4, "REFUSED", "Lead e-mail: is missing")]
+    assert checked == [
         (2, "NEW", f"ada@example.com, {PAST}; Outcome: Won; Deal: 900; New event type: Coaching"),
         (3, "NEW", f"ada@example.com, {FUTURE}; New event type: coaching"),
         (4, "REFUSED", "Lead e-mail: is missing"),

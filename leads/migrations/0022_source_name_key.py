@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
     atomic = False  # the index is made while the table is in use
 
     dependencies = [
-        ('leads', '0018_duplicate_indexes'),
+        ('leads', '0021_erasing_indexes'),
     ]
 
     operations = [

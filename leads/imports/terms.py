@@ -1,0 +1,59 @@
+"""The terms by which erasing a lead finds rows of imported files through an index, without reading all rows.
+
+Terms are numbers: checksums of words, e-mails, and the last nine digits of phones. Different texts can share one, so a
+row that has the terms of a lead is compared again (`leads.privacy.imports`). The organization is part of the checksum:
+many rows of another organization with the same name cost nothing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from uuid import UUID
+from zlib import crc32
+
+# Each of these takes time that grows with the text's length alone, whatever the text is.
+WORD = re.compile(r"[^\W_]+")
+DIGITS = re.compile(r"[0-9]+")
+END_OF_LOCAL_PART = re.compile(r"[\w.+-]*")  # of the reversed text
+DOMAIN = re.compile(r"(?:[^\W_]|-)*(?:\.[^\W_](?:[^\W_]|-)*)*")
+# A phone may be written with spaces and without its country, so the last digits are compared.
+PHONE_DIGITS = 9
+
+
+def join_texts(texts: Iterable[str]) -> str:
+    """Return the texts as one, in lower case."""
+    return " | ".join(texts).lower()
+
+
+def find_words(text: str) -> list[str]:
+    """Return the words of the text, which consist of letters and digits."""
+    return WORD.findall(text)
+
+
+def find_emails(text: str) -> Iterator[str]:
+    """Yield what surrounds each @ of the text as an e-mail's characters do."""
+    for before, after in pairwise(text.split("@")):
+        local, domain = END_OF_LOCAL_PART.match(before[::-1]), DOMAIN.match(after)
+        yield f"{local[0][::-1] if local else ''}@{domain[0] if domain else ''}"
+
+
+def find_phone_ends(text: str) -> Iterator[str]:
+    """Yield the nine digits before each end of a group of digits, whatever separates the groups but a bar."""
+    for part in text.split("|"):
+        digits = ""
+        for group in DIGITS.findall(part):
+            digits = (digits + group[-PHONE_DIGITS:])[-PHONE_DIGITS:]
+            if len(digits) == PHONE_DIGITS:
+                yield digits
+
+
+def checksums(organization_id: UUID, words: Iterable[str]) -> list[int]:
+    """Return the term of each different word, in order, as a signed number of 32 bits."""
+    seed = organization_id.int & 0xFFFFFFFF
+    return sorted({crc32(word.encode("utf-8", "surrogatepass"), seed) - 2**31 for word in words})
+
+
+def terms_of(organization_id: UUID, texts: Iterable[str]) -> list[int]:
+    """Return all terms of the texts of a row."""
+    text = join_texts(texts)
+    return checksums(organization_id, {*find_words(text), *find_emails(text), *find_phone_ends(text)})

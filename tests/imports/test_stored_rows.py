@@ -1,0 +1,161 @@
+"""What imports store: no more than is needed, no longer than it is needed, and no more than a quota."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import Sum
+from django.test import Client
+from django.utils import timezone
+
+from leads.imports import services, worker
+from leads.imports.models import Import, ImportRow
+from leads.imports.services import prune_imports
+from leads.models import Lead
+from organizations.models import Organization
+from pipeline_backend.celery import app
+from tests.admin.pages import form_errors
+from tests.imports.files import Page, csv_file, upload, workbook
+
+HEADER = ["email", "first name"]
+
+
+def stored_rows(organization: Organization) -> list[list[str]]:
+    """Return the cells of all rows of the organization's imports."""
+    rows = ImportRow.objects.of(organization).order_by("file_import", "number")
+    return list(rows.values_list("cells", flat=True))
+
+
+def stored_size(organization: Organization) -> int:
+    """Return how many characters count against the organization's quota."""
+    return int(Import.objects.of(organization).aggregate(size=Sum("size"))["size"] or 0)
+
+
+def test_only_refused_rows_stay_of_an_import_that_is_done(
+    mia: Client, organization: Organization, other_organization: Organization
+) -> None:
+    rows = [["ada@example.com", "Ada"], ["nobody", "Bob"], ["zoe@example.com", "Zoe"]]
+    page = Page(mia, organization, csv_file(HEADER, *rows)).run()
+
+    text = page.get().content.decode()
+
+    assert stored_rows(organization) == [["nobody", "Bob"]]
+    assert page.report() == [(3, "REFUSED", "E-mail: “nobody” is not an e-mail address")]
+    assert page.refused_rows()[1][:2] == ["nobody", "Bob"]
+    assert "Done: 2 new, 1 refused" in text
+    assert "Row by row" not in text
+    assert stored_size(organization) == len("nobodyBob")
+    assert stored_size(other_organization) == 0
+
+
+def test_refused_rows_can_be_deleted_before_their_time(mia: Client, organization: Organization) -> None:
+    page = Page(mia, organization, csv_file(HEADER, ["ada@example.com", "Ada"], ["nobody", "Bob"])).run()
+
+    page.press("discard")
+
+    assert (stored_rows(organization), stored_size(organization)) == ([], 0)
+    assert page.report() == []
+    assert page.refused_rows() == [[*HEADER, "Problem"]]
+    assert page.row.counts == {"NEW": 1, "REFUSED": 1}
+
+
+@pytest.mark.parametrize("end", ["canceled", "refused"])
+def test_the_rows_of_an_import_that_ends_early_are_shown_no_more_and_a_worker_deletes_them(
+    mia: Client, organization: Organization, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(mia, organization, csv_file(HEADER, ["ada@example.com", "Ada"], ["nobody", "Bob"]))
+    page.check()
+    Import.objects.of(organization).update(**({"state": "READING"} if end == "refused" else {}))
+
+    if end == "refused":
+        worker.refuse_file(page.row, "No.")
+    else:
+        page.client.post(page.url, {"step": "cancel"})
+    shown, refused = page.get().context["rows"], page.refused_rows()
+    before = len(stored_rows(organization))
+    app.loader.import_default_modules()
+    app.tasks["leads.run_imports"].apply(throw=True)
+
+    assert (list(shown), refused) == ([], [[*HEADER, "Problem"]])
+    assert before == 2
+    assert (stored_rows(organization), stored_size(organization)) == ([], 0)
+    assert Lead.objects.of(organization).count() == 0
+
+
+def test_what_no_field_can_hold_is_not_stored_and_refuses_the_row(mia: Client, organization: Organization) -> None:
+    rows = [
+        ["ada@example.com", "A" * 30_000],
+        ["bob@example.com", "Bob", "", "x" * 30_000],
+        ["cy@example.com", " " * 20_000 + "Cy"],
+        ["di@example.com", "'=" + "D" * 20_000],
+    ]
+    page = Page(mia, organization, csv_file(HEADER, *rows))
+
+    page.run()
+
+    assert sum(len("".join(cells)) for cells in stored_rows(organization)) < 21_000
+    assert page.report() == [
+        (2, "REFUSED", "First name: is longer than 255 characters"),
+        (3, "REFUSED", "The row has more cells than the header"),
+        (5, "REFUSED", "First name: is longer than 255 characters"),
+    ]
+    assert list(Lead.objects.of(organization).values_list("first_name", flat=True)) == ["Cy"]
+
+
+def test_a_note_that_is_too_long_is_refused_although_it_begins_with_an_apostrophe(
+    mia: Client, organization: Organization
+) -> None:
+    header = ["reference", "lead e-mail", "time", "event type", "note"]
+    booking = ["a-1", "ada@example.com", "2027-01-05 10:00", "Coaching"]
+    page = Page(mia, organization, csv_file(header, [*booking, "'=" + "n" * 10_000]), kind="APPOINTMENTS")
+
+    page.check()
+
+    assert page.report() == [(2, "REFUSED", "Note: is longer than 10,000 characters")]
+
+
+def test_an_organization_can_store_only_so_much(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = csv_file(HEADER, *([f"{number}@example.com", "Ada"] for number in range(20)))
+    monkeypatch.setattr(services, "MAX_STORED", 2 * len(file))
+    page = Page(mia, organization, file)
+    Page(mia, organization, file)
+
+    response = upload(mia, file)
+    page.press("cancel")
+    Page(mia, organization, file)
+
+    assert form_errors(response) == [services.TOO_MUCH_STORED]
+    assert sorted(Import.objects.of(organization).values_list("state", flat=True)) == ["CANCELED", "MAPPING", "MAPPING"]
+    assert stored_size(organization) == sum(len("".join(cells)) for cells in stored_rows(organization))
+
+
+def test_a_file_whose_rows_are_too_much_is_refused_while_it_is_read(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The cells share a text in the file.
+    file = workbook(HEADER, *([f"{number}@example.com", "x" * 5000] for number in range(50)))
+    monkeypatch.setattr(worker, "MAX_STORED", 200_000)
+    monkeypatch.setattr(worker, "READ_BATCH", 10)
+
+    page = Page(mia, organization, file, name="leads.xlsx")
+
+    assert len(file) < 20_000
+    assert (page.row.state, page.row.problem) == ("FAILED", services.TOO_MUCH_STORED)
+    assert (stored_rows(organization), stored_size(organization)) == ([], 0)
+
+
+def test_rows_of_an_import_from_before_the_upgrade_are_deleted_after_a_week(
+    mia: Client, organization: Organization
+) -> None:
+    page = Page(mia, organization, csv_file(HEADER, ["nobody", "Bob"])).run()
+    week = timedelta(days=7)
+    Import.objects.of(organization).update(size=None, rows_until=None, updated_at=timezone.now() - week + week / 7)
+    prune_imports(organization=organization)
+    before = page.report()
+
+    Import.objects.of(organization).update(updated_at=timezone.now() - week)
+    prune_imports(organization=organization)
+
+    assert before == [(2, "REFUSED", "E-mail: “nobody” is not an e-mail address")]
+    assert (stored_rows(organization), stored_size(organization)) == ([], 0)

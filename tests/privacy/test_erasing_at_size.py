@@ -1,0 +1,307 @@
+"""Erasing always works: it reads only what is about the lead, and a worker does what takes long, and ends it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.db import connection
+from django.test import Client
+
+from leads.imports.models import Import, ImportColumn, ImportRow
+from leads.imports.services import add_import
+from leads.imports.worker import run_turn
+from leads.merging import merge_leads
+from leads.models import Lead, LeadNote
+from leads.privacy.erasing import SMALL, TASK, request_erasure
+from leads.privacy.models import Erasure
+from organizations.actors import SYSTEM, actor_columns
+from organizations.models import Organization, SecurityEvent
+from pipeline_backend.api.exceptions import Conflict
+from pipeline_backend.celery import app
+from pipeline_backend.db.timestamps import now
+from tests.admin.pages import admin_url, logged_in_client
+from tests.client import ApiClient
+from tests.factories import events_of, owner_of, snapshot_of
+
+EMAIL, ROWS = "ada@example.com", 20_000
+TABLES = ["leads_importrow", "leads_import", "webhooks_event", "django_admin_log", "notifications_notification"]
+# Words of other people, as many different ones as in a large file.
+OTHERS = """
+INSERT INTO leads_importrow (id, created_at, organization_id, file_import_id, number, cells, verdict, details, terms)
+SELECT gen_random_uuid(), now(), %s, %s, number + 10, jsonb_build_array(repeat('x', 1000)), '', '',
+    ARRAY[number, -number, 7]
+FROM generate_series(1, %s) AS number
+"""
+OTHER_EVENTS = """
+INSERT INTO webhooks_event (id, created_at, organization_id, type, subject_id, body, request_id, actor_kind, actor_id,
+    actor_name)
+SELECT gen_random_uuid(), now(), %s, 'lead.updated', gen_random_uuid(), '{}', '', 'SYSTEM', '', ''
+FROM generate_series(1, %s)
+"""
+OTHER_ENTRIES = """
+INSERT INTO django_admin_log
+    (action_time, object_id, object_repr, action_flag, change_message, content_type_id, user_id)
+SELECT now(), gen_random_uuid()::text, 'x', 2, '', (SELECT id FROM django_content_type WHERE model = 'lead'), %s
+FROM generate_series(1, %s)
+"""
+OTHER_NOTIFICATIONS = """
+INSERT INTO notifications_notification (id, created_at, organization_id, kind, medium, facts, subject_id, state,
+    attempts, claims, is_replay, last_error, next_attempt_at)
+SELECT gen_random_uuid(), now(), %s, 'ENDPOINTS_FAILING', 'EMAIL', '{}', NULL, 'DONE', 1, 1, false, '', NULL
+FROM generate_series(1, %s)
+"""
+SCANS = "SELECT relname, seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = ANY(%s)"
+
+
+@pytest.fixture
+def lead(organization: Organization, api: ApiClient) -> Lead:
+    """Ada, who has the name and phone of a row of an import."""
+    api.submit(email=EMAIL, first_name="Ada", last_name="Lovelace", phone_e164="+14155552671", phone_country="US")
+    return Lead.objects.of(organization).get()
+
+
+@pytest.fixture
+def owner(organization: Organization) -> Client:
+    return logged_in_client(owner_of(organization))
+
+
+def load(organization: Organization, content: str, name: str = "leads.csv") -> Import:
+    """Load a file as a worker does."""
+    stored = add_import(
+        organization=organization,
+        actor=SYSTEM,
+        kind="LEADS",
+        file_name=name,
+        content=content.encode(),
+        time_zone="UTC",
+    )
+    run_turn()
+    stored.refresh_from_db()
+    return stored
+
+
+def add_notes(lead: Lead, count: int = SMALL + 1) -> None:
+    """Give the lead more notes than a request deletes itself."""
+    common = {"organization": lead.organization, "lead": lead, "note": "Ada called", **actor_columns(SYSTEM)}
+    LeadNote.unscoped.bulk_create([LeadNote(**common) for _ in range(count)])
+
+
+def erase_by_page(owner: Client, lead: Lead) -> Any:
+    """Press the button of the lead's page."""
+    return owner.post(admin_url(Lead, "erase", lead.pk), {"email": EMAIL})
+
+
+def run_task(erasure: Erasure) -> None:
+    """Do what a worker does that gets the message."""
+    app.loader.import_default_modules()
+    app.tasks[TASK].apply(args=(str(erasure.organization_id), str(erasure.pk)), throw=True)
+
+
+def run_beat() -> None:
+    """Run beat's task, as it is when no worker has heard of the requests for a while."""
+    Erasure.unscoped.update(updated_at=now() - timedelta(minutes=5))
+    app.loader.import_default_modules()
+    app.tasks["leads.run_waiting_erasures"].apply(throw=True)
+
+
+def scans() -> dict[str, int]:
+    """Return how many rows of each table sequential scans of this transaction have read."""
+    with connection.cursor() as cursor:
+        cursor.execute(SCANS, [TABLES])
+        return dict(cursor.fetchall())
+
+
+def test_erasing_scans_no_table_that_grows_with_others(lead: Lead, owner: Client, organization: Organization) -> None:
+    stored = load(organization, f"E-mail,First name\n{EMAIL},Ada\nbob@example.com,Bob\n")
+    user = owner_of(organization).user
+    with connection.cursor() as cursor:
+        cursor.execute(OTHERS, [organization.pk, stored.pk, ROWS])
+        cursor.execute(OTHER_EVENTS, [organization.pk, ROWS])
+        cursor.execute(OTHER_ENTRIES, [user.pk, ROWS])
+        cursor.execute(OTHER_NOTIFICATIONS, [organization.pk, ROWS])
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+    before = scans()
+
+    response = erase_by_page(owner, lead)
+
+    large = [table for table in TABLES if table != "leads_import"]
+    assert response.status_code == 302
+    assert {table: scans()[table] - before[table] for table in large} == dict.fromkeys(large, 0)
+    assert list(stored.rows.filter(number__lt=10).values_list("cells", flat=True)) == [["bob@example.com", "Bob"]]
+    assert stored.rows.count() == ROWS + 1
+    assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
+
+
+def test_a_lead_of_which_little_is_stored_is_erased_at_once(
+    lead: Lead, owner: Client, organization: Organization
+) -> None:
+    erase_by_page(owner, lead)
+
+    page = owner.get(admin_url(Lead, "change", lead.pk)).content.decode()
+    assert "The lead was erased." in page
+    assert "Being erased" not in page
+    assert Erasure.objects.of(organization).get().finished_at
+    assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
+
+
+def test_what_takes_long_is_erased_by_a_worker_and_the_page_says_so(
+    lead: Lead, owner: Client, organization: Organization, api: ApiClient
+) -> None:
+    add_notes(lead)
+    url = admin_url(Lead, "change", lead.pk)
+    form = owner.get(admin_url(Lead, "erase", lead.pk)).content.decode()
+
+    responses = [erase_by_page(owner, lead) for _ in range(2)]
+    waiting = owner.get(url).content.decode()
+    before = Lead.objects.of(organization).get().email, LeadNote.objects.of(organization).count()
+    run_task(Erasure.objects.of(organization).get())
+    erased = owner.get(url).content.decode()
+
+    assert f"{SMALL + 1} lead notes" in form
+    assert [response.status_code for response in responses] == [302, 302]
+    assert before == (EMAIL, SMALL + 1)
+    assert "Being erased: requested by" in waiting
+    assert "Being erased" not in erased
+    assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
+    assert LeadNote.objects.of(organization).count() == 0
+    assert events_of(organization).count("lead.erased") >= 1
+    assert not LogEntry.objects.filter(object_repr__contains="Ada").exists()
+    entries = SecurityEvent.objects.filter(kind="lead_erased").order_by("created_at")
+    assert [entry.actor for entry in entries] == [owner_of(organization).user] * 2
+    assert f"{SMALL + 1} lead notes" in entries[1].details
+
+
+def test_a_worker_that_is_killed_is_followed_by_another_without_a_message(
+    lead: Lead, organization: Organization, other_organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """The end of a worker's process."""
+
+    def kill_after(statements: int) -> Callable[..., Any]:
+        count = 0
+
+        def execute(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+            nonlocal count
+            count += sql.startswith("DELETE")
+            if count > statements:
+                raise Killed
+            return run(sql, *arguments)
+
+        return execute
+
+    add_notes(lead, 3 * SMALL)
+    others = snapshot_of(other_organization)
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    for statements in (1, 1):
+        with pytest.raises(Killed), connection.execute_wrapper(kill_after(statements)):
+            run_task(Erasure.objects.of(organization).get())
+    left = LeadNote.objects.of(organization).count()
+
+    run_beat()
+    run_beat()
+
+    assert 0 < left < 3 * SMALL
+    assert LeadNote.objects.of(organization).count() == 0
+    assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
+    assert Erasure.objects.of(organization).get().finished_at
+    assert SecurityEvent.objects.filter(kind="lead_erased").count() == 2  # the request, and its end
+    assert snapshot_of(other_organization) == others
+
+
+def test_a_lead_that_another_transaction_locks_is_erased_later(
+    lead: Lead, owner: Client, organization: Organization
+) -> None:
+    def time_out(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        if "organizations_savedview" in sql:
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL statement_timeout = 1")
+            return run("SELECT pg_sleep(10)", (), *arguments[1:])
+        return run(sql, *arguments)
+
+    with connection.execute_wrapper(time_out):
+        request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    state = Erasure.objects.of(organization).get().finished_at, Lead.objects.of(organization).get().email
+    run_beat()
+
+    assert state == (None, EMAIL)
+    assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
+
+
+def test_a_lead_that_is_being_erased_is_not_merged(lead: Lead, organization: Organization, api: ApiClient) -> None:
+    add_notes(lead)
+    other = UUID(api.submit(email="zoe@example.com").json()["data"]["lead_id"])
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    before = snapshot_of(organization)
+
+    for keep, merge in ((lead.pk, other), (other, lead.pk)):
+        with pytest.raises(Conflict, match="being erased"):
+            merge_leads(organization=organization, actor=SYSTEM, keep=keep, merge=merge)
+
+    assert snapshot_of(organization) == before
+
+
+def test_headers_and_names_of_files_that_mention_the_lead_are_emptied(
+    lead: Lead, owner: Client, organization: Organization
+) -> None:
+    stored = load(organization, f"{EMAIL},Ada,x\nbob@example.com,Bob,y\n", name="Ada Lovelace.csv")
+    other = load(organization, "E-mail,Ada\nbob@example.com,Bob\n", name="Ada and Zoe.csv")
+    owner.post(admin_url(Import, "change", stored.pk), {"step": "columns"})
+    owner.post(admin_url(Import, "change", stored.pk), {"step": "cancel"})
+
+    erase_by_page(owner, lead)
+
+    stored.refresh_from_db()
+    other.refresh_from_db()
+    assert (stored.header, stored.file_name) == (["", "", ""], "erased")
+    assert (other.header, other.file_name) == (["E-mail", "Ada"], "Ada and Zoe.csv")
+    assert not LogEntry.objects.filter(object_id=str(stored.pk)).exists()
+
+
+def test_rows_that_were_stored_before_the_upgrade_are_found(lead: Lead, organization: Organization) -> None:
+    stored = load(organization, "E-mail,A,B\nx@x.example,Lovelace,Ada\nbob@example.com,Bob,\n")
+    ImportRow.objects.of(organization).update(terms=None)
+    Import.objects.of(organization).update(terms=None)
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    assert list(stored.rows.values_list("cells", flat=True)) == [["bob@example.com", "Bob"]]
+
+
+def test_rows_with_the_email_of_a_merged_lead_go(lead: Lead, organization: Organization, api: ApiClient) -> None:
+    merged = UUID(api.submit(email="ada@work.example").json()["data"]["lead_id"])
+    merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=merged)
+    stored = load(organization, "E-mail,Name\nADA@work.example,\nbob@example.com,Bob\n")
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    assert list(stored.rows.values_list("cells", flat=True)) == [["bob@example.com", "Bob"]]
+
+
+def test_an_import_that_is_canceled_by_an_erasure_says_why(
+    lead: Lead, owner: Client, organization: Organization, other_organization: Organization
+) -> None:
+    file = {"kind": "LEADS", "file_name": "a.csv", "content": b"E-mail\nbob@example.com\n", "time_zone": "UTC"}
+    stored = add_import(organization=organization, actor=SYSTEM, **file)
+    other = add_import(organization=other_organization, actor=SYSTEM, **file)
+
+    erase_by_page(owner, lead)
+
+    page = owner.get(admin_url(Import, "change", stored.pk)).content.decode()
+    other.refresh_from_db()
+    assert "A lead of your organization was erased before this file had been read" in page
+    assert "ada" not in page.lower().replace("canada", "")
+    assert other.state == "READING"
+
+
+def test_columns_that_are_named_like_the_person_are_forgotten(organization: Organization, lead: Lead) -> None:
+    names = ["ada lovelace", "ada", "1 415 555 2671", "first name", "adams"]
+    for name in names:
+        ImportColumn.objects.create(organization=organization, kind="LEADS", name=name, field="")
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    kept = ImportColumn.objects.of(organization).order_by("name").values_list("name", flat=True)
+    assert list(kept) == ["adams", "first name"]
