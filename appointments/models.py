@@ -102,7 +102,7 @@ class Appointment(VersionedModel, Traffic):
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="appointments", db_index=False)
     event_type = models.ForeignKey(EventType, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     schedule_time = MillisecondDateTimeField()
-    # The time in the booking, by which a retry is recognized, if the appointment has been moved since.
+    # The time first booked, set by the first move, so that an API retry is still recognized.
     booked_for = MillisecondDateTimeField(null=True, editable=False)
     call_category = models.CharField(max_length=20, choices=CallCategory.choices, default=CallCategory.SALES_CALL)
     host = models.ForeignKey(

@@ -38,9 +38,9 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 def needs_notification(change: Kind, appointment: Appointment) -> bool:
     """Return whether anybody is notified about a change of the appointment, which holds its new values.
 
-    Nobody is if the call is over. `CALL_BOOKED` is for one that is booked again, `CALL_UPDATED` for other people,
-    another link or another event type; nobody is notified of either if the appointment is canceled, or if a scheduler
-    manages it.
+    No one is notified if the call is over. `CALL_BOOKED` is for an appointment that is booked again, `CALL_UPDATED` for
+    other people, another link or another event type. No one is notified of either if the appointment is canceled or a
+    scheduler manages it.
     """
     if appointment.is_over:
         return False

@@ -199,11 +199,12 @@ class BookingInputSerializer(InputSerializer):
         required=False,
         help_text="Used only if the lead has no phone yet. E.164 preferred; an unreadable number is ignored.",
     )
-    host_email = EmailField(required=False, help_text="An active member of the organization, no viewer.")
+    host_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
     setter_email = EmailField(
-        required=False, help_text="An active member of the organization, no viewer. Defaults to the lead's setter."
+        required=False,
+        help_text="An active member of the organization who is not a viewer. Defaults to the lead's setter.",
     )
-    triager_email = EmailField(required=False, help_text="An active member of the organization, no viewer.")
+    triager_email = EmailField(required=False, help_text="An active member of the organization who is not a viewer.")
     meeting_url = URLField(required=False)
     notes = StringField(max_length=MAX_TEXT_LENGTH, required=False, help_text="Stored as a note of the appointment.")
 

@@ -1,7 +1,7 @@
 -- Makes the database's owner an ordinary role: `pipeline`, which the service signs in as, is no superuser afterwards.
--- Run it in the service's database, as the superuser that the cluster was created with. In the end that one is called
--- `postgres` and has no password, so only someone at the server itself can use it. What is there already stays, and the
--- password of `pipeline` stays the one that the cluster was created with. Running it again changes nothing.
+-- Run it in the service's database, as the superuser that the cluster was created with. This superuser is then called
+-- `postgres` and has no password, so only someone at the server itself can use it. All data stays, and `pipeline` keeps
+-- the password that the cluster was created with. Running it again changes nothing.
 DO $$
 DECLARE
     -- The superuser of the cluster's creation. It can't be made an ordinary role, so it is renamed.

@@ -1,8 +1,8 @@
 """Merging two leads into one, and undoing it.
 
-The merged lead's row is deleted, and all rows that refer to it move to the other lead, of whichever app they are. Its
-id and its e-mail lead to that one from then on (`LeadMerge`). Both leads are locked against rows that begin to refer to
-them, so none is lost that somebody else writes at the same time.
+The merged lead's row is deleted, and rows of any app that refer to it are moved to the other lead. Its id and its
+e-mail lead to the other lead from then on (`LeadMerge`). Both leads are locked, so that no row that is added to them at
+the same time is lost.
 """
 
 from collections.abc import Collection, Iterator, Mapping

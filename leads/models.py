@@ -37,17 +37,18 @@ class NamedQuerySet(TenantQuerySet):
     """Queries for rows whose names are unique in their organization, in any letter case and Unicode form."""
 
     def with_name(self, name: str) -> Self:
-        """Filter by name. Of several, which only rows of the last version can be, the one to use is the first."""
+        """Filter by name. Rows stored by version 0.2 can share a name; the one to use comes first."""
         same = Q(name_key=fold_name(name)) | Q(lowercase_name=Lower(Value(name)))
         return self.alias(lowercase_name=Lower("name")).filter(same).order_by(F("name_key").asc(nulls_last=True), "id")
 
 
 class NamedModel(TenantModel):
-    """A row with a unique name. Set `name_key` where a row is stored without `save`."""
+    """A row with a unique name. Code that stores a row without `save` has to set `name_key`."""
 
     name = models.CharField(max_length=255)
-    # What is compared: `fold_name(name)`, which can be three times as long. Unlike an expression, a column's index is
-    # used under row-level security. Null if an older row has the same, or if version 0.2 has stored the row.
+    # Compared instead of the name: `fold_name(name)`, which can be three times as long. A column, because PostgreSQL
+    # doesn't use an expression's index under row-level security. Null if an older row has the same key, or if version
+    # 0.2 stored the row.
     name_key = models.CharField(max_length=765, null=True, editable=False)
 
     objects: ClassVar[Any] = tenant_manager(NamedQuerySet)
@@ -80,7 +81,7 @@ class LeadQuerySet(TenantQuerySet):
     """Queries for leads."""
 
     def with_email(self, organization: UUID, email: str) -> Self:
-        """Filter for the organization's lead with this e-mail, in any of its spellings, the one as given first.
+        """Filter for the organization's lead with this e-mail in any spelling, preferably the given one.
 
         Without one, it is the lead into which a lead with this e-mail was merged.
         """
@@ -88,7 +89,7 @@ class LeadQuerySet(TenantQuerySet):
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
         emails = spellings(email)
         lead_id, merged_into = (
-            # Null is for COALESCE, which takes two expressions at least.
+            # None is there because Coalesce needs at least two expressions.
             Coalesce(
                 *(Func(Value(organization), Value(email), function=function) for email in emails),
                 Value(None),

@@ -41,6 +41,6 @@ def is_country_code(code: str) -> bool:
 
 def read_country_code(text: str) -> str | None:
     """Return the code in upper case, or None if it is not that of a country that has phone numbers."""
-    # `upper` makes ASCII letters of some others, such as the ligature "ﬁ".
+    # `upper` turns some other letters into ASCII ones, such as the ligature "ﬁ".
     code = text.upper() if text.isascii() else ""
     return code if is_country_code(code) else None

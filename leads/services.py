@@ -159,9 +159,9 @@ def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
 
 
 def lock_emails(organization: Organization, emails: Collection[str]) -> None:
-    """Let other transactions that add or change leads with one of these e-mails wait for the end of this one.
+    """Make other transactions that add or change leads with one of these e-mails wait for the end of this one.
 
-    Only international domains need it: for all others the unique index says that two e-mails are the same.
+    Only international domains need it: for all other e-mails the unique index prevents duplicates.
     """
     keys = sorted(f"{organization.pk} {email_key(email)}" for email in emails if len(spellings(email)) > 1)
     if keys:

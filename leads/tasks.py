@@ -17,7 +17,7 @@ from organizations.services import for_each_organization
 # Bounds a run, so that an organization with very many leads delays the others by seconds only.
 BATCHES_PER_RUN = 20
 
-# Imports on which a process works at once. So a worker's other threads, two of four, stay free for all other tasks.
+# Imports that a process works on at once, so that two of a worker's four threads stay free for all other tasks.
 IMPORTS_AT_ONCE = 2
 import_places = threading.BoundedSemaphore(IMPORTS_AT_ONCE)
 
@@ -26,29 +26,29 @@ import_places = threading.BoundedSemaphore(IMPORTS_AT_ONCE)
 def run_imports() -> None:
     """Work on imports for one turn, and send the message for the next one. Safe to run several times at once.
 
-    Does nothing while the process works on as many imports as it may: those that run send a message when they end.
-    Without a broker it takes the next turns itself.
+    Does nothing while the process works on `IMPORTS_AT_ONCE` imports, because each of these sends a message at its end.
+    Without a broker, takes the next turns itself.
     """
     is_sent = False
     while not is_sent and is_any_waiting() and import_places.acquire(blocking=False):
         try:
             run_turn()
         finally:
-            # In this order: the message of an import that came meanwhile may have found no place.
+            # First release, then send: a message that arrived in between would have found no free place.
             import_places.release()
             is_sent = publish()
 
 
-# Remove after 0.3: messages that version 0.2 has published carry the names below.
+# Remove before 0.3 is released: only development versions have published messages with the names below.
 @shared_task(name="leads.run_import")
 def run_import(organization_id: str, import_id: str) -> None:
-    """Work on imports."""
+    """Do `run_imports`, whatever import the message names."""
     run_imports()
 
 
 @shared_task(name="leads.run_waiting_imports")
 def run_waiting_imports() -> None:
-    """Work on imports."""
+    """Do `run_imports`."""
     run_imports()
 
 
@@ -67,7 +67,7 @@ def search_batches(*, organization: Organization) -> None:
 
 @shared_task(name="leads.prune")
 def prune() -> None:
-    """Delete what undoes old merges, in every organization."""
+    """Delete expired undo snapshots of merges, in every organization."""
     for_each_organization(prune_snapshots, Organization.objects.all())
 
 

@@ -55,7 +55,7 @@ class Notification(TenantModel, Job):
                 condition=Q(subject_id__isnull=False),
                 name="notification_subject",
             ),
-            # For erasing a lead, which also finds those of version 0.2.
+            # For erasing a lead: those of version 0.2 name the appointment in their context only.
             models.Index(
                 KeyTransform("appointment_id", "context"),
                 condition=Q(subject_id__isnull=True),

@@ -124,7 +124,7 @@ class TrafficInputSerializer(LenientInputSerializer):
     utm_medium = traffic_field()
     utm_campaign = traffic_field()
     utm_content = traffic_field(
-        "The user id (user_…) of an active member who is no viewer makes that member the lead's setter."
+        "The user id (user_…) of an active member who is not a viewer makes that member the lead's setter."
     )
     utm_term = traffic_field()
     referrer = traffic_field()

@@ -3,10 +3,10 @@
 A hash keeps a processor busy for some tenths of a second, on purpose, and anyone may ask for one by signing in. Without
 a bound, a few dozen sign-ins at once would leave no processor time for the API.
 
-Strangers, who sign in from a browser that is not known for the account, have places of their own. The places for
-everything else are for people who have shown a session, a known browser or the link of an e-mail, so that strangers
-never make them wait. Strangers' pages have at most half of the threads for pages (docs/decisions/0008), so most of
-their sign-ins wait before they take a thread.
+Strangers, who sign in from a browser that is not known for the account, have places of their own. All other places are
+for people with a session, a known browser or the link of an e-mail, so that strangers never make them wait. Strangers'
+pages have at most half of the threads for pages (docs/decisions/0008), so most of their sign-ins wait before they take
+a thread.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class PasswordHashingBusy(Exception):
 
 @contextmanager
 def hashing_for(*, stranger: bool) -> Iterator[None]:
-    """Let the hashes of this block use the places for strangers, or those for everything else."""
+    """Hash passwords in this block in the places for strangers, or in those for everyone else."""
     token = _is_stranger.set(stranger)
     try:
         yield
@@ -40,7 +40,7 @@ def hashing_for(*, stranger: bool) -> Iterator[None]:
 
 @contextmanager
 def hashing_slot() -> Iterator[None]:
-    """Hold one of the process's places for hashing, of those that `hashing_for` names.
+    """Hold one of the process's places for hashing, of the kind that `hashing_for` has set.
 
     Raises PasswordHashingBusy if none becomes free in time.
     """

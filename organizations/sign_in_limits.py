@@ -1,13 +1,13 @@
 """Limits on guessing passwords. Nobody can use them to lock a person out or to learn whether an account exists.
 
-An attempt to sign in from a browser whose person has signed in as this account, or chosen its password there, before
-counts against this browser and account alone. Other people's attempts count against neither, whatever account and
-client address they use, so they can't keep a known browser out.
+A browser is known for an account if a person has signed in to the account there, or chosen its password. An attempt to
+sign in from a known browser counts against this browser and account alone. Other people's attempts never count against
+them, whatever account and client address they use, so they can't keep a known browser out.
 
 Every other attempt is a stranger's. It counts, in this order, against
 
 1. the client's address. Past this limit nothing else is counted, so a client can't use up the limits of many accounts.
-   An address from which somebody has signed in within a week has a higher limit: several people may share it.
+   An address has a higher limit for a week after a successful sign-in, because several people may share it.
 2. the account and the typed name. The name is reduced so far that all spellings which could find one account share a
    count; a name without an account is counted in the same way, with the same work.
 
@@ -32,8 +32,8 @@ from organizations.models import User
 from pipeline_backend.api.client_address import client_address
 from pipeline_backend.api.rate_limits import is_attempt_allowed, is_remembered, remember
 
-# Per minute. An office shares an address and has some wrong passwords among its sign-ins. An address without any
-# success is one person with a forgotten password, or somebody who guesses: it gets no more attempts than an account.
+# Per minute. An office shares an address and has some wrong passwords among its sign-ins. Behind an address without any
+# success is a person with a forgotten password or one who guesses, so it gets no more attempts than an account.
 ATTEMPTS_PER_ADDRESS = 30
 ATTEMPTS_PER_ADDRESS_THAT_FAILS = 10
 SUCCESSES, SUCCESS_SECONDS = "sign-in-success", 7 * 24 * 3600

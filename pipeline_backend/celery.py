@@ -54,7 +54,7 @@ app.conf.update(
         "unacked_restore_interval": 10,
         "unacked_restore_throttle": 1,
     },
-    # A worker takes tasks from both, unless -Q names one. Of the second it does few at once (leads.tasks).
+    # A worker takes tasks from both, unless -Q names one. It runs few imports at once (leads.tasks).
     task_queues=[Queue(name, Exchange(name), routing_key=name) for name in (DEFAULT_QUEUE, IMPORT_QUEUE)],
     task_default_queue=DEFAULT_QUEUE,
     task_routes={"leads.run_imports": {"queue": IMPORT_QUEUE}},

@@ -99,9 +99,9 @@ def read_url(
 
 
 def read_redis_url(name: str) -> str:
-    """Return the URL of Redis, which always says whether the server's certificate is checked: yes, unless it says no.
+    """Return the URL of Redis. With TLS it always has `ssl_cert_reqs`: `required`, unless it was set to `none`.
 
-    Celery would check nothing if the URL didn't say it; the other clients know only one spelling of the values.
+    Without it Celery would not check the certificate; other clients know only this spelling of the values.
     """
     example = "redis://:password@host:6379/0"
     url = read_url(name, example, schemes=("redis", "rediss"), pattern=r".+:[^/]+(/\d*)?")

@@ -30,7 +30,7 @@ class StatusSerializer(sql.SQLSerializer):
 
 
 class StatusEventSerializer(StatusSerializer):
-    """A status, as events have it."""
+    """A status as shown in its own events."""
 
     component_name = "StatusDetail"
 

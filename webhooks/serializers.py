@@ -58,6 +58,6 @@ class EventSerializer(sql.SQLSerializer):
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:
-        """Return the schema with the members optional that some topics, or old events, lack."""
+        """Return the schema. Members that some topics or old events lack are optional."""
         schema = super().schema(resolve)
         return schema | {"required": [name for name in schema["required"] if name not in OPTIONAL_MEMBERS]}

@@ -46,7 +46,7 @@ def is_cancelable(appointment: Appointment) -> bool:
 
 
 def move_question(appointment: Appointment) -> str:
-    """Return what the form for another time says. The recipients are the same for any time at which it isn't over."""
+    """Return the reschedule question. The recipients are the same for any time at which the call isn't over."""
     another_time = max(appointment.schedule_time, now()) + timedelta(days=1)
     return describe(preview_move(appointment, another_time), appointment)
 

@@ -85,7 +85,7 @@ class BookingData(TypedDict, total=False):
 class Booking(NamedTuple):
     """An appointment that was booked, and whether it is new. `booked_for` is its first time, if it has moved since.
 
-    `is_over` says of a new one that the call had ended before it was booked.
+    `is_over` is true for a new appointment whose call had ended before it was booked.
     """
 
     id: UUID
@@ -130,8 +130,8 @@ def find_or_book(
 ) -> Booking:
     """Return the appointment that has the reference; or book it, with its lead, history, note, events, notifications.
 
-    Nobody is notified about an appointment of a provider, which sends invitations of its own, about a call that is
-    over, and without `notifies`. A call that is over leaves the status of its lead (docs/interface.md, A32).
+    No one is notified without `notifies`, about a call that is over, or about an appointment of a provider, which sends
+    its own invitations. A call that is over leaves the status of its lead (docs/interface.md, A32).
     """
     # Read without locks, so a missing row can still appear; the functions that insert one handle that.
     known, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
@@ -250,7 +250,7 @@ def find_event_type(organization: Organization, data: BookingData, with_name: Ev
 def resolve_event_type(
     organization: Organization, source: AppointmentSource, data: BookingData, known: EventType | None
 ) -> EventType:
-    """Return the booking's event type: `known`, which `find_event_type` has found, or a new one with the name.
+    """Return `known`, the result of `find_event_type`, or create the event type with the name.
 
     Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
     """

@@ -35,13 +35,12 @@ def import_appointment(
 ) -> Booking:
     """Store an appointment as a scheduling provider reports it: create it, or update the one with its reference.
 
-    A new one is booked as `book` does it, and then gets the outcome; if it is over, its lead keeps its status. Of a
-    known one the time, the outcome and those of members and meeting URL that `data` names follow the provider, and new
-    notes are added; lead and event type stay. An outcome that staff have set is replaced only when the provider's own
-    has changed. Repeating the call changes nothing. Records the events of each change; notifies nobody, because
-    providers send invitations of their own. Raises ValidationFailed as `book` does, and if no status is the default for
-    `outcome`.
-    Locks the appointment, then its lead.
+    A new one is booked as `book` does it, and then gets the outcome; if it is over, its lead keeps its status. A known
+    one gets the provider's time and outcome, the members and meeting URL that `data` names, and new notes; its lead and
+    event type stay. An outcome that staff have set is replaced only when the provider's own has changed. Repeating the
+    call changes nothing. Records the events of each change; notifies no one, because providers send their own
+    invitations. Raises ValidationFailed as `book` does, and if no status is the default for `outcome`. Locks the
+    appointment, then its lead.
     """
     source = AppointmentSource(provider)
     booking = find_or_book(organization, actor, source, external_reference, schedule_time, data)

@@ -218,7 +218,7 @@ class ImportAdmin(TenantAdmin):
     def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
         """Return each column of the file with its first cells, what it can be read as, and what is chosen."""
         options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
-        # A worker has guessed them when it read the file; not one of version 0.2 (remove after 0.3).
+        # The worker that read the file has guessed them, unless it was one of an earlier development version.
         chosen = row.mapping or guess_columns(row)
         if request.method == "POST":
             chosen = [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
@@ -235,9 +235,9 @@ class ImportAdmin(TenantAdmin):
         ]
 
     def report(self, request: HttpRequest, row: Import) -> dict[str, object]:
-        """Return the rows with what would be done with them; of one verdict if the address names it.
+        """Return a page of the rows with the planned changes, of one verdict if the address names it.
 
-        Of an import that has ended these are the refused ones, as long as they are kept.
+        After the import's end, only the refused rows are shown, while they are kept.
         """
         show = request.GET.get("show", "") if row.is_open else Verdict.REFUSED.value
         rows = row.rows.exclude(verdict="").order_by("number") if row.shows_rows else row.rows.none()

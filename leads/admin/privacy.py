@@ -29,7 +29,7 @@ ERASURE = (
     "and calendar entries that were sent stay where they are."
 )
 
-MAX_COUNTED = 1000  # rows, which the form counts
+MAX_COUNTED = 1000  # the form counts at most this many rows
 
 
 class ErasureForm(ConfirmationForm):
@@ -64,7 +64,7 @@ def describe_rows(lead: Lead) -> str:
     counts: dict[bool, list[str]] = {True: [], False: []}
     rows = find_rows(lead, limit=MAX_COUNTED)
     if sum(map(len, rows.values())) > MAX_COUNTED:
-        return f"More than {MAX_COUNTED:,} rows belong to this lead, so it takes some minutes."
+        return f"More than {MAX_COUNTED:,} rows belong to this lead, so erasing it takes some minutes."
     for model, ids in rows.items():
         options = model._meta
         name = options.verbose_name if len(ids) == 1 else options.verbose_name_plural
@@ -101,7 +101,7 @@ def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) 
     actor = staff_actor(current_user(request))
     erasure = request_erasure(organization=lead.organization, actor=actor, lead_id=lead.pk)
     if not erasure.finished_at:
-        return "Much is stored about this lead, so it takes some minutes until it is erased. This page says when it is."
+        return "A lot is stored about this lead, so erasing it takes some minutes. This page shows when it is done."
     lead.refresh_from_db()  # the history's entry for this button has the name of the row
     return "The lead was erased."
 

@@ -27,8 +27,8 @@ An app adds a kind of import with a subclass of `importers.Importer`, which it r
 - `values`: what the text of a cell stands for
 - `importers`: the base class, and how columns are guessed
 - `leads`: the importer of leads
-- `terms`: by which erasing a lead finds rows
+- `terms`: checksums of words, so that erasing a lead finds its rows through an index
 - `services`: what people do: upload, columns, start, cancel
-- `turns`: whose import is next, and for how long
+- `turns`: the order of organizations, and the time that each may use
 - `worker`: what workers do: read, check, import
 """

@@ -20,8 +20,8 @@ from leads.imports.workbooks import (
 MAX_ROWS = 100_000
 # Of the texts together. In an XLSX file many cells may share a text, so that the rows are larger than the file.
 MAX_ROW_TEXT, MAX_TEXT = 100_000, 100_000_000
-# Of a row as it stands in a CSV file, with its quotation marks and separators: so few that it can be split at once.
-MAX_ROW_LINES = 4 * MAX_ROW_TEXT
+# Characters of a row in a CSV file, with its quotation marks and separators: few enough to split it in one call.
+MAX_CSV_ROW = 4 * MAX_ROW_TEXT
 DELIMITERS = ",;\t|"
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 NOT_TEXT = "This is neither a CSV file nor an Excel workbook (.xlsx)."
@@ -29,9 +29,9 @@ OLD_EXCEL = "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV.
 
 
 def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Row]:
-    """Yield the rows that have text, the header first, whose cells are cut. Raises FileRefused, also after some rows.
+    """Yield the rows that have text, the header with shortened cells first. Raises FileRefused, also after some rows.
 
-    Calls `pause` often, also where a file has no rows to yield. An exception that it raises ends the reading.
+    Calls `pause` often, even while there are no rows to yield. If it raises an exception, reading ends.
     """
     is_workbook = content.startswith(b"PK\x03\x04")
     count = size = blank = 0
@@ -70,7 +70,7 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 
 def read_csv(content: bytes) -> Iterator[Row]:
-    """Yield the rows of a text file, whose encoding and separator are found out."""
+    """Yield the rows of a text file. Its encoding and separator are detected."""
     text = decode(content)
     lines = Lines(text)
     reader = csv.reader(lines, delimiter=find_delimiter(text))
@@ -84,7 +84,7 @@ def read_csv(content: bytes) -> Iterator[Row]:
 
 
 class Lines:
-    """The lines of a text, with their ends. Raises FileRefused if a row has `MAX_ROW_LINES` characters or more."""
+    """The lines of a text, with their ends. Raises FileRefused if a row has `MAX_CSV_ROW` characters or more."""
 
     def __init__(self, text: str) -> None:
         # Universal line ends are left to the reader, because a cell may have its own.
@@ -92,10 +92,10 @@ class Lines:
         self.length = 0  # of the present row
 
     def __iter__(self) -> Iterator[str]:
-        for number, line in enumerate(iter(partial(self.file.readline, MAX_ROW_LINES), ""), 1):
+        for number, line in enumerate(iter(partial(self.file.readline, MAX_CSV_ROW), ""), 1):
             self.length += len(line)
-            if self.length >= MAX_ROW_LINES:
-                raise FileRefused(f"The row at line {number} has {MAX_ROW_LINES:,} characters or more.")
+            if self.length >= MAX_CSV_ROW:
+                raise FileRefused(f"The row at line {number} has {MAX_CSV_ROW:,} characters or more.")
             yield line
 
 

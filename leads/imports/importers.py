@@ -20,7 +20,7 @@ from pipeline_backend.db.timestamps import get_zone, zone_names
 from statuses.models import Board, Status
 
 MAX_DETAILS = 2000
-# Characters of a header cell. To normalize a text takes time that grows with the square of its length.
+# Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
 
 Named = TypeVar("Named", Status, Membership)
@@ -95,7 +95,7 @@ class Importer:
         self.statuses: list[Status] = list(Status.objects.of(organization).on_board(self.board))
         members = Membership.objects.of(organization).filter(CAN_BE_NAMED)
         self.members: list[Membership] = list(members.select_related("user", "mail_preference"))
-        # So that a row doesn't cost more with many statuses and members.
+        # Looked up by key, so that a row costs no more with many statuses and members.
         self.statuses_by_name = group_by(self.statuses, lambda status: status.name)
         self.members_by_email = group_by(self.members, lambda member: email_key(member.user.email))
         self.members_by_name = group_by(self.members, str)
@@ -194,7 +194,7 @@ def register(importer: type[Importer]) -> type[Importer]:
 
 
 def group_by(rows: Sequence[Named], name: Callable[[Named], str]) -> dict[str, list[Named]]:
-    """Return the rows by their name, whose case is folded."""
+    """Group the rows by their case-folded names."""
     groups: dict[str, list[Named]] = {}
     for row in rows:
         groups.setdefault(name(row).casefold(), []).append(row)

@@ -79,7 +79,7 @@ class LeadImporter(Importer):
         return plans
 
     def find(self, emails: Sequence[str], lock: bool) -> dict[str, Lead]:
-        """Return the leads with these e-mails by e-mail in lower case, also those into which one with it was merged."""
+        """Return the leads with these e-mails by lower-case e-mail. A merged lead's e-mail leads to the kept lead."""
         wanted = {spelling for email in emails for spelling in spellings(email)}
         if lock:
             lock_emails(self.organization, emails)

@@ -34,7 +34,7 @@ class ImportState(models.TextChoices):
 
 WORKING = [ImportState.READING, ImportState.CHECKING, ImportState.IMPORTING]
 OPEN = [*WORKING, ImportState.MAPPING, ImportState.CHECKED]
-# How long the refused rows of an import are kept that is done, and an import without a step.
+# How long the refused rows of a finished import are kept, and an import whose next step no one starts.
 KEEP_ROWS = timedelta(days=7)
 
 
@@ -65,11 +65,11 @@ class Import(TenantModel, ActorFields):
     problem = models.TextField(blank=True)  # why the file was refused
     updated_at = MillisecondDateTimeField(default=now, editable=False)
     finished_at = MillisecondDateTimeField("finished", null=True, editable=False)
-    # The characters of the file and of the rows, as long as they are stored. Null in older imports.
+    # The number of stored characters, of the file and of the rows. Null in older imports.
     size = models.PositiveIntegerField(null=True, editable=False)
     # When the rows are deleted; null until the import ends, and in older imports.
     rows_until = MillisecondDateTimeField(null=True, editable=False)
-    # Of the header and the file's name (`terms`), by which erasing a lead finds them.
+    # The terms of the header and the file name (`leads.imports.terms`): erasing a lead finds them by these.
     terms = ArrayField(models.IntegerField(), null=True, editable=False)
 
     class Meta(TenantModel.Meta):
@@ -99,7 +99,7 @@ class Import(TenantModel, ActorFields):
 
     @property
     def shows_rows(self) -> bool:
-        """Whether people may see the rows: while the import is open, and refused ones for a while after it was done."""
+        """Whether people may see the rows: while the import is open, then the refused ones for `KEEP_ROWS`."""
         if self.state == ImportState.DONE:
             return (self.rows_until or self.updated_at + KEEP_ROWS) > now()
         return self.is_open
@@ -125,7 +125,7 @@ class ImportRow(TenantModel):
     details = models.TextField(blank=True)  # the changes, or why it is refused
     # A hash of the checked row's e-mail or reference, which may come only once in a file.
     key = models.TextField(blank=True, default="", db_default="", editable=False)
-    # By which erasing a lead finds the row (`terms`). Null in older rows.
+    # Erasing a lead finds the row by these (`leads.imports.terms`). Null in older rows.
     terms = ArrayField(models.IntegerField(), null=True, editable=False)
 
     class Meta(TenantModel.Meta):
@@ -147,7 +147,7 @@ class ImportRow(TenantModel):
 
 
 class ImportColumn(TenantModel):
-    """The field that a column with this name was last read as, to guess those of the next file; "" if left out."""
+    """The field last chosen for columns with this name, "" if left out: a guess for the next file."""
 
     kind = models.CharField(max_length=12, choices=ImportKind.choices)
     name = models.CharField(max_length=200)  # normalized
@@ -162,7 +162,7 @@ class ImportColumn(TenantModel):
 
 
 class ImportTurn(TenantModel):
-    """The turn of an organization whose import a worker works on, or its last one: when it ends or has ended."""
+    """An organization's present or last turn to have its imports worked on: when it expires, or when it ended."""
 
     expires_at = MillisecondDateTimeField(editable=False)
 

@@ -27,8 +27,8 @@ logger = logging.getLogger(__name__)
 
 TASK = "leads.run_imports"
 MAX_OPEN = 20
-# Of all files and rows that an organization's imports store at a time: those of six imports of 100,000 ordinary rows
-# (150 characters). Without it 75 kB could become 100 MB of rows, as often as somebody uploads them.
+# Characters that an organization's imports may store at a time: six imports of 100,000 ordinary rows (150 characters).
+# Without the limit, each upload of 75 kB could become 100 MB of rows.
 MAX_STORED = 100_000_000
 TOO_MUCH_STORED = (
     f"The imports of an organization can store at most {MAX_STORED:,} characters at a time. Finish or cancel another "
@@ -66,9 +66,9 @@ def add_import(
 
 
 def stored_size(organization: Organization) -> int:
-    """Return how many characters the organization's imports store. Lock the organization before, so that none is added.
+    """Return how many characters the organization's imports store, without older imports whose size isn't known.
 
-    Older imports, whose size isn't known, don't count.
+    Lock the organization first, so that no import is added meanwhile.
     """
     sizes = Import.objects.of(organization).filter(size__gt=0).aggregate(total=Sum("size"))
     return int(sizes["total"] or 0)
@@ -76,7 +76,7 @@ def stored_size(organization: Organization) -> int:
 
 @transaction.atomic
 def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitations: bool = False) -> None:
-    """Store what the columns are, and let a worker check the rows.
+    """Store the column mapping and start the check.
 
     Raises ValidationFailed for a column that is missing, unknown or chosen twice, and Conflict while a worker works on
     the import or after its start. Locks it.
@@ -113,7 +113,7 @@ def start_import(*, file_import: Import) -> None:
 def cancel_import(*, file_import: Import, reason: str = "") -> None:
     """Stop an import; what it has done already stays. Repeating it is safe. Locks the import.
 
-    The page of the import shows the reason, if somebody else than its owner cancels it.
+    The import's page shows `reason`. Give one if no person has canceled the import.
     """
     stored = lock(file_import, *ImportState)
     if stored.is_open:
@@ -148,8 +148,8 @@ def begin(stored: Import, state: ImportState) -> None:
 def finish(stored: Import, state: ImportState, problem: str = "") -> None:
     """End a locked import. Its file goes at once.
 
-    Of an import that is done only the refused rows are left, which stay for `KEEP_ROWS`. All rows of another are no
-    longer shown from now on, and a worker deletes them: 100,000 of them take longer than a request may.
+    An import that is done has only refused rows left, which stay for `KEEP_ROWS`. The rows of any other import are
+    hidden at once, and a worker deletes them, because deleting 100,000 rows takes longer than a request may.
     """
     stored.state, stored.problem, stored.file, stored.finished_at = state, problem, None, now()
     stored.updated_at = stored.rows_until = stored.finished_at
@@ -162,10 +162,10 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
 
 
 def remember_columns(stored: Import) -> None:
-    """Store what the columns were chosen to be, and forget the oldest of too many. Locks the organization."""
+    """Remember the chosen column mapping for the next import, and forget the oldest columns. Locks the organization."""
     # So that two imports don't wait for each other's columns.
     Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
-    # A name with an @ is probably no name, but the first row of a file without a header.
+    # Text with an @ is probably not a column name but the first row of a file without a header.
     named = zip(stored.header, stored.mapping, strict=True)
     chosen = {normalize(text): name for text, name in named if "@" not in text}
     columns = ImportColumn.objects.of(stored.organization).filter(kind=stored.kind)
@@ -184,7 +184,7 @@ def remember_columns(stored: Import) -> None:
 
 
 def guess_columns(file_import: Import) -> list[str]:
-    """Return the field that each column means: as last chosen in the organization, else by its name."""
+    """Return a field for each column: the one last chosen in the organization, else one that fits its name."""
     names = [normalize(text) for text in file_import.header]
     remembered = ImportColumn.objects.of(file_import.organization).filter(kind=file_import.kind, name__in=names)
     columns = IMPORTERS[file_import.kind](file_import).columns()
@@ -218,7 +218,7 @@ def publish() -> bool:
 
 
 def prune_imports(*, organization: Organization) -> None:
-    """Cancel imports without a step for a week, delete rows that aren't kept any longer, and old imports and columns.
+    """Cancel imports that no one has continued for a week; delete expired rows, old imports and old columns.
 
     Imports and remembered columns are kept for a year.
     """
@@ -231,7 +231,7 @@ def prune_imports(*, organization: Organization) -> None:
 
 
 def prune_ended(*, organization: Organization) -> None:
-    """Delete the rows of all imports that have ended, unless they are kept for a while."""
+    """Delete the rows of imports that have ended, except those that are still kept."""
     is_old = Q(rows_until=None) & (~Q(state=ImportState.DONE) | Q(updated_at__lt=now() - KEEP_ROWS))
     ended = Import.objects.of(organization).exclude(state__in=OPEN).filter(Q(size__gt=0) | Q(size=None)).defer("file")
     for file_import in ended.filter(Q(rows_until__lte=now()) | is_old):
@@ -239,7 +239,7 @@ def prune_ended(*, organization: Organization) -> None:
 
 
 def prune_rows(file_import: Import) -> None:
-    """Delete the rows of an import that has ended, in batches, unless they are kept for a while. Safe to be killed."""
+    """Delete the rows of an import that has ended, in batches, unless they are still kept. Safe to interrupt."""
     if file_import.is_open or file_import.shows_rows:
         return
     delete_in_batches(file_import.rows.all())

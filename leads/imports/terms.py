@@ -1,4 +1,4 @@
-"""The terms by which erasing a lead finds rows of imported files through an index, without reading all rows.
+"""Search terms of imported rows: erasing a lead finds its rows through an index, without reading all of them.
 
 Terms are numbers: checksums of words, e-mails, and the last nine digits of phones. Different texts can share one, so a
 row that has the terms of a lead is compared again (`leads.privacy.imports`). The organization is part of the checksum:
@@ -11,7 +11,7 @@ from itertools import pairwise
 from uuid import UUID
 from zlib import crc32
 
-# Each of these takes time that grows with the text's length alone, whatever the text is.
+# Each of these takes time that is linear in the text's length, whatever the text is.
 WORD = re.compile(r"[^\W_]+")
 DIGITS = re.compile(r"[0-9]+")
 END_OF_LOCAL_PART = re.compile(r"[\w.+-]*")  # of the reversed text

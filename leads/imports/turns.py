@@ -1,8 +1,8 @@
-"""Turns: whose import a worker works on next, and for how long.
+"""Turns: which organization's import a worker works on next, and for how long.
 
 An organization has one turn at a time, whatever the number of workers, and the one whose last turn is longest ago has
 the next. A turn is a lease: the organization's row in `ImportTurn` says when it expires unless the worker extends it,
-so that the imports of a killed worker wait for half a minute. The row of a turn that has ended says when.
+so that the imports of a killed worker wait for half a minute. After a turn, the row says when it ended.
 """
 
 import time
@@ -40,7 +40,7 @@ ON CONFLICT (organization_id) DO UPDATE SET expires_at = excluded.expires_at
 WHERE turn.expires_at <= clock_timestamp()
 RETURNING expires_at
 """
-# A turn is known by the time at which it expires, which nobody else has changed then.
+# The expiry identifies the turn: if another worker has begun one since, it is another time.
 EXTEND = """
 UPDATE leads_importturn SET expires_at = clock_timestamp() + make_interval(secs => %s)
 WHERE organization_id = %s AND expires_at = %s
@@ -59,7 +59,7 @@ class Overtaken(Exception):
 
 @dataclass
 class Turn:
-    """The time in which a worker works on an import of the organization."""
+    """A worker's turn with the imports of one organization."""
 
     organization: Organization
     expires_at: datetime
@@ -68,15 +68,15 @@ class Turn:
 
     @property
     def is_over(self) -> bool:
-        """Whether others are to have their turn."""
+        """Whether the time of the turn is over."""
         return time.monotonic() - self.started >= TURN_SECONDS
 
     def restart(self) -> None:
-        """Let the time of the turn begin now."""
+        """Start the time of the turn again."""
         self.started = time.monotonic()
 
     def extend(self) -> bool:
-        """Extend the lease unless that was done lately, and return whether it was. Raises Overtaken if it is lost."""
+        """Extend the lease if it is time to; return whether it was extended. Raises Overtaken if it is lost."""
         if time.monotonic() - self.extended < EXTEND_SECONDS:
             return False
         self.extended = time.monotonic()
@@ -89,7 +89,7 @@ class Turn:
         return True
 
     def end(self) -> None:
-        """Let others have their turn."""
+        """End the lease, so that the organization's next turn can begin."""
         with connection.cursor() as cursor:
             cursor.execute(END, [self.organization.pk, self.expires_at])
 

@@ -199,7 +199,7 @@ def parse_uuid(text: str) -> UUID:
 
 
 def find_status(text: str, by_name: Mapping[str, Sequence[Status]]) -> Status:
-    """Return the status with this name, an active one first. The names' case is folded."""
+    """Return the status with this name, an active one first. The keys of `by_name` are case-folded."""
     found = by_name.get(limited(text, MAX_NAME).casefold(), [])
     active = [status for status in found if status.is_active]
     if len(active) > 1:
@@ -215,12 +215,12 @@ def find_member(
 ) -> Membership:
     """Return the member with this e-mail, or with this name if only one has it.
 
-    The keys of `by_email` are those of `emails.email_key`, the names are case-folded.
+    The keys of `by_email` come from `emails.email_key`; those of `by_name` are case-folded.
     """
     wanted = limited(text, MAX_NAME)
     found = by_email.get(emails.email_key(wanted)) or by_name.get(wanted.casefold(), [])
     if len(found) != 1:
-        problem = "is the name of several members; write the e-mail" if found else "is no active member"
+        problem = "is the name of several members; write the e-mail" if found else "is not an active member"
         raise ValueError(f"“{shorten(text)}” {problem}")
     return found[0]
 

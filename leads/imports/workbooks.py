@@ -1,4 +1,4 @@
-"""The rows of an XLSX file, whoever has made it.
+"""Reads the rows of an untrusted XLSX file.
 
 Only the parts that rows come from are read, and each of them as a stream: nothing else of the archive is unpacked, and
 no tree of XML is built. So memory is bounded by the limits below, whatever the archive says of its names and sizes.
@@ -28,8 +28,8 @@ MAX_PARTS = 1000
 MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 * MEGABYTE
 # What the XML parser keeps: one tag, the open elements, and each name.
 MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
-# XML elements of all parts, each of which takes a microsecond: more than fit into 150 MB of cells with text. And cells
-# and rows without text, such as those that only have a format.
+# XML elements of all parts, at a microsecond each: more than fit into 150 MB of cells with text. Then cells and rows
+# without text, such as those that only have a format.
 MAX_ELEMENTS, MAX_EMPTY = 12_000_000, 2_000_000
 CHUNK = 256 * 1024
 ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
@@ -128,7 +128,7 @@ class Workbook:
     def parse(
         self, part: str, start: Start, end: End = str, text: End | None = None, limit: int = MAX_PART
     ) -> Iterator[Row]:
-        """Call the functions with what the part has, and yield a blank row after each chunk. Raises FileRefused."""
+        """Call the functions for the part's tags and texts; yield a blank row after each chunk. Raises FileRefused."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
         depth = size = 0

@@ -1,7 +1,7 @@
 """The steps of an import that workers do: read the file, check the rows, and import them, in batches.
 
-Each batch is a transaction that takes the import, and stores how far it has come. A worker does batches until the turn
-of the organization is over, and the next turn continues behind the last one.
+Each batch is a transaction that locks the import and stores its position. A worker does batches until the turn of the
+organization is over, and the next turn continues after the last batch.
 """
 
 import logging
@@ -32,7 +32,7 @@ from pipeline_backend.db.writes import insert_all
 logger = logging.getLogger(__name__)
 
 READ_BATCH, CHECK_BATCH = 1000, 500
-READ_TEXT = 1_000_000  # characters, after which a batch ends: those who cancel the import wait for it
+READ_TEXT = 1_000_000  # characters, after which a batch ends: canceling the import waits for it
 MAX_CELL = MAX_TEXT_LENGTH + 1  # the longest field, with the apostrophe that guards a text against being a formula
 
 STORE_VERDICTS = """
@@ -47,7 +47,7 @@ def run_turn() -> None:
     """Work on the oldest import of the organization whose turn it is, until the step or the turn has ended.
 
     Safe to run several times at once, and to be killed: the next turn continues where this one has stopped. After an
-    error the turn isn't ended but expires, so that the import is tried again, and others come first.
+    error the turn is left to expire, so that other organizations come first before the import is tried again.
     """
     turn = begin_turn()
     if turn is None:
@@ -121,9 +121,10 @@ def read_file(file_import: Import, turn: Turn) -> None:
 
 def keep_turn(file_import: Import, turn: Turn) -> None:
     """Extend the turn while no batch is stored. Raises Overtaken, also if the import has been canceled."""
-    here = {"pk": file_import.pk, "state": file_import.state, "position": file_import.position}
-    imports = Import.objects.of(file_import.organization).filter(**here)
-    if turn.extend() and not imports.update(updated_at=now()):
+    current_step = Import.objects.of(file_import.organization).filter(
+        pk=file_import.pk, state=file_import.state, position=file_import.position
+    )
+    if turn.extend() and not current_step.update(updated_at=now()):
         raise Overtaken
 
 
@@ -133,7 +134,7 @@ def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, i
 
     Locks the import, then for a moment the organization. Raises FileRefused if its imports store too much.
     """
-    # Before the lock, for which those who cancel the import wait.
+    # Built before locking, because canceling the import waits for the lock.
     rows = [build_row(file_import, number, cells) for number, cells in batch]
     stored = take(file_import)
     insert_all(*rows)
@@ -142,7 +143,7 @@ def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, i
     stored.terms = terms_of(stored.organization_id, [*stored.header, stored.file_name])
     stored.size = (stored.size or 0) + sum(row.size for row in rows) - (len(file_import.file or b"") if is_last else 0)
     store_progress(stored, batch[-1][0] if batch else stored.position)
-    # After the rows, so that those who wait for the lock wait for two statements, not for thousands of rows.
+    # Locked after the rows, so that others wait for two statements, not for thousands of rows.
     Organization.objects.select_for_update(no_key=True).get(pk=stored.organization_id)
     if stored_size(stored.organization) > MAX_STORED:
         raise FileRefused(TOO_MUCH_STORED)
@@ -156,7 +157,7 @@ def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, i
 def build_row(file_import: Import, number: int, cells: Sequence[str]) -> ImportRow:
     """Return a new row, with as much of its cells as a field can hold.
 
-    A cell that is longer, or beyond the header, keeps a mark by which the check refuses the row.
+    A longer cell, or one beyond the header, leaves a mark that makes the check refuse the row.
     """
     organization, width = file_import.organization, len(file_import.header)
     kept = [shorten_cell(cell) for cell in cells[:width]] + ["…"] * any(cell.strip() for cell in cells[width:])
@@ -165,7 +166,7 @@ def build_row(file_import: Import, number: int, cells: Sequence[str]) -> ImportR
 
 
 def shorten_cell(cell: str) -> str:
-    """Return the cell. One that no field can hold is cut, and still too long for all of them."""
+    """Return the cell. If it is longer than any field, cut it to a length that every field still refuses."""
     if len(cell) > MAX_CELL:
         cell = cell.strip()
     return cell if len(cell) <= MAX_CELL else f"{cell[:MAX_CELL]}…"
@@ -215,7 +216,7 @@ def import_rows(file_import: Import, turn: Turn) -> None:
     actor = Actor(file_import.actor_kind, file_import.actor_id, name)  # type: ignore[arg-type]
     is_going = True
     while is_going:
-        # Anew for each batch: what it has read once must not become old while the import goes on for minutes.
+        # A new importer per batch, because its cached statuses and members go stale.
         importer = IMPORTERS[file_import.kind](file_import)
         try:
             is_going = import_batch(file_import, importer, actor, importer.batch_size)
@@ -251,8 +252,8 @@ def import_batch(file_import: Import, importer: Importer, actor: Actor, size: in
 def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int, refusal: str) -> int | None:
     """Do the work of `import_batch`; return the number of the last row, or None without one.
 
-    Deletes the rows that are done: only refused ones are needed any longer. Locks the import, and the leads or
-    appointments of the rows.
+    Deletes the imported rows; only refused ones are still needed. Locks the import, and the leads or appointments of
+    the rows.
     """
     stored = take(file_import)
     rows = stored.rows.filter(number__gt=stored.position).exclude(verdict=Verdict.REFUSED).order_by("number")

@@ -5,8 +5,8 @@ Constraints:
 1. Nothing is forgotten: a table that refers to a lead, directly or through others, has a rule, or export and erasing
    fail. A test looks for tables without one.
 2. Numbers of past periods stay: rows that are counted stay without personal data, all others go.
-3. Erasing always ends: what it reads doesn't grow with what is stored about others, and what is too much for a request
-   a worker does in short transactions (`Erasure`). Its record names the lead by its id alone.
+3. Erasing always ends: it reads no more when more is stored about other leads, and if it is too much for one request, a
+   worker does it in short transactions (`Erasure`). Its record names the lead by its id alone.
 4. What is being sent while a lead is erased leaves no trace of it afterwards.
 
 How the design follows:

@@ -39,17 +39,17 @@ logger = logging.getLogger(__name__)
 
 TASK = "leads.run_erasure"
 BATCH = 500  # rows, events or other entries of a transaction
-# What a request erases itself, of each kind: it takes less than a second of the five that a statement of it may take.
+# Up to this many of each kind, a request erases the lead itself, in less than a second; a statement may take five.
 SMALL = 500
-STALE = timedelta(seconds=30)  # without a batch, so that another worker may go on
+STALE = timedelta(seconds=30)  # since the last batch; then another worker may continue
 TOO_SLOW = (QueryCanceled, LockNotAvailable, DeadlockDetected)
 
 
 def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) -> Erasure:
-    """Erase the lead, or let a worker do it if that takes long. Returns the request, which says whether it is finished.
+    """Erase the lead, or let a worker do it if it takes long. Returns the request, which says whether it is finished.
 
-    Requesting it again is safe. Runs in a transaction, or in the caller's, and locks the lead, so that nobody merges
-    it. Raises ValidationFailed if the organization has no such lead.
+    Requesting it again is safe. Locks the lead, so that no one merges it. May run in the caller's transaction. Raises
+    ValidationFailed if the organization has no such lead.
     """
     with transaction.atomic():
         lead: Lead | None = Lead.objects.of(organization).for_update().filter(pk=lead_id).first()
@@ -73,7 +73,7 @@ def open_erasure(lead: Lead) -> Erasure | None:
 
 
 def is_small(lead: Lead) -> bool:
-    """Return whether at most `SMALL` rows, events, entries of the history and imported rows are to be looked at."""
+    """Return whether the lead has at most `SMALL` rows, events, history entries and imported rows to look at."""
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
     if len(ids) > SMALL or sum(map(len, find_candidates(lead))) > SMALL:
@@ -83,7 +83,7 @@ def is_small(lead: Lead) -> bool:
 
 
 def finish_in_time(erasure: Erasure) -> bool:
-    """Erase the lead now; return whether it took no longer than a request may, and waited for nobody too long."""
+    """Erase the lead now. Returns False if a statement or a lock took longer than a request may wait."""
     try:
         with transaction.atomic():
             finish(erasure)
@@ -110,7 +110,7 @@ def run_erasure(*, organization: Organization, erasure_id: UUID) -> None:
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
             counts = forget_traces(lead, model, some)
-            # The lead and those merged into it stay until the end: what is left is found by them.
+            # The lead and its merges stay until the end, because all other rows are found through them.
             if model not in (Lead, LeadMerge):
                 apply_rule(model, some)
                 # Rows that stay are counted at the end.
@@ -128,7 +128,7 @@ def run_waiting_erasures(*, organization: Organization) -> None:
 
 @transaction.atomic
 def store_progress(erasure: Erasure, counts: Counter[str]) -> None:
-    """Add the numbers of what was erased, so that no other worker begins."""
+    """Add the counts of erased rows, and set `updated_at`, so that no other worker takes over."""
     stored = Erasure.objects.of(erasure.organization).select_for_update().get(pk=erasure.pk)
     stored.counts, stored.updated_at = dict(Counter(stored.counts) + counts), now()
     stored.save(update_fields=["counts", "updated_at"])
@@ -153,9 +153,9 @@ def erase_lead(
 ) -> None:
     """Erase all personal data of a lead; record `lead.erased` and an entry in the security log (interface.md, L20).
 
-    One transaction, which takes long if much is stored about the lead: `request_erasure` is for everybody. `counts` are
-    the numbers of what was erased before. Erasing again erases what has been added since. Locks the lead and the rows
-    that stay. Raises ValidationFailed if the organization has no such lead.
+    Runs in one transaction, which takes long for a large lead: requests call `request_erasure`. `counts` is how many
+    rows earlier transactions have erased, by kind. Erasing again erases what has been added since. Locks the lead
+    and the rows that stay. Raises ValidationFailed if the organization has no such lead.
     """
     # Unlike other changes this locks the key, too: rows that refer to the lead are added before or after, never during.
     lead: Lead | None = Lead.objects.of(organization).select_for_update().filter(pk=lead_id).first()
@@ -184,9 +184,9 @@ def erase_lead(
 
 
 def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID]) -> Counter[str]:
-    """Erase what names rows of a model although no foreign key leads there; return the numbers.
+    """Erase the events, notifications and history entries about these rows; return how many of the first two.
 
-    Each batch is a transaction; may run in the caller's.
+    No foreign key leads to them. Each batch is a transaction; may run in the caller's.
     """
     organization, subject_ids = lead.organization, list(ids)
     about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}

@@ -24,7 +24,7 @@ def has_many_entries(ids: Sequence[UUID], limit: int) -> bool:
 def forget_history(model: AnyModel, ids: Sequence[UUID], limit: int) -> int:
     """Delete up to `limit` entries about rows of the model, and return how many."""
     label = {"content_type__app_label": model._meta.app_label, "content_type__model": model._meta.model_name}
-    # Requests may only add entries, and see those of their own colleagues: neither may keep one here.
+    # A request's database role sees only entries of colleagues, and may not delete any.
     with bypass_rls():
         found = list(entries_about(ids).filter(**label).values_list("pk", flat=True)[:limit])
         return int(LogEntry.objects.filter(pk__in=found).delete()[0]) if found else 0

@@ -21,7 +21,7 @@ CANCELED = (
     "A lead of your organization was erased before this file had been read, and it may mention that person. "
     "Remove their row, if it has one, and upload the file again."
 )
-BATCH = 200  # rows, of at most 100,000 characters, that are compared at a time
+BATCH = 200  # rows that are compared at a time; each has at most 100,000 characters
 ERASED_NAME = "erased"
 
 
@@ -44,7 +44,7 @@ class Mentions:
         self.names = names if all(names) else []
 
     def conditions(self) -> list[Q]:
-        """Return conditions: rows have all terms of an e-mail, of the phone or of the full name; or no terms yet."""
+        """Return the possible conditions: all terms of an e-mail, of the phone or of the full name; or no terms yet."""
         names = [word for words in self.names for word in words]
         wanted: list[Iterable[str]] = [*map(find_emails, self.emails), [self.phone] if self.phone else [], names]
         terms = [checksums(self.organization_id, words) for words in wanted]
@@ -62,7 +62,7 @@ class Mentions:
 
 
 def find_candidates(lead: Lead) -> tuple[list[UUID], list[UUID]]:
-    """Return the ids of the imports and of the rows that have the terms of the lead: those to be compared."""
+    """Return the ids of the imports and of the rows that have terms of the lead and have to be compared."""
     conditions = Mentions(lead).conditions()
 
     def find(model: type[TenantModel]) -> list[UUID]:
@@ -76,7 +76,7 @@ def find_candidates(lead: Lead) -> tuple[list[UUID], list[UUID]]:
 
 
 def forget_imported_rows(lead: Lead) -> None:
-    """Delete the rows of imports that mention the lead, and empty headers and names of files that do.
+    """Delete the imported rows that mention the lead; empty the headers and file names that do.
 
     Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction;
     may run in the caller's.
@@ -96,7 +96,7 @@ def forget_imported_rows(lead: Lead) -> None:
 
 
 def forget_columns(lead: Lead, mentions: Mentions) -> None:
-    """Forget the columns that are named like the lead: the first row of a file without a header was taken for it."""
+    """Forget remembered columns with the lead's name: the first row of a file without a header counts as the header."""
     names = {normalize(text) for text in (lead.first_name, lead.last_name, str(lead), *mentions.emails)}
     columns = ImportColumn.objects.of(lead.organization)  # some thousand at most
     about = [
@@ -110,9 +110,9 @@ def forget_columns(lead: Lead, mentions: Mentions) -> None:
 
 @transaction.atomic
 def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
-    """Empty the header and the name of the file of those imports that mention the lead there.
+    """Empty the header and the file name of the imports that mention the lead there.
 
-    A header mentions a person if a file has none, and its first row was taken for it.
+    A header can mention a person: in a file without a header, the first row counts as the header.
     """
     imports = Import.objects.of(lead.organization).filter(pk__in=ids).order_by("pk").defer("file")
     for file_import in imports.select_for_update(no_key=True):

@@ -9,11 +9,11 @@ from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Erasure(TenantModel, ActorFields):
-    """A request to erase a lead. The actor has made it. Until `finished_at` a worker has something to do."""
+    """A request of the actor to erase a lead. A worker has to continue it until `finished_at` is set."""
 
-    # Not a foreign key: it has to stay as it is when rows of the lead move or go.
+    # Not a foreign key, because merging moves rows with one, and erasing deletes them.
     lead_id = models.UUIDField(editable=False)
-    counts = models.JSONField(default=dict, editable=False)  # the rows that were erased before the last transaction
+    counts = models.JSONField(default=dict, editable=False)  # erased before the last transaction, by kind
     updated_at = MillisecondDateTimeField(default=now, editable=False)
     finished_at = MillisecondDateTimeField(null=True, editable=False)
 

@@ -73,8 +73,8 @@ def batches(ids: Sequence[UUID], size: int = AT_A_TIME) -> Iterator[list[UUID]]:
 def find_rows(lead: Lead, *, lock: bool = False, limit: int | None = None) -> Rows:
     """Return the ids of all rows that belong to the lead, by model, the lead's first, with those of merged leads.
 
-    With `limit`, stop when more than so many are found. With `lock`, lock the rows that stay before looking for what
-    refers to them, so that nobody adds to them meanwhile. Raises KeyError for a table without a rule.
+    With `limit`, stop once more than `limit` ids are found. With `lock`, lock the rows that stay before looking for
+    what refers to them, so that nobody adds to them meanwhile. Raises KeyError for a table without a rule.
     """
     rules = load_rules()
     # Events and histories still name the leads that were merged into this one.

@@ -55,9 +55,9 @@ class ServiceForm(forms.ModelForm):
 
 
 def accepted_email(form: forms.BaseForm, name: str) -> str:
-    """Return the address in a form's field as `parse_email` does; one that is stored already stays as it is.
+    """Return the e-mail address in the form's field as `parse_email` does, or unchanged if the person didn't edit it.
 
-    Raises ValidationError if the API would refuse it, too.
+    Raises ValidationError for an address that the API refuses.
     """
     text = str(form.cleaned_data[name]).strip()
     if not text or name not in form.changed_data:

@@ -117,10 +117,10 @@ class ChooseOrganizationForm(forms.Form):
 
 
 class TypedChoice(AutocompleteSelect):
-    """Django's choice with autocompletion, which also shows a form that was sent with something else than an id."""
+    """Django's autocomplete select, which can also render a submitted value that is not an id."""
 
     def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
-        """Return the chosen row as an option; none for an invalid id, at which the form shows the error."""
+        """Return the chosen row as an option, or none for an invalid id; the form's error says that it is invalid."""
         try:
             return super().optgroups(name, value, attr)
         except ValidationError:

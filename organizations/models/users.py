@@ -48,7 +48,7 @@ class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore
     def get_by_natural_key(self, username: str | None) -> "User":
         """Return the user with this e-mail, in any letter case."""
         email = username or ""
-        # Version 0.2 can have stored two forms of an address: the one that was typed is meant.
+        # Version 0.2 can have stored two accounts with forms of one address: prefer the form that was typed.
         users: list[User] = sorted(self.with_email(email), key=lambda user: user.email.lower() != email.lower())
         if not users:
             raise User.DoesNotExist

@@ -1,4 +1,4 @@
-"""Forms whose token is not valid: the person has signed in or out since, or another site has sent the form."""
+"""Responses to forms without a valid token: the person has signed in or out since, or another site sent the form."""
 
 from urllib.parse import urlsplit
 
@@ -45,7 +45,7 @@ def form_path(request: HttpRequest) -> str:
 
 @bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found
 def sign_in_again(request: HttpRequest) -> HttpResponse:
-    """Lead a signed-in person on; show everybody else the form with the typed address, whose password isn't checked.
+    """Redirect a signed-in person; show everyone else the form with the typed address, without checking the password.
 
     A request without a valid token, which another site may have sent, therefore signs nobody in.
     """
@@ -65,5 +65,5 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
 
 
 def token_view(request: HttpRequest) -> HttpResponse:
-    """Return the present token as JSON. A page asks for it before it sends a form (`admin.js`)."""
+    """Return the session's current token as JSON. `admin.js` asks for it before it sends a form."""
     return JsonResponse({"token": get_token(request)})

@@ -1,4 +1,4 @@
-"""E-mail addresses: which are accepted, and which are the same one (docs/interface.md, G17 and L1)."""
+"""E-mail addresses: which are accepted, and which count as the same (docs/interface.md, G17 and L1)."""
 
 import unicodedata
 
@@ -16,8 +16,8 @@ validate_ascii_email = EmailValidator()
 def parse_email(text: str) -> str:
     """Return the address as it is to be stored: as typed, an international domain in NFC.
 
-    A domain that is written neither as people read it nor in its IDNA form, such as one with full-width letters, gets
-    its IDNA form. Raises ValueError with a predicate unless it is an address of printable characters, with ASCII only
+    A domain in a third form, neither readable nor IDNA, such as one with full-width letters, gets its IDNA form.
+    Raises ValueError with a predicate unless it is an address of printable characters, with ASCII only
     before the @.
     """
     # The length first, because normalizing takes a time that is quadratic in the combining characters.
@@ -39,7 +39,7 @@ def parse_email(text: str) -> str:
 
 
 def domain_forms(domain: str) -> tuple[str, str]:
-    """Return the domain as people read it and its IDNA form (RFC 5891), both in lower case; they are mostly equal.
+    """Return the domain as people read it and its IDNA form (RFC 5891), both in lower case; most domains have one form.
 
     Raises UnicodeError if it can't be a domain.
     """
@@ -50,15 +50,15 @@ def domain_forms(domain: str) -> tuple[str, str]:
 
 
 def spellings(email: str) -> list[str]:
-    """Return the texts that the lower-case form of a stored address can be, if it is the same one.
+    """Return the lower-case texts as which the same address can be stored, this one first.
 
-    The first is this address in lower case. Only international domains have several.
+    Only addresses with international domains have several.
     """
     return list(dict.fromkeys(forms_of(email)))
 
 
 def email_key(email: str) -> str:
-    """Return the text that is equal for two addresses if they are the same: in lower case, with the domain's IDNA form.
+    """Return a key that the same addresses share: in lower case, with the domain's IDNA form.
 
     Stored addresses are not compared by it but by `spellings`, because the indexes are on what was typed.
     """
@@ -69,7 +69,7 @@ def forms_of(email: str) -> list[str]:
     """Return the address in lower case as given, with a readable domain in NFC and NFD, and with the IDNA form."""
     local_part, at, domain = email.rpartition("@")
     folded = email.lower()
-    # Not folded if that would make it another address, an ASCII one: no stored address is equal then.
+    # Lower-casing must not turn it into another, ASCII address; no stored address is the same.
     if not local_part.isascii() and folded.rpartition("@")[0].isascii():
         return [email]
     if not at or len(email) > MAX_EMAIL_LENGTH or not email.isprintable():

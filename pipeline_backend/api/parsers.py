@@ -78,7 +78,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
 
 
 def describe_error(error: ValueError) -> str:
-    """Return where a body stops being JSON, as line and column from 1, or why it is none. It quotes no values."""
+    """Return the place of the syntax error, as line and column from 1, or the reason. Quotes no values."""
     if isinstance(error, UnicodeDecodeError):
         *lines, last_line = error.object[: error.start].split(b"\n")
         return f"line {len(lines) + 1}, column {len(last_line.decode()) + 1}"

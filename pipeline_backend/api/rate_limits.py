@@ -99,7 +99,7 @@ def count_attempt(request: HttpRequest, group: str, key: str, limit: int) -> int
 
 
 def remember(group: str, key: str, seconds: int) -> None:
-    """Remember that something has happened. If Redis fails, this process remembers it."""
+    """Remember the key for these seconds. If Redis fails, only this process does."""
     name = memory_name(group, key)
     if not caches["memory"].get("redis-failed"):
         with suppress(RedisError, OSError):
@@ -109,7 +109,7 @@ def remember(group: str, key: str, seconds: int) -> None:
 
 
 def is_remembered(group: str, key: str) -> bool:
-    """Return whether it has happened within its time. While Redis fails, this process knows only its own."""
+    """Return whether the key is remembered. While Redis fails, a process knows only its own keys."""
     name = memory_name(group, key)
     if not caches["memory"].get("redis-failed"):
         with suppress(RedisError, OSError):

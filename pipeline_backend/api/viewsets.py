@@ -47,17 +47,17 @@ class ApiView(APIView):
     is_interrupted = False
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        """Respond to the request; count a read that took whole seconds several times against the rate limit."""
+        """Respond to the request; count a slow read several times against the rate limit."""
         started = time.monotonic()
         response = super().dispatch(request, *args, **kwargs)
-        # A write does a bounded amount of work; its seconds are those in which it waits for locks of other requests.
+        # A write does a bounded amount of work; if it takes seconds, it has waited for locks of other requests.
         if self.usage and request.method in SAFE_METHODS and not self.is_interrupted:
             count_slow_seconds(started, partial(self.auth.count_request, request))
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
         """Return the response to an exception; note whether the database interrupted the request."""
-        # Not the client's fault, unlike a statement that took too long.
+        # The client caused a statement that took too long, but no other interruption.
         self.is_interrupted = is_unavailable(exc) and not isinstance(exc.__cause__, QueryCanceled)
         return super().handle_exception(exc)
 

@@ -4,7 +4,7 @@ import unicodedata
 
 
 def fold_name(name: str) -> str:
-    """Return the key by which a name is compared: é in one or two characters, ß, ss and SS are the same.
+    """Return the key to compare a name by: é in one or two characters is the same, and so are ß, ss and SS.
 
     Cut the name to its maximum length first: normalizing takes a time that is quadratic in its combining characters.
     """

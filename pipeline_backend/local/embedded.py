@@ -22,7 +22,7 @@ from pipeline_backend.local import StartupError, as_root, files, processes
 
 # Data that is deleted afterwards need not survive a crash of the computer.
 EPHEMERAL_OPTIONS = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
-# Run in a new cluster, and once in one of an earlier version: the service signs in as an ordinary role.
+# Run once in each cluster, also in one of an earlier version, so that the service signs in as an ordinary role.
 ORDINARY_OWNER = Path(__file__).resolve().parents[2] / "deploy" / "ordinary_owner.sql"
 RIGHTS_FOR_TESTS = Path(__file__).with_name("rights_for_tests.sql")
 START_TIMEOUT = 60  # seconds; after a crash PostgreSQL replays its write-ahead log before it answers

@@ -1,5 +1,5 @@
--- What tests and benchmarks need besides: they create databases, fill tables without triggers, cause deadlocks, and wait
--- for what other roles' sessions do. A few work as the superuser, who gets the password of `pipeline`.
+-- Further rights for tests and benchmarks: they create databases, fill tables without triggers, cause deadlocks, and
+-- watch the sessions of other roles. A few sign in as the superuser, which gets the password of `pipeline`.
 DO $$
 BEGIN
     ALTER ROLE pipeline CREATEDB;

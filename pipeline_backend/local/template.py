@@ -29,7 +29,7 @@ SOURCES = [
     "local/embedded.py",
     "local/template.py",
 ]
-OTHERS = [
+OTHER_FILES = [
     "requirements.txt",
     "requirements-embedded.txt",
     "deploy/ordinary_owner.sql",
@@ -131,7 +131,7 @@ def fingerprint(root: Path) -> str:
             finder.import_hook(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
     files = [getattr(module, "__file__", None) for module in finder.modules.values()]
     digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in OTHERS}):
+    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in OTHER_FILES}):
         content = path.read_bytes()
         # The length separates the files, so that moving text from one to the next changes the hash.
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)

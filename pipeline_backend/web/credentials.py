@@ -1,6 +1,6 @@
-"""The owners of keys and sessions that this process has seen lately, known browsers, and pages without a session.
+"""Recently used keys and sessions with their owners, known browsers, and a counter of pages without a session.
 
-Only the event loop may call these, so they need no lock; they ask neither the database nor Redis.
+Only the event loop uses these, so they need no lock; they query neither the database nor Redis.
 """
 
 import re
@@ -28,7 +28,7 @@ WINDOW_SECONDS = 60
 
 
 def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -> bytes | None:
-    """Return a digest of the request's API key or session, whether valid or not; None if its route reads none."""
+    """Return a digest of the request's API key or session, valid or not; None if its route reads neither."""
     if is_api:
         key = parse_key(environ.get("HTTP_X_API_KEY", ""))
         return sha256(key.text.encode()).digest() if key else None
@@ -39,7 +39,7 @@ def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -
 
 
 def known_browser(environ: WSGIEnvironment) -> str:
-    """Return the id of the browser if somebody has signed in there before, for whatever account, else ""."""
+    """Return the id of the browser if it is known for any account, else ""."""
     cookies = environ.get("HTTP_COOKIE", "")
     if COOKIE not in cookies or len(cookies) > MAX_COOKIES:
         return ""
@@ -77,7 +77,7 @@ class KnownCredentials:
             self.known.move_to_end(digest)
             if len(self.known) > MAX_CREDENTIALS:
                 self.known.popitem(last=False)
-        # A limit, or an error, can answer before the key or session was looked at.
+        # A 429 or 5xx can be sent before the key or session is checked.
         elif status != 429 and status < 500:
             self.known.pop(digest, None)
 

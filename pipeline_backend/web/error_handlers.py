@@ -36,7 +36,7 @@ def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) 
 
 def show_wrong_host(request: HttpRequest) -> HttpResponse:
     """Return the page for a host that is not one of `ALLOWED_HOSTS`."""
-    # Rendered without the request, with which links would have that host. The host itself is shown nowhere.
+    # Rendered without the request, so that no link has the wrong host. The page doesn't show the host either.
     return HttpResponse(render_to_string("wrong_host.html"), status=400)
 
 

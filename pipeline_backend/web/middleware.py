@@ -56,7 +56,7 @@ class SkipApi:
 
 
 class StaticFilesMiddleware(SkipApi, WhiteNoiseMiddleware):
-    """Serves styles, scripts and images; removes what the client refuses from `Accept-Encoding`.
+    """Serves styles, scripts and images; removes codings with weight 0 from `Accept-Encoding`.
 
     WhiteNoise and Django's GZipMiddleware look for the word "gzip" in that header, and would find it in `gzip;q=0`.
     """
@@ -123,7 +123,7 @@ class SecurityHeadersMiddleware:
         response["X-Frame-Options"] = "DENY"  # newer releases of unfold set SAMEORIGIN on some pages
         if API_PATH.match(path) and path not in OPEN_API_PATHS:
             response["Cache-Control"] = "no-store"
-            # Shared caches know of `Authorization` that responses depend on it, but not of this header.
+            # Shared caches know that responses depend on `Authorization`, but not that they depend on this header.
             patch_vary_headers(response, ["x-api-key"])
         return response
 

@@ -73,7 +73,7 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     ),
 }
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
-# Neither pages nor the API, and answered in a moment.
+# Neither pages nor the API, and fast to answer.
 STATIC_PREFIX = "/static/"
 PROBES = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file

@@ -12,11 +12,11 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-# Per process. A page that waits longer than its reader is of no use, so these are few.
+# Per process. These are few, because a page is useless once its reader has stopped waiting.
 MAX_WAITING_PAGES = 100
 MAX_WAITING_PAGES_OF_GROUP = MAX_WAITING_PAGES // 2
 MAX_WAITING_PAGES_OF_CLIENT = 10
-# Other requests of an organization, of which 100 at once are nothing unusual: retries of one booking, for example.
+# Other requests of an organization: 100 at once are not unusual, such as retries of one booking.
 MAX_WAITING_REQUESTS_OF_GROUP = 400
 MAX_WAITING_REQUESTS_OF_CLIENT = 200
 
@@ -135,7 +135,7 @@ class Turns(Generic[Item]):
             return None
 
     def finish(self, turn: Turn) -> None:
-        """Count a request no longer, and start those that waited for it."""
+        """End a request, and start those that have waited for it."""
         with self.lock:
             group = self.groups[turn.group]
             (group.pages if turn.is_page else group.others).in_flight -= 1

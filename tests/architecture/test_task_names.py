@@ -36,9 +36,7 @@ def test_every_periodic_task_is_one_that_workers_know() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", ["leads.run_import", "leads.run_waiting_imports"])
-def test_a_message_of_the_previous_release_about_imports_reads_what_waits(
-    organization: Organization, name: str
-) -> None:
+def test_a_message_with_a_former_name_starts_waiting_imports(organization: Organization, name: str) -> None:
     options = {"kind": "LEADS", "file_name": "a.csv", "time_zone": "UTC"}
     row = add_import(organization=organization, actor=SYSTEM, content=b"email\na@example.com", **options)
 

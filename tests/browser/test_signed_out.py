@@ -32,7 +32,9 @@ def lose_session(context: BrowserContext) -> None:
 
 
 @pytest.mark.parametrize("end_session", [sign_out, lose_session])
-def test_a_note_is_kept_until_one_has_signed_in_again(members: Members, end_session: Callable[[BrowserContext], None]):
+def test_a_note_is_kept_until_the_person_signs_in_again(
+    members: Members, end_session: Callable[[BrowserContext], None]
+):
     text = f"Kept by the page after {end_session.__name__}"
     context = members.sign_in("MANAGER")
     page = context.new_page()

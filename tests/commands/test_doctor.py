@@ -252,8 +252,8 @@ def test_a_mail_server_on_this_computer_is_mentioned_because_it_may_pass_nothing
     out = run("doctor").out
 
     assert out.splitlines()[1] == (
-        f"The mail server 127.0.0.1:{mail_server.port} is on this computer, and may accept mail that it never passes "
-        "on. manage.py doctor --send-to you@example.com sends one that you can look for."
+        f"The mail server 127.0.0.1:{mail_server.port} is on this computer, and may accept e-mail without "
+        "delivering it. manage.py doctor --send-to you@example.com sends one that you can look for."
     )
     assert mail_server.mails == []
 
@@ -269,7 +269,7 @@ def test_the_age_of_the_newest_dump_is_checked(db: None, tmp_path: Path) -> None
     after = run("doctor", "--backups", tmp_path).out
 
     expected = f"{now() - timedelta(hours=37):%Y-%m-%d %H}"
-    assert problem.startswith(f"- The newest dump in {tmp_path} is of {expected}:")
+    assert problem.startswith(f"- The newest dump in {tmp_path} is from {expected}:")
     assert after.startswith("No problems found")
 
 

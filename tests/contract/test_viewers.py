@@ -88,7 +88,7 @@ def test_an_imported_row_that_names_a_viewer_is_refused(
         owner, organization, csv_file(header, ["a-1", "ada@example.com", FUTURE, "Coaching", host]), kind="APPOINTMENTS"
     ).run()
 
-    assert page.report() == [(2, "REFUSED", f"Host: “{host}” is no active member")]
+    assert page.report() == [(2, "REFUSED", f"Host: “{host}” is not an active member")]
     assert not Appointment.objects.of(organization).exists()
 
 
@@ -97,7 +97,7 @@ def test_an_imported_lead_whose_setter_is_a_viewer_is_refused(
 ) -> None:
     page = Page(owner, organization, csv_file(["E-mail", "Setter"], ["ada@example.com", "vera@acme.example"])).run()
 
-    assert page.report() == [(2, "REFUSED", "Setter: “vera@acme.example” is no active member")]
+    assert page.report() == [(2, "REFUSED", "Setter: “vera@acme.example” is not an active member")]
     assert not Lead.objects.of(organization).exists()
 
 

@@ -12,7 +12,7 @@ from tests.factories import make_organization
 from tests.faults.stack import Stack, wait_for
 
 
-def test_four_imports_that_do_not_get_on_keep_no_other_task_waiting(stack: Stack, organization: Organization) -> None:
+def test_four_imports_that_wait_for_a_lock_keep_no_other_task_waiting(stack: Stack, organization: Organization) -> None:
     for owner in [organization, *map(make_organization, "BCD")]:
         ImportTurn.objects.create(organization=owner, expires_at=timezone.now())
         add_import(
@@ -25,7 +25,7 @@ def test_four_imports_that_do_not_get_on_keep_no_other_task_waiting(stack: Stack
         )
 
     with transaction.atomic(), Redis.from_url(stack.redis_url) as redis:
-        list(ImportTurn.unscoped.select_for_update())  # for which each turn waits
+        list(ImportTurn.unscoped.select_for_update())  # each turn waits for this lock
         for _ in range(8):
             stack.celery.send_task("leads.run_imports", queue="imports")
         stack.start("worker")

@@ -33,7 +33,7 @@ from tests.hostile.routes import ADMIN_ROUTES, url_template
 from tests.hostile.tenants import DownloadingClient, TenantData, rolled_back
 
 BLOCKS, ALTERNATING = "\u0301" * 16_000 + "\u0327" * 16_000, "\u0301\u0327" * 16_000
-# Only a text that has passed a first look is taken apart.
+# A text is parsed further only if it has the shape of its type.
 SHAPES = {"email": "a@{}.example", "url": "https://{}", "uri": "https://{}"}
 HEADERS = (
     *("Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Content-Type", "Cookie", "Forwarded", "Host"),
@@ -144,7 +144,7 @@ def test_no_form_and_no_page_with_long_texts_holds_the_interpreter(
     assert owner.problems == []
 
 
-def test_a_report_by_campaigns_with_long_names_holds_the_interpreter_for_no_name(
+def test_a_report_by_campaigns_with_long_names_never_holds_the_interpreter(
     owner: MeasuredClient, data: TenantData
 ) -> None:
     texts = [BLOCKS[start : start + 8_000] for start in (12_000, 12_100, 12_200)]

@@ -103,7 +103,7 @@ def test_wrong_passwords_from_the_same_address_do_not_keep_a_known_browser_out(h
     assert sign_in(host.user.email, PASSWORD, client=own, address=office) == "in"
 
 
-def test_attempts_of_a_known_browser_use_up_no_addresss_limit(host: Membership):
+def test_attempts_of_a_known_browser_do_not_count_against_its_address(host: Membership):
     office, own = "192.0.2.10", Client()
     sign_in(host.user.email, PASSWORD, client=own, address=office)
 

@@ -36,7 +36,7 @@ def test_a_header_cell_is_cut_before_anything_else_reads_it(mia: Client, organiz
 def test_a_page_of_an_import_with_long_header_cells_takes_no_longer_than_others(
     mia: Client, organization: Organization
 ) -> None:
-    # As version 0.2 has stored them.
+    # As an earlier development version has stored them, uncut.
     urls = []
     for text in ("a", MARKS):
         stored = Import.objects.create(

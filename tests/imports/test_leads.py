@@ -143,7 +143,7 @@ def test_the_values_of_custom_fields_are_read_by_their_types(mia: Client, organi
     ]
 
 
-def test_refused_rows_come_back_as_a_file_that_can_be_mended_and_loaded_again(
+def test_refused_rows_come_back_as_a_file_that_can_be_corrected_and_uploaded_again(
     mia: Client, organization: Organization, other_organization: Organization
 ) -> None:
     make_status(organization, "Old", is_active=False)
@@ -172,7 +172,7 @@ def test_refused_rows_come_back_as_a_file_that_can_be_mended_and_loaded_again(
     assert [row[-1].partition(". There")[0] for row in rows] == [
         "Status: no status is called “Gone”",
         "Status: Old is retired",
-        "Setter: “owner@globex.example” is no active member",
+        "Setter: “owner@globex.example” is not an active member",
         "Phone: “555” is not a phone number; without + it is read as one of US",
         "Next touch point: “01/02/2027 10:00” can be read in two ways, day or month first; "
         "write it as 2027-01-05 10:00",

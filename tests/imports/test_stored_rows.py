@@ -113,7 +113,7 @@ def test_a_note_that_is_too_long_is_refused_although_it_begins_with_an_apostroph
     assert page.report() == [(2, "REFUSED", "Note: is longer than 10,000 characters")]
 
 
-def test_an_organization_can_store_only_so_much(
+def test_the_imports_of_an_organization_store_a_limited_number_of_characters(
     mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = csv_file(HEADER, *([f"{number}@example.com", "Ada"] for number in range(20)))
@@ -130,7 +130,7 @@ def test_an_organization_can_store_only_so_much(
     assert stored_size(organization) == sum(len("".join(cells)) for cells in stored_rows(organization))
 
 
-def test_a_file_whose_rows_are_too_much_is_refused_while_it_is_read(
+def test_a_file_with_too_much_text_is_refused_while_it_is_read(
     mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The cells share a text in the file.

@@ -1,6 +1,6 @@
-"""What staff do during a soak test: files of all sizes are imported or canceled, leads are merged and erased.
+"""Simulated staff of a soak test: they import files of all sizes, cancel some imports, and merge and erase leads.
 
-The acts use the services of the admin's pages. Workers do their part, although they are killed meanwhile.
+They call the services of the admin's pages. Workers, which are killed meanwhile, do the rest.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ from tests.imports.files import csv_file, workbook
 from webhooks.models import Event
 
 PAUSE_SECONDS = 2.0
-SIZES = {1: 8, 10: 6, 100: 4, 1000: 2, 4000: 1}  # rows of a file, with how often it has so many
+SIZES = {1: 8, 10: 6, 100: 4, 1000: 2, 4000: 1}  # the number of rows in a file, and how often it is chosen
 OPEN_AT_ONCE = 3
-CANCELED_SHARE = 0.03  # of the looks at an open import
+CANCELED_SHARE = 0.03  # the chance that an open import is canceled, each time it is checked
 FINISH_SECONDS = 180  # for the imports that are open at the end
 HEADER = ["email", "first name", "phone", "note"]
 MAPPING = ["email", "first_name", "", ""]

@@ -58,7 +58,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the two options."""
+        """Add `--send-to` and `--backups`."""
         parser.add_argument("--send-to", metavar="ADDRESS", help="send one e-mail, and print the mail server's answer")
         parser.add_argument(
             "--backups", metavar="DIRECTORY", default=BACKUPS, help=f"where the nightly dumps are ({BACKUPS})"
@@ -80,7 +80,7 @@ class Command(BaseCommand):
         self.stdout.write("No problems found in database, Redis, encryption keys, addresses, e-mail and queues.")
         if settings.EMAIL_BACKEND == SMTP and settings.EMAIL_HOST in LOOPBACK:
             self.stdout.write(
-                f"{server_name()} is on this computer, and may accept mail that it never passes on. "
+                f"{server_name()} is on this computer, and may accept e-mail without delivering it. "
                 f"{manage_py('doctor --send-to you@example.com')} sends one that you can look for."
             )
         if old := count_old_values():
@@ -229,7 +229,7 @@ def send_message(address: str) -> str:
     with SmtpBackend(timeout=TIMEOUT_SECONDS) as backend:
         smtp = cast("smtplib.SMTP", backend.connection)
         smtp.ehlo_or_helo_if_needed()
-        # Not smtp.sendmail(), which keeps the answer to itself.
+        # Not smtp.sendmail(), which doesn't return the server's answer.
         accepted(*smtp.mail(sender))
         accepted(*smtp.rcpt(recipient))
         answer = accepted(*smtp.data(message))
@@ -263,4 +263,4 @@ def backup_problems(directory: Path) -> Iterator[str]:
         return
     newest = datetime.fromtimestamp(max(times), UTC)
     if datetime.now(UTC) - newest > MAX_BACKUP_AGE:
-        yield f"The newest dump in {directory} is of {newest:%Y-%m-%d %H:%M} UTC; run deploy/backup.sh as root"
+        yield f"The newest dump in {directory} is from {newest:%Y-%m-%d %H:%M} UTC; run deploy/backup.sh as root"
