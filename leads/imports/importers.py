@@ -96,9 +96,9 @@ class Importer:
         members = Membership.objects.of(organization).filter(CAN_BE_NAMED)
         self.members: list[Membership] = list(members.select_related("user", "mail_preference"))
         # Looked up by key, so that a row costs no more with many statuses and members.
-        self.statuses_by_name = group_by(self.statuses, lambda status: status.name)
+        self.statuses_by_name = group_by(self.statuses, lambda status: status.name.casefold())
         self.members_by_email = group_by(self.members, lambda member: email_key(member.user.email))
-        self.members_by_name = group_by(self.members, str)
+        self.members_by_name = group_by(self.members, lambda member: str(member).casefold())
         self.custom_fields: list[CustomField] = list(CustomField.objects.of(organization).filter(entity=self.entity))
         by_name = {column.name: column for column in self.columns()}
         self.mapped = [
@@ -193,11 +193,11 @@ def register(importer: type[Importer]) -> type[Importer]:
     return importer
 
 
-def group_by(rows: Sequence[Named], name: Callable[[Named], str]) -> dict[str, list[Named]]:
-    """Group the rows by their case-folded names."""
+def group_by(rows: Sequence[Named], key: Callable[[Named], str]) -> dict[str, list[Named]]:
+    """Return the rows by their key."""
     groups: dict[str, list[Named]] = {}
     for row in rows:
-        groups.setdefault(name(row).casefold(), []).append(row)
+        groups.setdefault(key(row), []).append(row)
     return groups
 
 

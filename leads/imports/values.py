@@ -218,7 +218,8 @@ def find_member(
     The keys of `by_email` come from `emails.email_key`; those of `by_name` are case-folded.
     """
     wanted = limited(text, MAX_NAME)
-    found = by_email.get(emails.email_key(wanted)) or by_name.get(wanted.casefold(), [])
+    # A member without a name is named by the address, which no case-folding may make another one's.
+    found = by_email.get(emails.email_key(wanted), []) if "@" in wanted else by_name.get(wanted.casefold(), [])
     if len(found) != 1:
         problem = "is the name of several members; write the e-mail" if found else "is not an active member"
         raise ValueError(f"“{shorten(text)}” {problem}")

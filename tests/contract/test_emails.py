@@ -177,8 +177,22 @@ def test_staff_and_imports_find_the_lead_in_either_form(
         ["Belongs to a lead already"],
         ["Belongs to another lead"],
     )
-    assert [verdict for _, verdict, _ in page.report()] == ["CHANGED", "REFUSED", "NEW"]
+    assert page.row.counts == {"CHANGED": 1, "REFUSED": 1, "NEW": 1}
     assert emails(organization) == [READABLE, "bob@example.com", "eve@ü.example"]
+
+
+def test_an_import_never_takes_a_member_with_such_an_address_for_another_one(
+    owner: Client, organization: Organization
+) -> None:
+    make_member(organization, READABLE)
+    legacy = make_member(organization, "legacy@acme.example")
+    User.objects.filter(pk=legacy.user_id).update(email=NOT_ASCII[0])
+    rows = [["a@example.com", ENCODED], ["b@example.com", LIKE_ASCII[0]], ["c@example.com", NOT_ASCII[0]]]
+
+    Page(owner, organization, csv_file(["E-mail", "Setter"], *rows)).run()
+
+    setters = Lead.objects.of(organization).order_by("email").values_list("email", "setter__user__email")
+    assert list(setters) == [("a@example.com", READABLE), ("c@example.com", NOT_ASCII[0])]
 
 
 def test_members_are_found_in_either_form(api: ApiClient, organization: Organization) -> None:
