@@ -57,7 +57,9 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
         messages.info(request, f"You are already signed in as {current_user(request).email}.")
         return HttpResponseRedirect(view.get_success_url())
     messages.warning(request, OUT_OF_DATE)
-    form = view.get_form_class()(request, initial={"username": request.POST.get("username", "")})
+    typed = request.POST.get("username", "")
+    # Not a password that was typed in the wrong field.
+    form = view.get_form_class()(request, initial={"username": typed if "@" in typed else ""})
     response = view.render_to_response(view.get_context_data(form=form))
     if hasattr(response, "render"):
         response.render()

@@ -83,7 +83,7 @@ def create_sample_data(organization: Organization, word: str) -> Appointment:
         organization=organization, file_import=file_import, number=2, cells=[word], verdict="REFUSED"
     )
     ImportColumn.objects.create(organization=organization, kind="LEADS", name=f"{word} column", field="email")
-    ImportTurn.objects.create(organization=organization, expires_at=now())
+    ImportTurn.objects.of(organization).get_or_create(defaults={"organization": organization, "expires_at": now()})
     lead_id = Appointment.objects.of(organization).get(pk=id).lead_id
     Erasure.objects.create(organization=organization, lead_id=lead_id, finished_at=now(), **actor_columns(SYSTEM))
     SavedView.objects.create(organization=organization, page="leads.lead", name=f"{word} view", query="view=all")

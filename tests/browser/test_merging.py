@@ -28,8 +28,8 @@ def test_a_manager_merges_two_leads_and_undoes_it(members: Members, site: Site):
         page.goto(f"/admin/leads/lead/{newer}/change/")
         page.get_by_role("link", name="1 possible duplicate").click()
         page.get_by_role("link", name="Compare with Greta Old").click()
-        expect(page.get_by_role("radio", name="Last name: Old")).to_be_checked()
-        page.get_by_role("radio", name="Last name: Newname").check()
+        expect(page.get_by_role("radio", name="Last name Old")).to_be_checked()
+        page.get_by_role("radio", name="Last name Newname").check()
         page.get_by_role("button", name="Merge").click()
 
         expect(page.get_by_text("The two leads are one.")).to_be_visible()

@@ -594,9 +594,6 @@ def test_a_link_is_not_answered_by_somebody_who_is_signed_in_as_somebody_else(wo
 
 VARIANTS = {
     "letter case": "OLIVIA@Globex.example",
-    "dotless i": "ol\u0131via@globex.example",
-    "dotted capital I": "ol\u0130via@globex.example",
-    "full-width domain": "olivia@\uff47lobex.example",
     "a dot": "o.livia@globex.example",
     "a tag": "olivia+x@globex.example",
     "sharp s in the domain": "olivia@globe\u00df.example",

@@ -240,7 +240,7 @@ def test_a_body_is_read_where_one_is_documented(small_stack: Stack, api: ApiClie
     with open_connections(small_stack.port, ATTACKER, 1, request) as [connection]:
         response = read_response(connection, is_head=False)
 
-    assert json.loads(response.body)["message"] == "The request body is not valid JSON"
+    assert json.loads(response.body)["message"] == "The request body is not valid JSON: line 1, column 2"
 
 
 def test_a_form_of_the_admin_is_read(small_stack: Stack) -> None:

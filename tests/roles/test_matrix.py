@@ -193,7 +193,9 @@ class World:
         create_replays(organization)
         member_organization = make_organization("Globex") if role == OUTSIDER else organization
         member_role = OWNER if role == OUTSIDER else role
-        self.member = make_member(member_organization, "somebody@acme.example", role=member_role)
+        # Nobody can name a viewer as host: the member becomes one afterwards.
+        first_role = CLOSER if role == VIEWER else member_role
+        self.member = make_member(member_organization, "somebody@acme.example", role=first_role)
         self.colleague = Membership.objects.of(organization).get(user__email="theirs@members.example")
         api = make_api(organization)
         for whose, host in ((MINE, "somebody@acme.example"), (FREE, None)):
@@ -204,6 +206,8 @@ class World:
                 external_reference=reference, lead_email=f"{reference}@leads.example", host_email=host
             ).json()["data"]["id"]
             make_analysis(organization, id)
+        Membership.objects.of(member_organization).filter(pk=self.member.pk).update(role=member_role)
+        self.member.role = member_role
 
     def send(self, method: str, url: str, data: dict[str, Any] | None = None, **headers: str) -> int:
         """Return the status of the view's response, as the member; 404 also for the page "doesn't exist".

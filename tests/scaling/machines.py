@@ -52,7 +52,8 @@ class Machines(Stack):
         """Return the machine's environment: the settings that all have, and nothing of the tests' own."""
         folder = self.folder_of(name)
         common = {name: os.environ[name] for name in SECRETS} | self.servers() | self.settings
-        return {**OWN, **common, "HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp"}
+        own = {"HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp", "EMAIL_URL": f"filemail:///{folder}/mail"}
+        return {**OWN, **own, **common}
 
     def replace(self, name: str) -> None:
         """Start a new machine instead of one that was killed: it has nothing of the old one's folders."""
