@@ -128,7 +128,7 @@ def test_signing_in_and_out_is_recorded(host: Membership):
     ]
 
 
-@pytest.mark.parametrize("role", ["MANAGER", "SALES_OPS", "CLOSER", "SETTER"])
+@pytest.mark.parametrize("role", ["MANAGER", "SALES_OPS", "CLOSER", "SETTER", "VIEWER"])
 def test_others_than_owners_see_only_their_own_account(organization: Organization, role: str):
     member = make_member(organization, "member@acme.example", role=role)
     record_security_event(SecurityEventKind.SIGNED_IN, user=owner_of(organization).user)

@@ -168,9 +168,11 @@ def test_a_recovery_code_works_once_and_the_person_is_told(closer: Client, host:
 def test_wrong_codes_wait_longer_and_longer_but_never_for_good(closer: Client, host: Membership, clock: Any):
     key, _ = enrol(closer)
     client, _ = enter_password()
+    notices = []
     for _ in range(9):
         clock.shift(timedelta(seconds=61))
         client.post(SECOND_FACTOR, {"code": "000000"})
+        notices.append(SecurityNotice.objects.filter(event__kind="two_factor_failed").count())
     client, _ = enter_password()
     clock.shift(timedelta(seconds=2))
     soon = client.post(SECOND_FACTOR, {"code": code_for(key)})
@@ -179,6 +181,7 @@ def test_wrong_codes_wait_longer_and_longer_but_never_for_good(closer: Client, h
 
     assert form_errors(soon)
     assert is_signed_in(client)
+    assert notices == [0] * 4 + [1] * 5
     assert [notice.event.kind for notice in SecurityNotice.objects.order_by("id")] == [
         "two_factor_enabled",
         "two_factor_failed",
@@ -262,6 +265,10 @@ def test_it_is_switched_off_with_password_and_code(closer: Client, host: Members
     assert (is_signed_in(closer), is_signed_in(other)) == (True, False)
     assert enter_password()[1].url == "/admin/leads/lead/"
     assert kinds()[-2:] == ["two_factor_disabled", "signed_in"]
+    assert [notice.event.kind for notice in SecurityNotice.objects.order_by("id")] == [
+        "two_factor_enabled",
+        "two_factor_disabled",
+    ]
 
 
 def test_new_recovery_codes_replace_the_old_ones(closer: Client, host: Membership):

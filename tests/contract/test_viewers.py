@@ -118,12 +118,19 @@ def test_a_providers_report_that_names_a_viewer_is_refused(organization: Organiz
 
 def test_the_forms_refuse_a_viewer(owner: Client, organization: Organization, api: ApiClient, viewer: Membership):
     id = api.book().json()["data"]["id"]
-    url = admin_url(Appointment, "change", id)
+    appointment = admin_url(Appointment, "change", id)
+    lead = admin_url(Lead, "change", Lead.objects.of(organization).get().pk)
     before = snapshot_of(organization)
 
-    response = owner.post(url, form_data(owner, url, host=viewer.pk))
+    responses = [
+        owner.post(url, form_data(owner, url, **{field: viewer.pk}))
+        for url, field in ((appointment, "host"), (appointment, "setter"), (appointment, "triager"), (lead, "setter"))
+    ]
 
-    assert response.context["errors"] == [["Select a valid choice. That choice is not one of the available choices."]]
+    for response in responses:
+        assert response.context["errors"] == [
+            ["Select a valid choice. That choice is not one of the available choices."]
+        ]
     assert snapshot_of(organization) == before
 
 

@@ -172,7 +172,10 @@ def test_a_list_executes_no_lookup_that_it_does_not_offer(model_admin: ModelAdmi
                 if response.status_code != 400 or (table in query["sql"] and "~" in query["sql"])
             ][:1]
 
+    refused = [probe.get(f"{url}?{query}").status_code for query in ("unknown=1", "q=" + "a%20" * 11)]
+
     assert (executed, probe.problems) == ([], [])
+    assert refused == [400, 400]
 
 
 def test_no_other_page_fails_for_a_hostile_query(own_data: TenantData, prober: Any):

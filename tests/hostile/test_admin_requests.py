@@ -114,6 +114,7 @@ def response_problems(response: Any) -> list[str]:
     missing = sorted(CONTENT_SECURITY_POLICY - set(response.headers["Content-Security-Policy"].split("; ")))
     missing += [name for name, value in HEADERS.items() if response.headers.get(name) != value]
     missing += [name for name in ("Permissions-Policy", "X-Request-Id") if name not in response.headers]
+    missing += ["Cache-Control"] * ("no-store" not in response.headers.get("Cache-Control", ""))
     return missing + ["failed"] * (response.status_code >= 500)
 
 

@@ -16,13 +16,18 @@ from django.test import Client
 
 from appointments.models import EventType
 from appointments.services import save_event_type
+from leads.imports.services import MAX_STORED
 from leads.models import CustomField
 from leads.services import save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey, Organization
+from organizations.passwords import SECONDS_TO_WAIT
 from organizations.services import issue_key, revoke_key, rotate_key
+from organizations.sign_in_limits import SUCCESS_SECONDS
+from pipeline_backend.accounts.invitations import VALID_FOR
 from pipeline_backend.api.exceptions import DomainError
 from pipeline_backend.db.timestamps import now
+from pipeline_backend.web.credentials import ANONYMOUS_PAGES_PER_MINUTE
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient
@@ -96,6 +101,15 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         configured.MAX_EVENT_TYPES,
         configured.WEBHOOKS_PER_HOST_PER_MINUTE,
     ) == (20, 50, 100, 1000, 1200)
+    assert (
+        configured.ADMIN_REQUESTS_PER_MINUTE,
+        configured.INVITATIONS_PER_ORGANIZATION_PER_DAY,
+        configured.MAILS_PER_ORGANIZATION_PER_DAY,
+        configured.PASSWORD_HASHES_AT_ONCE,
+        configured.PASSWORD_RESET_TIMEOUT,
+    ) == (300, 100, 5000, 1, 3600)
+    assert (ANONYMOUS_PAGES_PER_MINUTE, MAX_STORED, SECONDS_TO_WAIT) == (120, 10**8, 5)
+    assert timedelta(seconds=SUCCESS_SECONDS) == VALID_FOR == timedelta(days=7)
 
 
 @pytest.mark.parametrize(

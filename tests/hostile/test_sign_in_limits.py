@@ -278,13 +278,17 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
     stolen.force_login(host.user)
     sign_in(host.user.email, PASSWORD, client=own)
 
-    guesses = [change_password(stolen, f"guess {number}") for number in range(7)]
+    guesses, counts = [], []
+    for number in range(7):
+        guesses.append(change_password(stolen, f"guess {number}"))
+        counts.append(SecurityNotice.objects.filter(user=host.user).count())
     right = change_password(stolen, PASSWORD)
 
     assert guesses == ["old password was entered incorrectly"] * 5 + [REFUSED] * 2
     assert right == REFUSED
     assert User.objects.get(pk=host.user_id).check_password(PASSWORD)
-    # The person gets one e-mail.
+    # The person gets one e-mail, after the third.
+    assert counts == [0, 0, 1, 1, 1, 1, 1]
     notices = SecurityNotice.objects.filter(user=host.user).select_related("event")
     assert [render(notice).subject for notice in notices] == [
         "Security notice: Somebody who is signed in to your account entered several wrong passwords"

@@ -71,12 +71,12 @@ def test_the_rows_of_an_import_that_ends_early_are_shown_no_more_and_a_worker_de
     else:
         page.client.post(page.url, {"step": "cancel"})
     shown, refused = page.get().context["rows"], page.refused_rows()
-    before = len(stored_rows(organization))
+    before, size = len(stored_rows(organization)), stored_size(organization)
     app.loader.import_default_modules()
     app.tasks["leads.run_imports"].apply(throw=True)
 
     assert (list(shown), refused) == ([], [[*HEADER, "Problem"]])
-    assert before == 2
+    assert (before, size) == (2, len("ada@example.comAdanobodyBob"))
     assert (stored_rows(organization), stored_size(organization)) == ([], 0)
     assert Lead.objects.of(organization).count() == 0
 

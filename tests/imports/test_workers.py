@@ -59,6 +59,7 @@ def test_a_killed_worker_loses_no_row_and_does_none_twice(
     with pytest.raises(Killed):
         page.press("start")
     assert (page.row.state, page.row.counts) == ("IMPORTING", {"NEW": 200})
+    assert ImportRow.objects.of(organization).count() == 250
     expire_turns()
     with pytest.raises(Killed):
         work(organization)

@@ -137,6 +137,7 @@ def test_a_meeting_url_that_is_not_http_is_400(api, organization, url):
         "https://meet.example/a?b=c#d",
         "https://meet.example:8443/j/1",
         "https://user-1.meet.example/%20",
+        "http://10.0.0.1/call",
     ],
 )
 def test_an_http_url_is_stored_unchanged(api, url):
