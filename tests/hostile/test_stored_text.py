@@ -1,6 +1,6 @@
 """Texts that other programs would interpret: stored unchanged, shown harmlessly (docs/guarantees.md, F19 to F21, F35).
 
-There is no CSV export. That such texts don't get into the log unescaped is tested in test_server.py.
+That such texts don't get into the log unescaped is tested in test_server.py.
 """
 
 import json
