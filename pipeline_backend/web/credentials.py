@@ -10,18 +10,19 @@ from hashlib import sha256
 from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
-from django.http.cookie import parse_cookie
 
 from organizations.keys import parse_key
 from organizations.sign_in_limits import COOKIE, read_cookie
 from pipeline_backend.api.request_owner import ORGANIZATION, PERSON
-from pipeline_backend.web.turns import Turn
+from pipeline_backend.web.turns import Sender, Turn
 
 MAX_CREDENTIALS = 10_000  # about 3 MB
 CREDENTIAL_SECONDS = 3600  # since its last valid use
 MAX_COOKIES = 8192  # bytes; browsers send less
 SESSION_COOKIE = re.compile(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}\s*=([^;]*)")
 SESSION_KEY = re.compile("[0-9a-z]{32}")
+# Not parsed by Django, which takes milliseconds for some cookies. The value is longer with more accounts.
+BROWSER_COOKIE = re.compile(rf"(?:^|;)\s*{COOKIE}=\"?([\w:.-]{{1,1500}})\"?\s*(?:;|$)")
 
 ANONYMOUS_PAGES_PER_MINUTE = 120  # of a client, in each process: a person reads a few pages a minute
 WINDOW_SECONDS = 60
@@ -38,13 +39,15 @@ def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -
     return sha256(session.encode()).digest() if SESSION_KEY.fullmatch(session) else None
 
 
-def known_browser(environ: WSGIEnvironment) -> str:
-    """Return the id of the browser if it is known for any account, else ""."""
-    cookies = environ.get("HTTP_COOKIE", "")
-    if COOKIE not in cookies or len(cookies) > MAX_COOKIES:
-        return ""
-    browser, _ = read_cookie(parse_cookie(cookies))
-    return browser
+def account_of_browser(environ: WSGIEnvironment) -> str:
+    """Return the id of the account that has signed in last in this browser, "" if the browser isn't known.
+
+    Not the browser's id: whoever has an account can make many of these. Whether the account may still sign in, and
+    with the same password, is unknown here.
+    """
+    found = BROWSER_COOKIE.search(environ.get("HTTP_COOKIE", "")[:MAX_COOKIES])
+    _, digests = read_cookie({COOKIE: found[1]}) if found else ("", {})
+    return next(reversed(digests), "")
 
 
 class KnownCredentials:
@@ -56,15 +59,19 @@ class KnownCredentials:
     def find(self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool) -> Turn:
         """Return the turn of a request.
 
-        A request without a known key or session belongs to its known browser, so that strangers keep nobody from
-        signing in there; without that, to its address.
+        A request without a known key or session belongs to the account of its known browser, so that strangers keep
+        nobody from signing in there; without that, to its address.
         """
         noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
         if noted_at and time.monotonic() - noted_at <= CREDENTIAL_SECONDS:
-            return Turn(group, client or address, is_page, is_known=True)
-        if is_page and (browser := known_browser(environ)):
-            return Turn(f"browser {browser}", f"browser {browser}", is_page, is_known=True)
+            return Turn(group, client or address, is_page, Sender.IDENTIFIED)
+        if is_page and (account := account_of_browser(environ)):
+            return Turn(f"browser of {account}", f"browser of {account}", is_page, Sender.BROWSER)
         return Turn(f"address {address}", address, is_page)
+
+    def knows(self, digest: bytes | None) -> bool:
+        """Return whether a key or session was valid lately."""
+        return digest in self.known
 
     def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
         """Note the owner that a thread has found for a key or session, or forget one that is no longer valid."""

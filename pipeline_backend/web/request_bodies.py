@@ -24,32 +24,37 @@ ROUTES_WITHOUT_BODY = {
 
 # The file of an import is larger than other bodies.
 UPLOAD_PATH = "/admin/leads/import/add/"
-FORM_FIELDS = 64 * 1024  # beside the file
+FORM_FIELDS = 64 * 1024  # beside the file, or of a form for visitors
 
 
 class BodyMemory:
-    """Counts the bytes of the request bodies in this process, in all and for each client.
+    """Counts the bytes of the request bodies in this process: in all, of strangers, and for each client.
 
-    A body counts from its first byte until a thread has responded to its request. Only the event loop may call this.
+    A stranger is a client whose key or session the process doesn't know. A body counts from its first byte until a
+    thread has responded to its request. Only the event loop may call this.
     """
 
     def __init__(self) -> None:
-        self.total = 0
+        self.total = self.of_strangers = 0
         self.by_client: Counter[str] = Counter()
 
-    def reserve(self, client: str, size: int) -> bool:
+    def reserve(self, client: str, size: int, *, is_stranger: bool) -> bool:
         """Count more bytes; return False, and count nothing, if they are too many."""
-        # The share of one client is smaller, so that no single one can make us refuse all the others.
-        own = self.by_client[client] + size
+        # The shares of strangers and of one client are smaller, so that these can't make us refuse all the others.
+        own, of_strangers = self.by_client[client] + size, self.of_strangers + size * is_stranger
         if self.total + size > settings.BODIES_LIMIT or own > settings.BODIES_LIMIT_PER_CLIENT:
             return False
+        if is_stranger and of_strangers > settings.BODIES_LIMIT // 2:
+            return False
         self.total += size
+        self.of_strangers = of_strangers
         self.by_client[client] = own
         return True
 
-    def release(self, client: str, size: int) -> None:
+    def release(self, client: str, size: int, *, is_stranger: bool) -> None:
         """Count these bytes no longer."""
         self.total -= size
+        self.of_strangers -= size * is_stranger
         self.by_client[client] -= size
         if not self.by_client[client]:
             del self.by_client[client]
@@ -66,10 +71,12 @@ def is_chunked(environ: WSGIEnvironment) -> bool:
 
 
 def body_limit(environ: WSGIEnvironment, path: str) -> int:
-    """Return how many bytes the request's body may have: more for the upload of somebody who may be signed in."""
-    if path == UPLOAD_PATH and f"{settings.SESSION_COOKIE_NAME}=" in environ.get("HTTP_COOKIE", ""):
-        return settings.IMPORT_LIMIT + FORM_FIELDS
-    return settings.BODY_LIMIT
+    """Return how many bytes the request's body may have: more for an upload, less for a form without a session."""
+    if not path.startswith("/admin/"):
+        return settings.BODY_LIMIT
+    if f"{settings.SESSION_COOKIE_NAME}=" not in environ.get("HTTP_COOKIE", ""):
+        return FORM_FIELDS
+    return settings.IMPORT_LIMIT + FORM_FIELDS if path == UPLOAD_PATH else settings.BODY_LIMIT
 
 
 def should_read_body(environ: WSGIEnvironment, path: str) -> bool:

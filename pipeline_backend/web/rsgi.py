@@ -42,12 +42,9 @@ Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 Headers = list[tuple[str, str]]
 Refusal = tuple[int, Headers, bytes]
 
-JSON_AND_CLOSE: Headers = [
-    ("content-type", "application/json"),
-    ("cache-control", "no-store"),
-    ("vary", "x-api-key"),
-    ("connection", "close"),
-]
+NOT_STORED = ("cache-control", "no-store")
+JSON: Headers = [("content-type", "application/json"), NOT_STORED, ("vary", "x-api-key")]
+JSON_AND_CLOSE: Headers = [*JSON, ("connection", "close")]
 RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
 REQUEST_TIMEOUT: Refusal = (
     408,
@@ -59,7 +56,7 @@ TOO_MANY_BODIES: Refusal = (
     JSON_AND_CLOSE + RETRY,
     json.dumps({"status": "error", "message": UNAVAILABLE}).encode(),
 )
-PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8")]
+PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8"), NOT_STORED]
 TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     turns.Refusal.TOO_MANY_PAGES: (
         503,
@@ -68,7 +65,7 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     ),
     turns.Refusal.TOO_MANY_REQUESTS: (
         429,
-        [("content-type", "application/json"), ("retry-after", "1")],
+        [*JSON, ("retry-after", "1")],
         b'{"status":"error","message":"Too many requests at once"}',
     ),
 }
@@ -94,6 +91,7 @@ class Request:
         self.is_page = not (self.is_api or self.path in PROBES or self.path.startswith(STATIC_PREFIX))
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
         self.turn = turns.Turn("", "")
+        self.is_stranger = False  # while nothing of a body is counted
         self.status = 0
         self.body_size = 0
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
@@ -129,7 +127,7 @@ class RsgiApplication:
             refusal = await self.read_body(request) or self.queue(request)
         finally:
             if refusal:
-                self.body_memory.release(request.client, request.body_size)
+                self.release_body(request)
         if refusal:
             count_refusal(scope.method, refusal[0])
             protocol.response_bytes(*refusal)
@@ -144,10 +142,11 @@ class RsgiApplication:
         body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
         limit = body_limit(request.environ, request.path)
         if should_read_body(request.environ, request.path):
+            request.is_stranger = not self.credentials.knows(request.credential)
             try:
                 async with asyncio.timeout(settings.BODY_SECONDS):
                     async for chunk in request.protocol:
-                        if not self.body_memory.reserve(request.client, len(chunk)):
+                        if not self.body_memory.reserve(request.client, len(chunk), is_stranger=request.is_stranger):
                             return TOO_MANY_BODIES
                         request.body_size += len(chunk)
                         body += chunk
@@ -162,6 +161,10 @@ class RsgiApplication:
             request.has_unread_body = request.body_size > limit
         request.environ["wsgi.input"] = io.BytesIO(body)
         return None
+
+    def release_body(self, request: Request) -> None:
+        """Free the memory of the request's body."""
+        self.body_memory.release(request.client, request.body_size, is_stranger=request.is_stranger)
 
     def queue(self, request: Request) -> Refusal | None:
         """Queue a request for a thread; return a refusal if there are too many of its kind."""
@@ -184,7 +187,7 @@ class RsgiApplication:
     def finish(self, request: Request) -> None:
         """End a request to which a thread has responded."""
         # Not before: a client may disconnect while its request, with its body, is still in the queue.
-        self.body_memory.release(request.client, request.body_size)
+        self.release_body(request)
         if not request.responded.done():  # a server that stops cancels it
             request.responded.set_result(None)
         self.credentials.learn(request.credential, request.environ, request.status)

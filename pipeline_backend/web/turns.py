@@ -21,13 +21,21 @@ MAX_WAITING_REQUESTS_OF_GROUP = 400
 MAX_WAITING_REQUESTS_OF_CLIENT = 200
 
 
+class Sender(Enum):
+    """How a request's sender is known: by a key or session, by a browser that has signed in before, or not."""
+
+    IDENTIFIED = "identified"
+    BROWSER = "browser"
+    STRANGER = "stranger"
+
+
 class Turn(NamedTuple):
-    """The group and the client that a request belongs to, and its kind. `is_known` means by key or session."""
+    """The group and the client that a request belongs to, and its kind."""
 
     group: str
     client: str
     is_page: bool = False
-    is_known: bool = False
+    sender: Sender = Sender.STRANGER
 
 
 class Refusal(Enum):
@@ -96,20 +104,21 @@ class Turns(Generic[Item]):
 
     A group has at most half as many requests in flight as there are threads, and so have all pages together. But a
     group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. Pages of
-    clients without key or session have at most half of the pages' threads and waiting places.
+    known browsers without a session, and those of strangers, each have at most half of the pages' threads and waiting
+    places.
     """
 
     def __init__(self, threads: int) -> None:
         self.half = max(1, threads // 2)
-        self.max_unknown_pages = max(1, self.half // 2)
+        self.max_pages_without_session = max(1, self.half // 2)  # of each of the two kinds
         self.lock = Lock()
         self.groups: dict[str, Group[Item]] = {}
         self.ready: SimpleQueue[Item] = SimpleQueue()
-        # By `Turn.is_known`: the pages in flight, those that wait, and the groups of the latter in their turns.
-        self.pages_in_flight = {True: 0, False: 0}
-        self.waiting_pages = {True: 0, False: 0}
-        self.page_groups: dict[bool, dict[str, None]] = {True: {}, False: {}}
-        self.next_is_known = True
+        # The pages in flight, those that wait, and the groups of the latter in their turns.
+        self.pages_in_flight = dict.fromkeys(Sender, 0)
+        self.waiting_pages = dict.fromkeys(Sender, 0)
+        self.page_groups: dict[Sender, dict[str, None]] = {sender: {} for sender in Sender}
+        self.senders = deque(Sender)  # in the order of their turns
 
     def get(self) -> Item:
         """Remove and return the next request that may have a thread; wait until there is one."""
@@ -122,16 +131,16 @@ class Turns(Generic[Item]):
             kind = group.pages if turn.is_page else group.others
             can_start = not kind.waiting.size and self.has_place(group, kind)
             if can_start and turn.is_page:
-                can_start = self.has_page_place(turn.is_known)
+                can_start = self.has_page_place(turn.sender)
             if not can_start and (refusal := self.refusal(turn, kind)):
                 return refusal
             self.groups[turn.group] = group
             kind.waiting.put(turn.client, item)
             if turn.is_page:
-                self.waiting_pages[turn.is_known] += 1
-                self.page_groups[turn.is_known].setdefault(turn.group)
+                self.waiting_pages[turn.sender] += 1
+                self.page_groups[turn.sender].setdefault(turn.group)
             if can_start:
-                self.start(turn.group, turn.is_page, turn.is_known)
+                self.start(turn.group, turn.is_page, turn.sender)
             return None
 
     def finish(self, turn: Turn) -> None:
@@ -139,11 +148,11 @@ class Turns(Generic[Item]):
         with self.lock:
             group = self.groups[turn.group]
             (group.pages if turn.is_page else group.others).in_flight -= 1
-            self.pages_in_flight[turn.is_known] -= turn.is_page
+            self.pages_in_flight[turn.sender] -= turn.is_page
             if group.others.waiting.size and self.has_place(group, group.others):
-                self.start(turn.group, is_page=False)
+                self.start(turn.group, False, turn.sender)
             if group.pages.waiting.size:
-                self.page_groups[turn.is_known].setdefault(turn.group)  # it may have lost its turn for lack of a place
+                self.page_groups[turn.sender].setdefault(turn.group)  # it may have lost its turn for lack of a place
             self.start_pages()
             if group.is_empty:
                 del self.groups[turn.group]
@@ -152,48 +161,58 @@ class Turns(Generic[Item]):
         """Return whether the group may have one more request of the kind in flight."""
         return not kind.in_flight or group.in_flight < self.half
 
-    def has_page_place(self, is_known: bool) -> bool:
+    def has_page_place(self, sender: Sender) -> bool:
         """Return whether one more page may be in flight."""
-        known, unknown = self.pages_in_flight[True], self.pages_in_flight[False]
-        return known + unknown < self.half and (is_known or unknown < self.max_unknown_pages)
+        if sum(self.pages_in_flight.values()) >= self.half:
+            return False
+        return sender is Sender.IDENTIFIED or self.pages_in_flight[sender] < self.max_pages_without_session
 
     def start_pages(self) -> None:
-        """Start waiting pages while there are places: one of a known client, one of an unknown client, and so on."""
+        """Start waiting pages while there are places; the three kinds of senders take turns."""
         while True:
-            for is_known in (self.next_is_known, not self.next_is_known):
-                if self.page_groups[is_known] and self.has_page_place(is_known):
+            for sender in self.senders:
+                if self.page_groups[sender] and self.has_page_place(sender):
                     break
             else:
                 return
-            name = next(iter(self.page_groups[is_known]))
+            name = next(iter(self.page_groups[sender]))
             group = self.groups[name]
             if self.has_place(group, group.pages):
-                self.start(name, is_page=True, is_known=is_known)
-                self.next_is_known = not is_known
+                self.start(name, True, sender)
+                self.senders.remove(sender)
+                self.senders.append(sender)
             else:
-                del self.page_groups[is_known][name]  # until the group finishes a request
+                del self.page_groups[sender][name]  # until the group finishes a request
 
-    def start(self, name: str, is_page: bool, is_known: bool = False) -> None:
+    def start(self, name: str, is_page: bool, sender: Sender) -> None:
         """Give the group's next request of this kind to the threads."""
         group = self.groups[name]
         kind = group.pages if is_page else group.others
         self.ready.put(kind.waiting.get())
         kind.in_flight += 1
         if is_page:
-            self.waiting_pages[is_known] -= 1
-            self.pages_in_flight[is_known] += 1
-            del self.page_groups[is_known][name]
+            self.waiting_pages[sender] -= 1
+            self.pages_in_flight[sender] += 1
+            del self.page_groups[sender][name]
             if kind.waiting.size:
-                self.page_groups[is_known][name] = None  # at the end
+                self.page_groups[sender][name] = None  # at the end
 
     def refusal(self, turn: Turn, kind: Kind[Item]) -> Refusal | None:
         """Return why a request may not wait, or None."""
         own, of_group = kind.waiting.size_of(turn.client), kind.waiting.size
         if turn.is_page:
-            unknown, all_pages = self.waiting_pages[False], sum(self.waiting_pages.values())
-            is_full = all_pages >= MAX_WAITING_PAGES or (not turn.is_known and unknown >= MAX_WAITING_PAGES // 2)
-            is_full = is_full or of_group >= MAX_WAITING_PAGES_OF_GROUP or own >= MAX_WAITING_PAGES_OF_CLIENT
+            free = self.free_places(turn.sender)
+            # The last places are for clients that have none yet.
+            of_client = min(MAX_WAITING_PAGES_OF_CLIENT, max(1, free // 4))
+            is_full = free <= 0 or of_group >= MAX_WAITING_PAGES_OF_GROUP or own >= of_client
             return Refusal.TOO_MANY_PAGES if is_full else None
         # A request without a known key is short: most are refused with 401, and so are not counted here.
         is_full = of_group >= MAX_WAITING_REQUESTS_OF_GROUP or own >= MAX_WAITING_REQUESTS_OF_CLIENT
-        return Refusal.TOO_MANY_REQUESTS if is_full and turn.is_known else None
+        return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
+
+    def free_places(self, sender: Sender) -> int:
+        """Return how many more pages of the sender's kind may wait."""
+        free = MAX_WAITING_PAGES - sum(self.waiting_pages.values())
+        if sender is Sender.IDENTIFIED:
+            return free
+        return min(free, MAX_WAITING_PAGES // 2 - self.waiting_pages[sender])

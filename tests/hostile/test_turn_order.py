@@ -3,19 +3,32 @@
 from collections.abc import Iterable
 
 import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
 
-from pipeline_backend.web.turns import Refusal, Turn, Turns
+from organizations.models import User
+from organizations.sign_in_limits import COOKIE, remember_browser
+from pipeline_backend.web.credentials import KnownCredentials
+from pipeline_backend.web.turns import Refusal, Sender, Turn, Turns
 
-ACME = Turn("organization Acme", "10.0.0.1", is_known=True)
-GLOBEX = Turn("organization Globex", "10.0.0.9", is_known=True)
-ADA = Turn("organization Acme", "person Ada", is_page=True, is_known=True)
-BOB = Turn("organization Globex", "person Bob", is_page=True, is_known=True)
+ACME = Turn("organization Acme", "10.0.0.1", sender=Sender.IDENTIFIED)
+GLOBEX = Turn("organization Globex", "10.0.0.9", sender=Sender.IDENTIFIED)
+ADA = Turn("organization Acme", "person Ada", is_page=True, sender=Sender.IDENTIFIED)
+BOB = Turn("organization Globex", "person Bob", is_page=True, sender=Sender.IDENTIFIED)
+KATE = Turn("browser of kate", "browser of kate", is_page=True, sender=Sender.BROWSER)
 EVE = Turn("address 10.0.0.5", "10.0.0.5", is_page=True)
 
 
 def strangers(count: int) -> list[Turn]:
     """Return turns of pages without a session, each of another address."""
     return [Turn(f"address {number}", str(number), is_page=True) for number in range(count)]
+
+
+def cookie_of(account: str) -> dict[str, str]:
+    """Return the cookie of a new browser in which somebody has signed in as the account."""
+    response = HttpResponse()
+    remember_browser(RequestFactory().get("/"), User(pk=account), response)
+    return {"HTTP_COOKIE": f"theme=dark; {COOKIE}={response.cookies[COOKIE].value}"}
 
 
 class Server:
@@ -119,9 +132,43 @@ def test_pages_of_strangers_leave_a_thread_to_people_who_are_signed_in():
     assert server.started() == [ADA]
 
 
+def test_known_browsers_have_a_thread_that_neither_strangers_nor_sessions_take_for_long():
+    server = Server()
+
+    server.receive(*strangers(20), *[KATE] * 2)
+
+    assert server.started() == [*strangers(1), KATE]
+    server.receive(ADA, BOB)
+    assert server.finish([KATE]) == [ADA]
+    assert server.finish([ADA]) == [KATE]
+    assert server.finish([KATE]) == [BOB]
+
+
+def test_all_browsers_of_an_account_are_one_client():
+    server, credentials = Server(), KnownCredentials()
+    found = [credentials.find(None, cookie_of("kate"), "10.0.0.1", is_page=True) for _ in range(12)]
+
+    refusals = server.receive(*found)
+
+    assert found == [KATE] * 12
+    assert refusals == [None] * 11 + [Refusal.TOO_MANY_PAGES]
+    assert credentials.find(None, {"HTTP_COOKIE": f"{COOKIE}=forged"}, "10.0.0.5", is_page=True) == EVE
+
+
+def test_the_last_waiting_places_are_for_clients_that_have_none():
+    server = Server()
+    server.receive(*[turn for turn in strangers(12) for _ in range(11)])
+
+    refusals = server.receive(Turn("address of a person", "a person", is_page=True), *strangers(1))
+
+    assert refusals == [None, Refusal.TOO_MANY_PAGES]
+
+
 def test_waiting_pages_of_all_are_limited():
     server = Server()
-    people = [Turn(f"organization {number}", "a person", is_page=True, is_known=True) for number in range(103)]
+    people = [
+        Turn(f"organization {number}", "a person", is_page=True, sender=Sender.IDENTIFIED) for number in range(103)
+    ]
 
     refusals = server.receive(*people)
 
