@@ -14,11 +14,11 @@ validate_ascii_email = EmailValidator()
 
 
 def parse_email(text: str) -> str:
-    """Return the address as it is to be stored: as typed, an international domain in NFC.
+    """Return the address as it is to be stored: as typed, but an international domain in lower case and NFC.
 
     A domain in a third form, neither readable nor IDNA, such as one with full-width letters, gets its IDNA form.
     Raises ValueError with a predicate unless it is an address of printable characters, with ASCII only
-    before the @.
+    before the @, which is not too long in the form to store either.
     """
     # The length first, because normalizing takes a time that is quadratic in the combining characters.
     if len(text) > MAX_EMAIL_LENGTH or not text.isprintable():
@@ -34,8 +34,12 @@ def parse_email(text: str) -> str:
         raise ValueError(INVALID) from None
     if domain.isascii():
         return text
-    composed = unicodedata.normalize("NFC", domain)
-    return f"{local_part}@{composed if composed.lower() == readable else encoded}"
+    # Lower case, because the indexes are on PostgreSQL's lower(), which makes İ (U+0130) another letter than Python.
+    is_readable = unicodedata.normalize("NFC", domain).lower() == readable
+    stored = f"{local_part}@{readable if is_readable else encoded}"
+    if len(stored) > MAX_EMAIL_LENGTH:
+        raise ValueError(INVALID)
+    return stored
 
 
 def domain_forms(domain: str) -> tuple[str, str]:
@@ -60,7 +64,7 @@ def spellings(email: str) -> list[str]:
 def email_key(email: str) -> str:
     """Return a key that the same addresses share: in lower case, with the domain's IDNA form.
 
-    Stored addresses are not compared by it but by `spellings`, because the indexes are on what was typed.
+    Stored addresses are not compared by it but by `spellings`, because the indexes are on what is stored.
     """
     return forms_of(email)[-1]
 
