@@ -40,7 +40,9 @@ def form_path(request: HttpRequest) -> str:
     if not url_has_allowed_host_and_scheme(referer, {request.get_host()}, require_https=request.is_secure()):
         return ""
     url = urlsplit(referer)
-    return f"{url.path}?{url.query}" if url.query else url.path
+    # With two slashes first, or backslashes, which browsers take for slashes, it would be a link to another site.
+    path = "/" + url.path.lstrip("/\\")
+    return f"{path}?{url.query}" if url.query else path
 
 
 @bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found
