@@ -27,7 +27,8 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Process the request under its id; an invalid id is replaced, never refused."""
         header = request.headers.get("X-Request-Id", "")
-        token = _current.set(header if VALID.fullmatch(header) else str(uuid7()))
+        is_valid = VALID.fullmatch(header) and header != NO_REQUEST
+        token = _current.set(header if is_valid else str(uuid7()))
         try:
             response = self.get_response(request)
             response["X-Request-Id"] = current_request_id()

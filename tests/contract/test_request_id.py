@@ -19,8 +19,8 @@ def test_a_valid_request_id_is_used_and_sent_back(api, request_id):
 
 @pytest.mark.parametrize(
     "request_id",
-    ["", "a" * 129, "a\x07b", "a\x7f", "a\tb", "\x1b[31m"],
-    ids=["empty", "too_long", "bell", "delete", "tab", "escape"],
+    ["", "a" * 129, "a\x07b", "a\x7f", "a\tb", "\x1b[31m", "-"],
+    ids=["empty", "too_long", "bell", "delete", "tab", "escape", "no_request"],
 )
 def test_an_invalid_request_id_is_replaced(api, request_id):
     """docs/interface.md, G36"""
