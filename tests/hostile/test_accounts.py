@@ -631,7 +631,9 @@ def test_addresses_are_compared_as_the_unique_index_compares_them(variant: str, 
 def test_the_mailbox_of_a_similar_address_does_not_open_an_account(world: World) -> None:
     """PostgreSQL may lower the dotted capital I to i, and an attacker can own a domain with such a letter."""
     victim = make_member(world.globex, "victim@initech.example")
-    link = invite_and_read_link(world.owner, world.acme, "victim@\u0130nitech.example")
+    link = invite_and_read_link(world.owner, world.acme, "victim@i\u0307nitech.example")
+    # As earlier versions have stored it.
+    Invitation.objects.of(world.acme).update(email="victim@\u0130nitech.example")
 
     accept(Client(), link, "an attackers password")
 
