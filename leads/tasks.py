@@ -20,6 +20,8 @@ BATCHES_PER_RUN = 20
 # Imports that a process works on at once, so that two of a worker's four threads stay free for all other tasks.
 IMPORTS_AT_ONCE = 2
 import_places = threading.BoundedSemaphore(IMPORTS_AT_ONCE)
+# A process erases one lead at a time, so that erasures take no more than one of these threads.
+erasure_place = threading.BoundedSemaphore(1)
 
 
 @shared_task(name=TASK)
@@ -73,13 +75,21 @@ def prune() -> None:
 
 @shared_task(name=erasing.TASK)
 def run_erasure(organization_id: str, erasure_id: str) -> None:
-    """Erase a lead. Safe to run several times at once."""
+    """Erase a lead. Does nothing while the process erases another: `run_waiting_erasures` does it soon."""
     organization = Organization.objects.filter(pk=organization_id).first()
-    if organization:
-        erasing.run_erasure(organization=organization, erasure_id=UUID(erasure_id))
+    if organization and erasure_place.acquire(blocking=False):
+        try:
+            erasing.run_erasure(organization=organization, erasure_id=UUID(erasure_id))
+        finally:
+            erasure_place.release()
 
 
 @shared_task(name="leads.run_waiting_erasures")
 def run_waiting_erasures() -> None:
-    """Erase the leads whose message was lost, or whose worker was killed, in every organization."""
-    for_each_organization(erasing.run_waiting_erasures, Organization.objects.all())
+    """Erase the leads whose message was lost, or whose worker was busy or killed, in every organization."""
+    if not erasure_place.acquire(blocking=False):
+        return
+    try:
+        for_each_organization(erasing.run_waiting_erasures, Organization.objects.all())
+    finally:
+        erasure_place.release()

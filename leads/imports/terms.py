@@ -6,6 +6,7 @@ many rows of another organization with the same name cost nothing.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from uuid import UUID
@@ -16,13 +17,29 @@ WORD = re.compile(r"[^\W_]+")
 DIGITS = re.compile(r"[0-9]+")
 END_OF_LOCAL_PART = re.compile(r"[\w.+-]*")  # of the reversed text
 DOMAIN = re.compile(r"(?:[^\W_]|-)*(?:\.[^\W_](?:[^\W_]|-)*)*")
+WITHOUT_ACCENTS = str.maketrans("łøđßıæœ", "lodsiao")  # these letters don't decompose
 # A phone may be written with spaces and without its country, so the last digits are compared.
 PHONE_DIGITS = 9
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Return the texts as one, in lower case."""
-    return " | ".join(texts).lower()
+    """Return the texts as one, folded."""
+    return fold(" | ".join(texts))
+
+
+def fold(text: str) -> str:
+    """Return the text in lower case, without accents, with compatible characters and digits of all scripts replaced."""
+    if text.isascii():
+        return text.lower()
+    # Marks go first: normalizing a long run of them takes time that is quadratic in its length.
+    letters = unicodedata.normalize("NFKD", drop_marks(text)).lower()
+    plain = drop_marks(letters).translate(WITHOUT_ACCENTS)
+    return re.sub(r"\d", lambda digit: str(int(digit[0])), plain)
+
+
+def drop_marks(text: str) -> str:
+    """Return the text without combining marks."""
+    return "".join(letter for letter in text if not unicodedata.combining(letter))
 
 
 def find_words(text: str) -> list[str]:

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from celery import current_app
 from django.db import OperationalError, transaction
-from django.db.models import F, Value
+from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
 from kombu.exceptions import OperationalError as BrokerError
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history, has_many_entries
-from leads.privacy.imports import find_candidates, forget_imported_rows
+from leads.privacy.imports import forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
@@ -41,6 +41,8 @@ TASK = "leads.run_erasure"
 BATCH = 500  # rows, events or other entries of a transaction
 # Up to this many of each kind, a request erases the lead itself, in less than a second; a statement may take five.
 SMALL = 500
+# More imported rows than these may take longer: one has up to 100,000 characters.
+SMALL_IMPORTED = 50
 STALE = timedelta(seconds=30)  # since the last batch; then another worker may continue
 TOO_SLOW = (QueryCanceled, LockNotAvailable, DeadlockDetected)
 
@@ -56,9 +58,11 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
         if lead is None:
             raise ValidationFailed({"lead_id": ["is not known in the organization"]})
         lead.organization = organization
-        new = Erasure(organization=organization, lead_id=lead_id, **actor_columns(actor))
+        # As if a worker had given it up, so that the first one takes it at once.
+        free = now() - STALE
+        new = Erasure(organization=organization, lead_id=lead_id, updated_at=free, **actor_columns(actor))
         erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
-        if not is_new or (is_small(lead) and finish_in_time(erasure)):
+        if not is_new or finish_in_time(erasure, lead):
             return erasure
         details = f"Lead {lead_id}: requested; a worker erases it"
         record_security_event(SecurityEventKind.LEAD_ERASED, organization=organization, details=details)
@@ -73,19 +77,24 @@ def open_erasure(lead: Lead) -> Erasure | None:
 
 
 def is_small(lead: Lead) -> bool:
-    """Return whether the lead has at most `SMALL` rows, events, history entries and imported rows to look at."""
+    """Return whether the lead has at most `SMALL` rows, events and history entries, and few imported rows to compare.
+
+    Reads no more of them than that.
+    """
     rows = find_rows(lead, limit=SMALL)
     ids = [id for found in rows.values() for id in found]
-    if len(ids) > SMALL or sum(map(len, find_candidates(lead))) > SMALL:
+    if len(ids) > SMALL or has_many_candidates(lead, SMALL_IMPORTED):
         return False
     events = Event.objects.of(lead.organization).filter(subject_id__in=ids).order_by().values_list("pk")[: SMALL + 1]
     return len(events) <= SMALL and not has_many_entries(ids, SMALL)
 
 
-def finish_in_time(erasure: Erasure) -> bool:
-    """Erase the lead now. Returns False if a statement or a lock took longer than a request may wait."""
+def finish_in_time(erasure: Erasure, lead: Lead) -> bool:
+    """Erase a small lead now. Returns False if it isn't, or a statement or lock took longer than a request may wait."""
     try:
         with transaction.atomic():
+            if not is_small(lead):
+                return False
             finish(erasure)
     except OperationalError as error:
         if not isinstance(error.__cause__, TOO_SLOW):
@@ -98,18 +107,18 @@ def finish_in_time(erasure: Erasure) -> bool:
 
 
 def run_erasure(*, organization: Organization, erasure_id: UUID) -> None:
-    """Erase the lead in short transactions, which delay nobody. Safe to be killed, and to run several times at once."""
-    erasure = Erasure.objects.of(organization).filter(pk=erasure_id, finished_at=None).first()
+    """Erase the lead in short transactions, which delay nobody, unless another worker does. Safe to be killed."""
+    erasure = take_erasure(organization, erasure_id)
     if erasure is None:
         return
-    erasure.organization = organization
     lead = Lead.objects.of(organization).get(pk=erasure.lead_id)
     lead.organization = organization
-    forget_imported_rows(lead)
+    after_batch = partial(store_progress, erasure, Counter())
+    forget_imported_rows(lead, after_batch)
     rules = load_rules()
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
-            counts = forget_traces(lead, model, some)
+            counts = forget_traces(lead, model, some, after_batch)
             # The lead and its merges stay until the end, because all other rows are found through them.
             if model not in (Lead, LeadMerge):
                 apply_rule(model, some)
@@ -119,10 +128,30 @@ def run_erasure(*, organization: Organization, erasure_id: UUID) -> None:
     finish(erasure)
 
 
+@transaction.atomic
+def take_erasure(organization: Organization, erasure_id: UUID) -> Erasure | None:
+    """Return the request for this worker alone, or None if it is finished or another worker has it.
+
+    It stays this worker's as long as `store_progress` is called at least every `STALE`.
+    """
+    rows = free_erasures(organization).select_for_update(skip_locked=True)
+    erasure: Erasure | None = rows.filter(pk=erasure_id).first()
+    if erasure:
+        erasure.organization, erasure.updated_at = organization, now()
+        erasure.save(update_fields=["updated_at"])
+    return erasure
+
+
+def free_erasures(organization: Organization) -> QuerySet[Erasure]:
+    """Return the organization's requests that aren't finished, and that no worker has."""
+    rows: QuerySet[Erasure] = Erasure.objects.of(organization).filter(finished_at=None, updated_at__lte=now() - STALE)
+    return rows
+
+
 def run_waiting_erasures(*, organization: Organization) -> None:
-    """Erase the organization's leads that no worker is erasing."""
-    waiting = Erasure.objects.of(organization).filter(finished_at=None, updated_at__lt=now() - STALE)
-    for erasure_id in list(waiting.values_list("pk", flat=True)):
+    """Erase the organization's leads that no worker is erasing, one after the other."""
+    # What failed last comes last, so that it delays no other.
+    for erasure_id in list(free_erasures(organization).order_by("updated_at").values_list("pk", flat=True)):
         run_erasure(organization=organization, erasure_id=erasure_id)
 
 
@@ -183,10 +212,13 @@ def erase_lead(
     )
 
 
-def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID]) -> Counter[str]:
+def forget_traces(
+    lead: Lead, model: AnyModel, ids: Sequence[UUID], after_batch: Callable[[], object] | None = None
+) -> Counter[str]:
     """Erase the events, notifications and history entries about these rows; return how many of the first two.
 
-    No foreign key leads to them. Each batch is a transaction; may run in the caller's.
+    No foreign key leads to them. Each batch is a transaction, and `after_batch` is called after it; may run in the
+    caller's.
     """
     organization, subject_ids = lead.organization, list(ids)
     about: dict[str, Any] = {"organization": organization, "subject_ids": subject_ids, "limit": BATCH}
@@ -194,16 +226,18 @@ def forget_traces(lead: Lead, model: AnyModel, ids: Sequence[UUID]) -> Counter[s
         "events": partial(replace_events, **about, topic=ERASED, subject=lead),
         "notifications": partial(erase_notifications, **about),
     }
-    counts = Counter({name: erase_all(step) for name, step in steps.items()})
-    erase_all(partial(forget_history, model, subject_ids, BATCH))
+    counts = Counter({name: erase_all(step, after_batch) for name, step in steps.items()})
+    erase_all(partial(forget_history, model, subject_ids, BATCH), after_batch)
     return counts
 
 
-def erase_all(step: Callable[[], int]) -> int:
+def erase_all(step: Callable[[], int], after_batch: Callable[[], object] | None) -> int:
     """Repeat a step until it erases nothing more; return how much it erased."""
     total = 0
     while count := step():
         total += count
+        if after_batch:
+            after_batch()
     return total
 
 

@@ -1,16 +1,25 @@
 """Rows of imported files that are about a lead, and to which no foreign key leads."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q
 
 from leads.imports.importers import normalize
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportState
 from leads.imports.services import cancel_import
-from leads.imports.terms import PHONE_DIGITS, checksums, find_emails, find_phone_ends, find_words, join_texts, terms_of
+from leads.imports.terms import (
+    PHONE_DIGITS,
+    checksums,
+    find_emails,
+    find_phone_ends,
+    find_words,
+    fold,
+    join_texts,
+    terms_of,
+)
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history
 from leads.privacy.rules import batches
@@ -22,6 +31,7 @@ CANCELED = (
     "Remove their row, if it has one, and upload the file again."
 )
 BATCH = 200  # rows that are compared at a time; each has at most 100,000 characters
+PAGE = 10_000  # ids that are fetched at a time; each fetch finds all that are left again
 ERASED_NAME = "erased"
 
 
@@ -35,12 +45,12 @@ class Mentions:
         merged = LeadMerge.objects.of(lead.organization).filter(lead=lead, email__isnull=False)
         self.organization_id = lead.organization_id
         stored = [lead.email, *merged.values_list("email", flat=True)]
-        self.emails = sorted({form.lower() for email in stored for form in spellings(email)})
+        self.emails = sorted({fold(form) for email in stored for form in spellings(email)})
         emails = "|".join(map(re.escape, self.emails))
         self.email = re.compile(rf"(?<![\w.+-])(?:{emails})(?![^\W_]|-|\.[^\W_])")
         digits = (lead.phone_e164 or "").lstrip("+")
         self.phone = digits[-PHONE_DIGITS:] if len(digits) >= PHONE_DIGITS else ""
-        names = [find_words(name.lower()) for name in (lead.first_name, lead.last_name)]
+        names = [find_words(fold(name)) for name in (lead.first_name, lead.last_name)]
         self.names = names if all(names) else []
 
     def conditions(self) -> list[Q]:
@@ -60,49 +70,95 @@ class Mentions:
             or (bool(self.names) and all(f" {' '.join(name)} " in words for name in self.names))
         )
 
+    def are_in_column(self, name: str) -> bool:
+        """Return whether a column's normalized name, which has no more than letters and digits, mentions the lead."""
+        words = find_words(fold(name))
+        text = f" {' '.join(words)} "
+        return (
+            any(f" {' '.join(find_words(email))} " in text for email in self.emails)
+            or (bool(self.phone) and self.phone in re.sub(r"[^0-9]", "", text))
+            or (bool(self.names) and {word for name in self.names for word in name} <= set(words))
+        )
 
-def find_candidates(lead: Lead) -> tuple[list[UUID], list[UUID]]:
-    """Return the ids of the imports and of the rows that have terms of the lead and have to be compared."""
+
+def has_many_candidates(lead: Lead, limit: int) -> bool:
+    """Return whether more than `limit` imports and rows have terms of the lead and have to be compared."""
     conditions = Mentions(lead).conditions()
+    return (
+        sum(
+            len(find_candidates(lead, model, condition, limit + 1))
+            for model in (Import, ImportRow)
+            for condition in conditions
+        )
+        > limit
+    )
 
-    def find(model: type[TenantModel]) -> list[UUID]:
-        rows = model.objects.of(lead.organization).order_by().values_list("pk", flat=True)
-        # One after the other, so that each uses its index.
-        return list({id for condition in conditions for id in rows.filter(condition)})
 
+def find_candidates(
+    lead: Lead, model: type[TenantModel], condition: Q, limit: int, after: UUID | None = None
+) -> list[UUID]:
+    """Return the first `limit` ids, in order, of the imports or rows with the condition, of those after `after`."""
+    rows = model.objects.of(lead.organization).order_by().filter(condition).values_list("id", flat=True)
+    if after:
+        rows = rows.filter(pk__gt=after)
+    sql, params = rows.query.sql_with_params()
+    # With a limit, PostgreSQL may expect to find enough rows sooner without the index, and read the whole table.
+    statement = f"WITH found AS MATERIALIZED ({sql}) SELECT id FROM found ORDER BY id LIMIT %s"  # noqa: S608  # Django's SQL
     # Under row-level security PostgreSQL would not use the index of the terms.
-    with bypass_rls():
-        return find(Import), find(ImportRow)
+    with bypass_rls(), connection.cursor() as cursor:
+        cursor.execute(statement, [*params, limit])
+        return [id for (id,) in cursor.fetchall()]
 
 
-def forget_imported_rows(lead: Lead) -> None:
+def candidate_batches(lead: Lead, model: type[TenantModel], conditions: list[Q]) -> Iterator[list[UUID]]:
+    """Yield the ids of the imports or rows that have to be compared, `BATCH` at a time."""
+    # One condition after the other, so that each uses its index.
+    for condition in conditions:
+        page = find_candidates(lead, model, condition, PAGE)
+        while page:
+            yield from batches(page, BATCH)
+            page = find_candidates(lead, model, condition, PAGE, after=page[-1])
+
+
+def forget_imported_rows(lead: Lead, after_batch: Callable[[], object] | None = None) -> None:
     """Delete the imported rows that mention the lead; empty the headers and file names that do.
 
-    Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction;
-    may run in the caller's.
+    Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction,
+    and `after_batch` is called after it; may run in the caller's.
     """
     organization = lead.organization
     for unread in Import.objects.of(organization).filter(state=ImportState.READING):
         cancel_import(file_import=unread, reason=CANCELED)
     mentions = Mentions(lead)
-    imports, rows = find_candidates(lead)
-    for ids in batches(rows, BATCH):
-        found = ImportRow.objects.of(organization).filter(pk__in=ids).only("cells", "details")
-        about = [row.pk for row in found if mentions.are_in([*row.cells, row.details])]
-        ImportRow.objects.of(organization).filter(pk__in=about).delete()
-    for ids in batches(imports, BATCH):
+    conditions = mentions.conditions()
+    for ids in candidate_batches(lead, ImportRow, conditions):
+        forget_rows(lead, mentions, ids)
+        if after_batch:
+            after_batch()
+    for ids in candidate_batches(lead, Import, conditions):
         forget_headers(lead, mentions, ids)
+        if after_batch:
+            after_batch()
     forget_columns(lead, mentions)
 
 
+def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
+    """Delete these rows that mention the lead."""
+    rows = ImportRow.objects.of(lead.organization)
+    found = rows.filter(pk__in=ids).only("cells", "details")
+    about = [row.pk for row in found if mentions.are_in([*row.cells, row.details])]
+    rows.filter(pk__in=about).delete()
+
+
 def forget_columns(lead: Lead, mentions: Mentions) -> None:
-    """Forget remembered columns with the lead's name: the first row of a file without a header counts as the header."""
-    names = {normalize(text) for text in (lead.first_name, lead.last_name, str(lead), *mentions.emails)}
+    """Forget remembered columns that mention the lead, or are one of its names.
+
+    The first row of a file without a header counts as the header.
+    """
+    names = {normalize(text) for text in (lead.first_name, lead.last_name)} - {""}
     columns = ImportColumn.objects.of(lead.organization)  # some thousand at most
     about = [
-        column.pk
-        for column in columns.only("name")
-        if column.name in names or (mentions.phone and mentions.phone in column.name.replace(" ", ""))
+        column.pk for column in columns.only("name") if column.name in names or mentions.are_in_column(column.name)
     ]
     if about:
         columns.filter(pk__in=about).delete()

@@ -1,17 +1,16 @@
 """Saved views of lists whose search text or name is about a lead."""
 
 import re
-import unicodedata
 
 from django.http import QueryDict
 
+from leads.imports.terms import fold
 from leads.models import Lead
 from leads.search import SEPARATORS
 from organizations.models import SavedView
 
 # Fewer digits of a phone number, or letters of a name, say nothing about a person.
 MIN_DIGITS, MIN_LETTERS = 6, 3
-WITHOUT_ACCENTS = str.maketrans("łøđßıæœ", "lodsiao")
 
 
 def forget_views(lead: Lead) -> None:
@@ -38,12 +37,6 @@ def is_about(view: SavedView, lead: Lead) -> bool:
         or any(len(word) >= MIN_LETTERS and name.startswith(word) for word in words_of(search) for name in found_by)
         or (len(names) > 1 and names <= words_of(view.name))
     )
-
-
-def fold(text: str) -> str:
-    """Return the text without upper case and accents, as the search compares it."""
-    letters = unicodedata.normalize("NFD", text.lower())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(WITHOUT_ACCENTS)
 
 
 def words_of(text: str) -> set[str]:

@@ -12,10 +12,18 @@ from django.test import Client
 
 from leads.imports.models import Import, ImportColumn, ImportRow
 from leads.imports.services import add_import
+from leads.imports.terms import terms_of
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads
 from leads.models import Lead, LeadNote
-from leads.privacy.erasing import SMALL, TASK, request_erasure
+from leads.privacy.erasing import (
+    SMALL,
+    SMALL_IMPORTED,
+    TASK,
+    request_erasure,
+    run_erasure,
+    run_waiting_erasures,
+)
 from leads.privacy.models import Erasure
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SecurityEvent
@@ -52,6 +60,11 @@ INSERT INTO notifications_notification (id, created_at, organization_id, kind, m
     attempts, claims, is_replay, last_error, next_attempt_at)
 SELECT gen_random_uuid(), now(), %s, 'ENDPOINTS_FAILING', 'EMAIL', '{}', NULL, 'DONE', 1, 1, false, '', NULL
 FROM generate_series(1, %s)
+"""
+ROWS_OF_THE_LEAD = """
+INSERT INTO leads_importrow (id, created_at, organization_id, file_import_id, number, cells, verdict, details, terms)
+SELECT gen_random_uuid(), now(), %s, %s, number + 10, '["ada@example.com"]', '', '', %s
+FROM generate_series(1, %s) AS number
 """
 SCANS = "SELECT relname, seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = ANY(%s)"
 
@@ -100,9 +113,14 @@ def run_task(erasure: Erasure) -> None:
     app.tasks[TASK].apply(args=(str(erasure.organization_id), str(erasure.pk)), throw=True)
 
 
+def expire_leases() -> None:
+    """Let it be a while since a worker has worked on the requests."""
+    Erasure.unscoped.update(updated_at=now() - timedelta(minutes=5))
+
+
 def run_beat() -> None:
     """Run beat's task, as it is when no worker has heard of the requests for a while."""
-    Erasure.unscoped.update(updated_at=now() - timedelta(minutes=5))
+    expire_leases()
     app.loader.import_default_modules()
     app.tasks["leads.run_waiting_erasures"].apply(throw=True)
 
@@ -196,6 +214,7 @@ def test_a_worker_that_is_killed_is_followed_by_another_without_a_message(
     others = snapshot_of(other_organization)
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
     for statements in (1, 1):
+        expire_leases()
         with pytest.raises(Killed), connection.execute_wrapper(kill_after(statements)):
             run_task(Erasure.objects.of(organization).get())
     left = LeadNote.objects.of(organization).count()
@@ -211,11 +230,12 @@ def test_a_worker_that_is_killed_is_followed_by_another_without_a_message(
     assert snapshot_of(other_organization) == others
 
 
-def test_a_lead_that_another_transaction_locks_is_erased_later(
-    lead: Lead, owner: Client, organization: Organization
+@pytest.mark.parametrize("table", ["organizations_savedview", "leads_importrow"])
+def test_a_lead_that_takes_a_request_too_long_is_erased_later(
+    lead: Lead, owner: Client, organization: Organization, table: str
 ) -> None:
     def time_out(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
-        if "organizations_savedview" in sql:
+        if table in sql:
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL statement_timeout = 1")
             return run("SELECT pg_sleep(10)", (), *arguments[1:])
@@ -228,6 +248,84 @@ def test_a_lead_that_another_transaction_locks_is_erased_later(
 
     assert state == (None, EMAIL)
     assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
+
+
+def add_rows_of_the_lead(organization: Organization, count: int) -> Import:
+    """Store an import with as many rows that mention the lead, and one of another person."""
+    stored = load(organization, "E-mail\nbob@example.com\n")
+    with connection.cursor() as cursor:
+        cursor.execute(ROWS_OF_THE_LEAD, [organization.pk, stored.pk, terms_of(organization.pk, [EMAIL]), count])
+    return stored
+
+
+def test_a_request_reads_only_as_many_rows_as_it_may_erase(lead: Lead, organization: Organization) -> None:
+    stored = add_rows_of_the_lead(organization, 2000)
+    fetched = []
+
+    def count_rows(run: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        result = run(sql, params, many, context)
+        if "leads_importrow" in sql:
+            fetched.append(context["cursor"].rowcount)
+        return result
+
+    with connection.execute_wrapper(count_rows):
+        request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    assert max(fetched) == SMALL_IMPORTED + 1
+    assert stored.rows.count() == 2001
+    assert Erasure.objects.of(organization).get().finished_at is None
+
+
+def test_while_a_worker_erases_rows_no_other_works_on_the_same_lead(lead: Lead, organization: Organization) -> None:
+    stored = add_rows_of_the_lead(organization, 1000)
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    erasure = Erasure.objects.of(organization).get()
+    deletes, erased = 0, []
+
+    def let_others_try(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        nonlocal deletes
+        if sql.startswith('DELETE FROM "leads_importrow"'):
+            deletes += 1
+            before = stored.rows.count()
+            if deletes == 1:
+                expire_leases()
+                run_task(erasure)  # in the same process: it erases one lead at a time
+                app.tasks["leads.run_waiting_erasures"].apply(throw=True)
+            if deletes == 2:  # since the first batch the lease is new
+                run_erasure(organization=organization, erasure_id=erasure.pk)
+                run_waiting_erasures(organization=organization)
+            erased.append(before - stored.rows.count())
+        return run(sql, *arguments)
+
+    with connection.execute_wrapper(let_others_try):
+        run_task(erasure)
+
+    assert erased == [0] * 5
+    assert list(stored.rows.values_list("cells", flat=True)) == [["bob@example.com"]]
+    assert Erasure.objects.of(organization).get().finished_at
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        "Ame\u0301lie,Lukasz,",
+        "AMELIE,\u0141ukasz,",
+        "\uff21m\u00e9lie,\u0141UKASZ,",
+        ",,\uff0b\uff11 \uff14\uff11\uff15 555 2671",
+        ",,+1 \u0664\u0661\u0665 555 2671",
+    ],
+)
+def test_rows_that_spell_the_person_with_other_characters_go(
+    organization: Organization, api: ApiClient, cells: str
+) -> None:
+    name = {"first_name": "Am\u00e9lie", "last_name": "\u0141ukasz"}
+    api.submit(email=EMAIL, phone_e164="+14155552671", phone_country="US", **name)
+    lead = Lead.objects.of(organization).get()
+    stored = load(organization, f"E-mail,A,B,C\nx@x.example,{cells}\nbob@example.com,Bob,\u0141ukasz,\n")
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    assert list(stored.rows.values_list("cells", flat=True)) == [["bob@example.com", "Bob", "\u0141ukasz"]]
 
 
 def test_a_lead_that_is_being_erased_is_not_merged(lead: Lead, organization: Organization, api: ApiClient) -> None:
@@ -297,11 +395,12 @@ def test_an_import_that_is_canceled_by_an_erasure_says_why(
 
 
 def test_columns_that_are_named_like_the_person_are_forgotten(organization: Organization, lead: Lead) -> None:
-    names = ["ada lovelace", "ada", "1 415 555 2671", "first name", "adams"]
+    names = ["ada lovelace", "lovelace ada", "vip customer ada lovelace seat 4", "ada", "1 415 555 2671"]
+    names += ["ada example com", "mail ada example com", "first name", "adams", "adams lovelace"]
     for name in names:
         ImportColumn.objects.create(organization=organization, kind="LEADS", name=name, field="")
 
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
 
     kept = ImportColumn.objects.of(organization).order_by("name").values_list("name", flat=True)
-    assert list(kept) == ["adams", "first name"]
+    assert list(kept) == ["adams", "adams lovelace", "first name"]
