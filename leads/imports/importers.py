@@ -22,6 +22,8 @@ from statuses.models import Board, Status
 MAX_DETAILS = 2000
 # Characters of a header cell, because normalizing a text takes time that grows with the square of its length.
 MAX_HEADER = 200
+# The cell beyond the header of a row whose cells are not stored.
+TOO_MANY_WORDS = "The row has too many words"
 
 Named = TypeVar("Named", Status, Membership)
 
@@ -147,6 +149,9 @@ class Importer:
         """Return a plan with the row's values and problems. A blank cell gives no value."""
         plan = Plan(row)
         width = len(self.file_import.header)
+        if row.cells[width:] == [TOO_MANY_WORDS]:
+            plan.problems.append(TOO_MANY_WORDS)
+            return plan
         if any(cell.strip() for cell in row.cells[width:]):
             plan.problems.append("The row has more cells than the header")
         for index, column, read in self.mapped:

@@ -12,13 +12,13 @@ from hashlib import blake2b
 
 import orjson
 from django.db import DataError, IntegrityError, connection, transaction
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 
 from leads.imports.files import read_rows
-from leads.imports.importers import IMPORTERS, Importer, Plan
+from leads.imports.importers import IMPORTERS, TOO_MANY_WORDS, Importer, Plan
 from leads.imports.models import WORKING, Import, ImportRow, ImportState, Verdict
 from leads.imports.services import MAX_STORED, TOO_MUCH_STORED, finish, guess_columns, prune_ended, stored_size
-from leads.imports.terms import terms_of
+from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.workbooks import FileRefused
 from organizations.actors import Actor
@@ -33,11 +33,16 @@ logger = logging.getLogger(__name__)
 
 READ_BATCH, CHECK_BATCH = 1000, 500
 READ_TEXT = 1_000_000  # characters, after which a batch ends: canceling the import waits for it
+ROWS_AT_A_TIME = 50  # that are loaded until a batch has `READ_TEXT` characters; each has at most 100,000
 MAX_CELL = MAX_TEXT_LENGTH + 1  # the longest field, with the apostrophe that guards a text against being a formula
 
 STORE_VERDICTS = """
 UPDATE leads_importrow AS stored
-SET verdict = result.verdict, details = result.details, key = result.key, terms = result.terms
+SET verdict = result.verdict, details = result.details, key = result.key, terms = CASE
+    -- Null in older rows, which are compared without terms.
+    WHEN stored.terms IS NULL OR result.terms <@ stored.terms THEN stored.terms
+    ELSE ARRAY(SELECT unnest(stored.terms) UNION SELECT unnest(result.terms))
+END
 FROM json_to_recordset(%s::json) AS result (id uuid, verdict text, details text, key text, terms integer[])
 WHERE stored.organization_id = %s AND stored.id = result.id
 """
@@ -80,7 +85,7 @@ def run_step(turn: Turn) -> None:
 def take(file_import: Import) -> Import:
     """Lock the import for a batch and return it. Raises Overtaken if it isn't where this worker has left it."""
     rows = Import.objects.of(file_import.organization).defer("file")
-    here = {"pk": file_import.pk, "state": file_import.state, "position": file_import.position}
+    here = {name: getattr(file_import, name) for name in ("pk", "state", "position", "mapping")}
     stored: Import | None = rows.select_for_update(skip_locked=True, no_key=True).filter(**here).first()
     if stored is None:
         raise Overtaken
@@ -157,11 +162,14 @@ def store_rows(file_import: Import, batch: Sequence[tuple[int, list[str]]], *, i
 def build_row(file_import: Import, number: int, cells: Sequence[str]) -> ImportRow:
     """Return a new row, with as much of its cells as a field can hold.
 
-    A longer cell, or one beyond the header, leaves a mark that makes the check refuse the row.
+    A longer cell, or one beyond the header, leaves a mark that makes the check refuse the row. So does a row with more
+    than `MAX_TERMS` terms, of which nothing else is kept.
     """
     organization, width = file_import.organization, len(file_import.header)
     kept = [shorten_cell(cell) for cell in cells[:width]] + ["…"] * any(cell.strip() for cell in cells[width:])
     terms = terms_of(organization.pk, kept)
+    if len(terms) > MAX_TERMS:
+        kept, terms = [""] * width + [TOO_MANY_WORDS], []
     return ImportRow(organization=organization, file_import=file_import, number=number, cells=kept, terms=terms)
 
 
@@ -188,26 +196,48 @@ def check_rows(file_import: Import, turn: Turn) -> None:
         turn.extend()
 
 
-@transaction.atomic
+def next_rows(rows: QuerySet[ImportRow], position: int, count: int) -> list[ImportRow]:
+    """Return the rows after the position: at most `count`, and none after those that have `READ_TEXT` characters."""
+    found: list[ImportRow] = []
+    length, is_going = 0, True
+    while is_going and len(found) < count:
+        size = min(count - len(found), ROWS_AT_A_TIME)
+        some = list(rows.filter(number__gt=position).order_by("number").defer("terms")[:size])
+        is_going = len(some) == size
+        for row in some:
+            if length > READ_TEXT:
+                return found
+            found.append(row)
+            position, length = row.number, length + row.size
+    return found
+
+
 def check_batch(file_import: Import, importer: Importer, first_rows: dict[str, int]) -> bool:
     """Check the next rows; return whether there were any. After the last ones people may start the import."""
-    stored = take(file_import)
-    rows = list(stored.rows.filter(number__gt=stored.position).order_by("number").defer("terms")[:CHECK_BATCH])
-    if not rows:
-        stored.state = ImportState.CHECKED
-        stored.save(update_fields=["state"])
-        return False
-    plans = importer.plan(rows, lock=False)
+    # Planned before locking, because canceling the import waits for the lock.
+    rows = next_rows(file_import.rows.all(), file_import.position, CHECK_BATCH)
+    plans = importer.plan(rows, lock=False) if rows else []
     for plan in plans:
         key = importer.key_of(plan).encode()
         plan.key = blake2b(key, digest_size=16).hexdigest() if key else ""
         first = first_rows.setdefault(plan.key, plan.row.number) if plan.key else plan.row.number
         if first != plan.row.number:
             plan.problems.append(f"The same {importer.key_label} is in row {first} already")
+    store_check(file_import, plans)
+    return bool(plans)
+
+
+@transaction.atomic
+def store_check(file_import: Import, plans: Sequence[Plan]) -> None:
+    """Store what the check of the next rows has found; without rows, that it has ended. Locks the import."""
+    stored = take(file_import)
+    if not plans:
+        stored.state = ImportState.CHECKED
+        stored.save(update_fields=["state"])
+        return
     store_verdicts(stored, plans)
-    store_progress(stored, rows[-1].number, Counter(plan.verdict.value for plan in plans))
+    store_progress(stored, plans[-1].row.number, Counter(plan.verdict.value for plan in plans))
     file_import.position = stored.position
-    return True
 
 
 def import_rows(file_import: Import, turn: Turn) -> None:
@@ -256,9 +286,9 @@ def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int
     the rows.
     """
     stored = take(file_import)
-    rows = stored.rows.filter(number__gt=stored.position).exclude(verdict=Verdict.REFUSED).order_by("number")
     # Locked, so that a lead that is being erased isn't added again from a row that goes with it.
-    batch = list(rows.select_for_update().defer("terms")[:size])
+    rows = stored.rows.exclude(verdict=Verdict.REFUSED).select_for_update()
+    batch = next_rows(rows, stored.position, size)
     if not batch:
         finish(stored, ImportState.DONE)
         return None
@@ -278,14 +308,14 @@ def store_batch(file_import: Import, importer: Importer, actor: Actor, size: int
 
 
 def store_verdicts(stored: Import, plans: Sequence[Plan]) -> None:
-    """Store what the report says about the rows."""
+    """Store what the report says about the rows, and the terms that it adds to those of their cells."""
     results = [
         {
             "id": plan.row.pk,
             "verdict": plan.verdict,
             "details": plan.details,
             "key": plan.key,
-            "terms": terms_of(stored.organization_id, [*plan.row.cells, plan.details]),
+            "terms": terms_of(stored.organization_id, [plan.details]),
         }
         for plan in plans
     ]

@@ -1,0 +1,94 @@
+"""Batches of an import are bounded in text and words, and the check of one keeps no one from canceling."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from leads.imports import importers, turns, worker
+from leads.imports.leads import LeadImporter
+from leads.imports.models import ImportRow
+from leads.models import Lead
+from organizations.models import Organization
+from pipeline_backend.celery import app
+from tests.accounts import run_together
+from tests.imports.files import Page, csv_file, workbook
+
+HEADER = ["email", "first name", "other"]
+
+
+def take_turn() -> None:
+    """Receive the message of imports once."""
+    app.loader.import_default_modules()
+    app.tasks["leads.run_imports"].apply(throw=True)
+
+
+def test_a_row_with_too_many_words_is_refused_and_its_cells_are_not_stored(
+    mia: Client, organization: Organization
+) -> None:
+    words = "".join(f"{chr(0x4E00 + number)}{number % 7}@" for number in range(3000))
+    rows = [["ada@example.com", "Ada", words, "beyond"], ["bob@example.com", "Bob", "six letters " * 830]]
+    page = Page(mia, organization, workbook(HEADER, *rows), name="leads.xlsx")
+    stored = list(ImportRow.objects.of(organization).order_by("number").values_list("cells", "terms"))
+
+    page.run()
+
+    assert stored[0] == (["", "", "", "The row has too many words"], [])
+    assert len(stored[1][0][2]) == len("six letters " * 830)
+    assert page.report() == [(2, "REFUSED", "The row has too many words")]
+    assert page.refused_rows()[1:] == [["", "", "", "The row has too many words"]]
+    assert list(Lead.objects.of(organization).values_list("first_name", flat=True)) == ["Bob"]
+
+
+def test_a_note_with_as_many_words_as_it_can_hold_is_imported(mia: Client, organization: Organization) -> None:
+    note = " ".join(str(number) for number in range(10_000))[:10_000]
+    page = Page(mia, organization, csv_file(HEADER, ["ada@example.com", "Ada", note]))
+
+    page.run()
+
+    assert page.row.counts == {"NEW": 1}
+
+
+def test_batches_of_the_check_and_the_import_end_after_a_number_of_characters(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[f"lead{number}@example.com", "Ada", "x" * 5000] for number in range(5)]
+    page = Page(mia, organization, csv_file(HEADER, *rows))
+    monkeypatch.setattr(worker, "READ_TEXT", 9_000)
+    monkeypatch.setattr(turns, "TURN_SECONDS", 0)
+    columns = {column["field"]: column["chosen"] for column in page.get().context["columns"]}
+
+    page.client.post(page.url, {"step": "columns", **columns})
+    take_turn()
+    checked = page.row.counts
+    page.work()
+    page.client.post(page.url, {"step": "start"})
+    take_turn()
+    imported = page.row.counts
+    page.work()
+
+    assert (checked, imported) == ({"NEW": 2}, {"NEW": 2})
+    assert page.row.counts == {"NEW": 5}
+    assert Lead.objects.of(organization).count() == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_import_can_be_canceled_while_a_worker_checks_its_rows(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = []
+
+    class SlowImporter(LeadImporter):
+        """An importer that is interrupted by a person who presses Cancel."""
+
+        def plan(self, *args: Any, **options: Any) -> Any:
+            run_together(lambda: answers.append(mia.post(page.url, {"step": "cancel"}).status_code))
+            return super().plan(*args, **options)
+
+    page = Page(mia, organization, csv_file(HEADER, ["ada@example.com", "Ada", ""]))
+    monkeypatch.setitem(importers.IMPORTERS, "LEADS", SlowImporter)
+
+    page.check()
+
+    assert answers == [302]
+    assert (page.row.state, page.row.counts) == ("CANCELED", {})
