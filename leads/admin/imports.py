@@ -1,8 +1,8 @@
 """The pages of imports: the list, the upload, and one page for all further steps of an import."""
 
-import csv
-from collections.abc import Sequence
-from io import StringIO
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -36,7 +37,7 @@ from leads.imports.services import (
 )
 from organizations.actors import staff_actor
 from organizations.admin.actions import page_context, row_url
-from organizations.admin.export import ExportAdmin, ListButton, csv_cell
+from organizations.admin.export import Cell, ExportAdmin, ListButton, download, write_csv
 from organizations.admin.tenant import TenantAdmin, TenantForm
 from organizations.permissions import Area, current_user
 from pipeline_backend.api.exceptions import DomainError, ValidationFailed
@@ -44,6 +45,7 @@ from pipeline_backend.api.exceptions import DomainError, ValidationFailed
 MEGABYTE = 1024 * 1024
 EXAMPLES = 3  # rows of the file beside each column
 ROWS_PER_PAGE = 50
+ROWS_AT_A_TIME = 100  # of the file with the refused rows; each has at most 100,000 characters
 STEPS = ["File", "Columns", "Check", "Import", "Result"]
 STEP_OF_STATE = {
     ImportState.READING: 0,
@@ -264,21 +266,18 @@ class ImportAdmin(TenantAdmin):
         row = self.get_import(request, object_id)
         return JsonResponse({"state": row.state, "done": row.done, "total": row.total, "text": progress_text(row)})
 
-    def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Return the refused rows as a CSV file, with a column that says why."""
+    def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        """Return the refused rows as a CSV file, with a column that says why.
+
+        It is written to a temporary file, so memory doesn't grow with the number of rows.
+        """
         row = self.get_import(request, object_id)
-        text = StringIO()
-        writer = csv.writer(text)
-        writer.writerow([csv_cell(name) for name in row.header] + ["Problem"])
-        width = len(row.header)
-        rows = row.rows if row.shows_rows else row.rows.none()
-        for found in rows.filter(verdict=Verdict.REFUSED).order_by("number").iterator():
-            cells = [*found.cells, *[""] * (width - len(found.cells))]
-            writer.writerow([csv_cell(cell) for cell in cells[:width]] + [found.details])
-        name = get_valid_filename(f"{row.file_name.rpartition('.')[0] or row.file_name} refused.csv")
-        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-        # With a byte order mark, by which Excel knows UTF-8.
-        return HttpResponse("\ufeff" + text.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+        name = get_valid_filename(f"{row.file_name.rpartition('.')[0] or row.file_name} refused")
+        with ExitStack() as stack:
+            file = stack.enter_context(TemporaryFile())
+            write_csv(file, name, [*row.header, "Problem"], refused_rows(row))
+            stack.pop_all()  # from here on the response closes it
+        return download(file, name, "csv")
 
 
 class ImportableAdmin(ExportAdmin):
@@ -294,6 +293,17 @@ class ImportableAdmin(ExportAdmin):
         title = f"Add or change {self.opts.verbose_name_plural} from a CSV file or an Excel workbook"
         url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.import_kind})}"
         return [ListButton("Import", url, "file_upload", title), *buttons]
+
+
+def refused_rows(row: Import) -> Iterator[list[Cell]]:
+    """Yield the cells of each refused row, as many as the header has, and the problem. Reads them in batches."""
+    width, number = len(row.header), 0
+    rows = (row.rows if row.shows_rows else row.rows.none()).filter(verdict=Verdict.REFUSED).order_by("number")
+    # Not `iterator()`, which would read everything at once behind a pooler.
+    while found := list(rows.filter(number__gt=number).values_list("number", "cells", "details")[:ROWS_AT_A_TIME]):
+        number = found[-1][0]
+        for _, cells, details in found:
+            yield [*cells[:width], *[""] * (width - len(cells)), details]
 
 
 def summary(row: Import) -> str:

@@ -105,5 +105,6 @@ class Page:
 
     def refused_rows(self) -> list[list[str]]:
         """Return the cells of the file with the refused rows."""
-        text = self.client.get(re.sub("change/$", "refused/", self.url)).content.decode("utf-8-sig")
+        response: Any = self.client.get(re.sub("change/$", "refused/", self.url))
+        text = response.getvalue().decode("utf-8-sig")
         return list(csv.reader(StringIO(text)))

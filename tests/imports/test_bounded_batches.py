@@ -1,5 +1,7 @@
 """Batches of an import are bounded in text and words, and the check of one keeps no one from canceling."""
 
+import csv
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -47,6 +49,22 @@ def test_a_note_with_as_many_words_as_it_can_hold_is_imported(mia: Client, organ
     page.run()
 
     assert page.row.counts == {"NEW": 1}
+
+
+def test_the_file_with_the_refused_rows_is_read_in_batches_and_streamed(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leads.admin.imports.ROWS_AT_A_TIME", 2)
+    rows = [[f"nobody{number}", "=1+1" if number else "Ada"] for number in range(5)]
+    page = Page(mia, organization, csv_file(HEADER[:2], *rows))
+    page.check()
+
+    response: Any = mia.get(page.url.replace("change/", "refused/"))
+    found = list(csv.reader(StringIO(response.getvalue().decode("utf-8-sig"))))
+
+    assert response.streaming
+    assert response["Content-Disposition"] == 'attachment; filename="leads_refused.csv"'
+    assert [row[:2] for row in found[1:]] == [[row[0], row[1].replace("=", "'=")] for row in rows]
 
 
 def test_batches_of_the_check_and_the_import_end_after_a_number_of_characters(
