@@ -11,6 +11,8 @@ from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
 from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
+ROW_OVERHEAD, CELL_OVERHEAD = 150, 4  # bytes
+
 
 class ImportKind(models.TextChoices):
     """What an import's rows are."""
@@ -65,7 +67,7 @@ class Import(TenantModel, ActorFields):
     problem = models.TextField(blank=True)  # why the file was refused
     updated_at = MillisecondDateTimeField(default=now, editable=False)
     finished_at = MillisecondDateTimeField("finished", null=True, editable=False)
-    # The number of stored characters, of the file and of the rows. Null in older imports.
+    # The number of stored characters, of the file and of the rows (`ImportRow.size`). Null in older imports.
     size = models.PositiveIntegerField(null=True, editable=False)
     # When the rows are deleted; null until the import ends, and in older imports.
     rows_until = MillisecondDateTimeField(null=True, editable=False)
@@ -142,8 +144,8 @@ class ImportRow(TenantModel):
 
     @property
     def size(self) -> int:
-        """The characters that the row's cells store."""
-        return sum(map(len, self.cells))
+        """The characters that the row stores, with what the database stores for each row and cell besides."""
+        return ROW_OVERHEAD + sum(len(cell) + CELL_OVERHEAD for cell in self.cells)
 
 
 class ImportColumn(TenantModel):

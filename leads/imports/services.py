@@ -27,7 +27,8 @@ logger = logging.getLogger(__name__)
 
 TASK = "leads.run_imports"
 MAX_OPEN = 20
-# Characters that an organization's imports may store at a time: six imports of 100,000 ordinary rows (150 characters).
+# Characters that an organization's imports may store at a time: three imports of 100,000 ordinary rows (150 characters
+# in ten cells, and what each row and cell needs besides).
 # Without the limit, each upload of 75 kB could become 100 MB of rows.
 MAX_STORED = 100_000_000
 TOO_MUCH_STORED = (

@@ -174,7 +174,7 @@ def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
         case CustomField.Type.SELECT:
             options = {option.casefold(): option for option in field.options}
             if text.casefold() not in options:
-                raise ValueError(f"“{shorten(text)}” is none of the options: {', '.join(field.options[:20])}")
+                raise ValueError(f"“{shorten(text)}” is none of the options: {shorten(', '.join(field.options), 300)}")
             return options[text.casefold()]
     return parse_text(text)
 
