@@ -96,7 +96,7 @@ def crawler(
 def submitted_data(response: Any) -> dict[str, Any]:
     """Return what a browser would send from the page's form."""
     parser = FormParser()
-    parser.feed(response.content.decode())
+    parser.feed(response.getvalue().decode())
     return {name: value for name, value in parser.data.items() if name != "csrfmiddlewaretoken"}
 
 
