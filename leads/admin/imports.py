@@ -319,6 +319,8 @@ def progress_text(row: Import) -> str:
     """Return how far the present step is, as text."""
     if is_waiting(row):
         return "Waiting for another import of your organization"
+    if row.failures:
+        return "Interrupted by an unexpected error, which is logged. It is tried again every half minute"
     if row.state == ImportState.READING:
         return f"{number_format(row.total, force_grouping=True)} rows read"
     done, total = (number_format(number, force_grouping=True) for number in (row.done, row.total))

@@ -65,6 +65,8 @@ class Import(TenantModel, ActorFields):
     position = models.PositiveIntegerField(default=0)  # the number of the last row that the present step has done
     counts = models.JSONField(default=dict)  # of rows by verdict
     problem = models.TextField(blank=True)  # why the file was refused
+    # How often a worker had to stop because of an unexpected error; it is tried again after the other imports.
+    failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     updated_at = MillisecondDateTimeField(default=now, editable=False)
     finished_at = MillisecondDateTimeField("finished", null=True, editable=False)
     # The number of stored characters, of the file and of the rows (`ImportRow.size`). Null in older imports.

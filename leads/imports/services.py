@@ -3,14 +3,14 @@
 import logging
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from celery import current_app
 from django.db import transaction
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 from kombu.exceptions import OperationalError
 
 from leads.imports.importers import IMPORTERS, guess_mapping, normalize
@@ -193,9 +193,15 @@ def guess_columns(file_import: Import) -> list[str]:
 
 
 def is_waiting(file_import: Import) -> bool:
-    """Return whether a worker works on an older import of the organization first."""
-    working = Import.objects.of(file_import.organization).filter(state__in=WORKING)
-    return bool(file_import.is_working and working.filter(pk__lt=file_import.pk).exists())
+    """Return whether a worker works on another import of the organization first."""
+    first = working_imports(file_import.organization).values_list("pk", flat=True).first()
+    return file_import.is_working and first != file_import.pk
+
+
+def working_imports(organization: Organization) -> QuerySet[Import]:
+    """Return the imports that wait for a worker, in order: the oldest first, but those that have failed last."""
+    rows: QuerySet[Import] = Import.objects.of(organization).filter(state__in=WORKING).order_by("failures", "pk")
+    return rows
 
 
 def enqueue_on_commit() -> None:
@@ -231,18 +237,18 @@ def prune_imports(*, organization: Organization) -> None:
     delete_in_batches(ImportColumn.objects.of(organization).filter(updated_at__lt=now() - KEEP_IMPORTS))
 
 
-def prune_ended(*, organization: Organization) -> None:
-    """Delete the rows of imports that have ended, except those that are still kept."""
+def prune_ended(*, organization: Organization, after_batch: Callable[[], object] | None = None) -> None:
+    """Delete the rows of imports that have ended, except those that are still kept. Calls `after_batch` in between."""
     is_old = Q(rows_until=None) & (~Q(state=ImportState.DONE) | Q(updated_at__lt=now() - KEEP_ROWS))
     ended = Import.objects.of(organization).exclude(state__in=OPEN).filter(Q(size__gt=0) | Q(size=None)).defer("file")
     for file_import in ended.filter(Q(rows_until__lte=now()) | is_old):
-        prune_rows(file_import)
+        prune_rows(file_import, after_batch)
 
 
-def prune_rows(file_import: Import) -> None:
+def prune_rows(file_import: Import, after_batch: Callable[[], object] | None) -> None:
     """Delete the rows of an import that has ended, in batches, unless they are still kept. Safe to interrupt."""
     if file_import.is_open or file_import.shows_rows:
         return
-    delete_in_batches(file_import.rows.all())
+    delete_in_batches(file_import.rows.all(), after_batch)
     if not file_import.rows.exists():  # else another worker deletes some
         Import.objects.of(file_import.organization).filter(pk=file_import.pk).update(size=0)

@@ -6,18 +6,26 @@ organization is over, and the next turn continues after the last batch.
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
 
 import orjson
 from django.db import DataError, IntegrityError, connection, transaction
-from django.db.models import Min, QuerySet
+from django.db.models import F, Min, QuerySet
 
 from leads.imports.files import read_rows
 from leads.imports.importers import IMPORTERS, TOO_MANY_WORDS, Importer, Plan
-from leads.imports.models import WORKING, Import, ImportRow, ImportState, Verdict
-from leads.imports.services import MAX_STORED, TOO_MUCH_STORED, finish, guess_columns, prune_ended, stored_size
+from leads.imports.models import Import, ImportRow, ImportState, Verdict
+from leads.imports.services import (
+    MAX_STORED,
+    TOO_MUCH_STORED,
+    finish,
+    guess_columns,
+    prune_ended,
+    stored_size,
+    working_imports,
+)
 from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.workbooks import FileRefused
@@ -52,7 +60,8 @@ def run_turn() -> None:
     """Work on the oldest import of the organization whose turn it is, until the step or the turn has ended.
 
     Safe to run several times at once, and to be killed: the next turn continues where this one has stopped. After an
-    error the turn is left to expire, so that other organizations come first before the import is tried again.
+    error the turn is left to expire, so that other organizations come first, and the organization's other imports
+    come before the one that has failed.
     """
     turn = begin_turn()
     if turn is None:
@@ -68,18 +77,19 @@ def run_turn() -> None:
 
 def run_step(turn: Turn) -> None:
     """Delete the rows of imports that have ended, then do what the turn has time for. Raises Overtaken."""
-    prune_ended(organization=turn.organization)
-    working = Import.objects.of(turn.organization).filter(state__in=WORKING)
-    file_import = working.order_by("pk").first()
+    prune_ended(organization=turn.organization, after_batch=turn.extend)
+    file_import = working_imports(turn.organization).first()
     if file_import is None:
         return
     file_import.organization = turn.organization
-    if file_import.state == ImportState.READING:
-        read_file(file_import, turn)
-    elif file_import.state == ImportState.CHECKING:
-        check_rows(file_import, turn)
-    else:
-        import_rows(file_import, turn)
+    try:
+        STEPS[file_import.state](file_import, turn)
+    except Overtaken:
+        raise
+    except Exception:
+        failed = Import.objects.of(turn.organization).filter(pk=file_import.pk)
+        failed.update(failures=F("failures") + 1)
+        raise
 
 
 def take(file_import: Import) -> Import:
@@ -321,3 +331,10 @@ def store_verdicts(stored: Import, plans: Sequence[Plan]) -> None:
     ]
     with connection.cursor() as cursor:
         cursor.execute(STORE_VERDICTS, [orjson.dumps(results).decode(), stored.organization_id])
+
+
+STEPS: dict[str, Callable[[Import, Turn], None]] = {
+    ImportState.READING: read_file,
+    ImportState.CHECKING: check_rows,
+    ImportState.IMPORTING: import_rows,
+}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
 from leads.imports.importers import normalize
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportState
@@ -22,7 +22,7 @@ from leads.imports.terms import (
 )
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history
-from leads.privacy.rules import batches
+from leads.privacy.rules import batches, find_rows
 from organizations.isolation import TenantModel, bypass_rls
 from pipeline_backend.api.emails import spellings
 
@@ -32,13 +32,16 @@ CANCELED = (
 )
 BATCH = 200  # rows that are compared at a time; each has at most 100,000 characters
 PAGE = 10_000  # ids that are fetched at a time; each fetch finds all that are left again
+REFERENCES = 50  # that are looked up at a time
+REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
 
 
 class Mentions:
-    """Finds texts that mention a lead: by one of its e-mails, its phone, or its full name.
+    """Finds texts that mention a lead: by its e-mails, its phone, its full name, or its appointments' references.
 
-    E-mails and names are compared as whole words, so that rows of others stay.
+    E-mails and names are compared as whole words, and references only with the columns read as such, so that rows of
+    others stay.
     """
 
     def __init__(self, lead: Lead) -> None:
@@ -52,13 +55,18 @@ class Mentions:
         self.phone = digits[-PHONE_DIGITS:] if len(digits) >= PHONE_DIGITS else ""
         names = [find_words(fold(name)) for name in (lead.first_name, lead.last_name)]
         self.names = names if all(names) else []
+        self.references = find_references(lead)
 
     def conditions(self) -> list[Q]:
-        """Return the possible conditions: all terms of an e-mail, of the phone or of the full name; or no terms yet."""
+        """Return the possible conditions: all terms of an e-mail, phone, full name or reference; or none yet."""
         names = [word for words in self.names for word in words]
         wanted: list[Iterable[str]] = [*map(find_emails, self.emails), [self.phone] if self.phone else [], names]
         terms = [checksums(self.organization_id, words) for words in wanted]
-        return [Q(terms=None), *(Q(terms__contains=group) for group in terms if group)]
+        conditions = [Q(terms__contains=group) for group in terms if group]
+        references = [checksums(self.organization_id, find_words(fold(text))) for text in sorted(self.references)]
+        groups = batches([group for group in references if group], REFERENCES)
+        conditions += [Q(*(("terms__contains", group) for group in some), _connector=Q.OR) for some in groups]
+        return [Q(terms=None), *conditions]
 
     def are_in(self, texts: Iterable[str]) -> bool:
         """Return whether the texts mention the lead."""
@@ -70,6 +78,12 @@ class Mentions:
             or (bool(self.names) and all(f" {' '.join(name)} " in words for name in self.names))
         )
 
+    def are_in_references(self, cells: Sequence[str], mapping: Sequence[str]) -> bool:
+        """Return whether a cell in a column read as a reference or an ID is one of the lead's appointments."""
+        named = [cell.strip() for name, cell in zip(mapping, cells, strict=False) if name in REFERENCE_COLUMNS]
+        # An export guards a text against being a formula with an apostrophe; IDs may be in upper case.
+        return any({text, text.removeprefix("'"), text.lower()} & self.references for text in named)
+
     def are_in_column(self, name: str) -> bool:
         """Return whether a column's normalized name, which has no more than letters and digits, mentions the lead."""
         words = find_words(fold(name))
@@ -79,6 +93,17 @@ class Mentions:
             or (bool(self.phone) and self.phone in re.sub(r"[^0-9]", "", text))
             or (bool(self.names) and {word for name in self.names for word in name} <= set(words))
         )
+
+
+def find_references(lead: Lead) -> set[str]:
+    """Return the IDs and references of the rows that belong to the lead and have a reference."""
+    found: set[str] = set()
+    for model, ids in find_rows(lead).items():
+        if any(field.name == "external_reference" for field in model._meta.concrete_fields):
+            for some in batches(ids):
+                rows = model._base_manager.filter(pk__in=some).values_list("pk", "external_reference")
+                found.update(str(value) for pair in rows for value in pair if value)
+    return found
 
 
 def has_many_candidates(lead: Lead, limit: int) -> bool:
@@ -145,8 +170,12 @@ def forget_imported_rows(lead: Lead, after_batch: Callable[[], object] | None = 
 def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     """Delete these rows that mention the lead."""
     rows = ImportRow.objects.of(lead.organization)
-    found = rows.filter(pk__in=ids).only("cells", "details")
-    about = [row.pk for row in found if mentions.are_in([*row.cells, row.details])]
+    found = rows.filter(pk__in=ids).annotate(mapping=F("file_import__mapping")).only("cells", "details")
+    about = [
+        row.pk
+        for row in found
+        if mentions.are_in([*row.cells, row.details]) or mentions.are_in_references(row.cells, row.mapping)
+    ]
     rows.filter(pk__in=about).delete()
 
 
@@ -172,7 +201,8 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     """
     imports = Import.objects.of(lead.organization).filter(pk__in=ids).order_by("pk").defer("file")
     for file_import in imports.select_for_update(no_key=True):
-        if is_about := mentions.are_in([*file_import.header, file_import.file_name]):
+        texts = [*file_import.header, file_import.file_name]
+        if is_about := mentions.are_in(texts) or mentions.are_in_references(file_import.header, file_import.mapping):
             while forget_history(Import, [file_import.pk], BATCH):  # its entries have the file's name
                 pass
             file_import.header, file_import.file_name = [""] * len(file_import.header), ERASED_NAME

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from django.db.models import CharField, ForeignObjectRel, Model, Value
@@ -14,6 +14,7 @@ from leads.models import Lead, LeadChange, LeadMerge, LeadNote, LeadStatusChange
 
 AnyModel: TypeAlias = type[Any]
 Rows: TypeAlias = dict[AnyModel, list[UUID]]
+T = TypeVar("T")
 AT_A_TIME = 1000  # ids in a statement
 
 
@@ -64,10 +65,10 @@ def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
     ]
 
 
-def batches(ids: Sequence[UUID], size: int = AT_A_TIME) -> Iterator[list[UUID]]:
-    """Yield the ids in lists of this length."""
-    for start in range(0, len(ids), size):
-        yield list(ids[start : start + size])
+def batches(items: Sequence[T], size: int = AT_A_TIME) -> Iterator[list[T]]:
+    """Yield the items in lists of this length."""
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])
 
 
 def find_rows(lead: Lead, *, lock: bool = False, limit: int | None = None) -> Rows:

@@ -1,18 +1,23 @@
 """Deletion of many rows in short transactions."""
 
+from collections.abc import Callable
+
 from django.db import models, transaction
 
 BATCH_SIZE = 2000
 
 
-def delete_in_batches(rows: models.QuerySet[models.Model]) -> int:
+def delete_in_batches(rows: models.QuerySet[models.Model], after_batch: Callable[[], object] | None = None) -> int:
     """Delete these rows, with what belongs to them, in transactions of 2,000 rows. Returns how many.
 
-    Locks are short, and an interrupted run keeps its progress. Rows that somebody else has locked are skipped.
+    Locks are short, and an interrupted run keeps its progress. Rows that are locked are skipped. `after_batch` is
+    called after each transaction.
     """
     count = 0
     while deleted := delete_batch(rows):
         count += deleted
+        if after_batch:
+            after_batch()
     return count
 
 

@@ -3,14 +3,16 @@
 import csv
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from io import BytesIO, StringIO
 from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 from openpyxl import Workbook
 
-from leads.imports.models import WORKING, Import
+from leads.imports.models import WORKING, Import, ImportTurn
 from organizations.models import Organization
 from pipeline_backend.celery import app
 from tests.admin.forms import form_data
@@ -49,6 +51,11 @@ def work(organization: Organization) -> None:
     while Import.objects.of(organization).filter(state__in=WORKING).exists():
         app.tasks["leads.run_imports"].apply(throw=True)
     app.tasks["leads.run_imports"].apply(throw=True)  # deletes the rows of those that have ended
+
+
+def expire_turns() -> None:
+    """Let the turns of killed workers expire."""
+    ImportTurn.unscoped.update(expires_at=timezone.now() - timedelta(minutes=5))
 
 
 class Page:

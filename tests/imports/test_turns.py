@@ -1,9 +1,12 @@
 """Workers give organizations turns: large imports of some keep no small one of another waiting for long."""
 
+import time
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
@@ -14,8 +17,9 @@ from leads.models import Lead
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.celery import app
+from pipeline_backend.db import deletes
 from tests.factories import make_organization
-from tests.imports.files import Page, csv_file
+from tests.imports.files import Page, csv_file, expire_turns
 
 
 def take_turns(count: int) -> None:
@@ -93,6 +97,34 @@ def test_imports_of_one_organization_wait_for_the_oldest_and_their_pages_say_so(
     assert totals([first, second]) == [("CANCELED", 100), ("MAPPING", 5)]
 
 
+def test_an_import_that_fails_again_and_again_holds_up_no_other(
+    mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing, other = upload(organization, 5), upload(organization, 3)
+    read_file = worker.STEPS["READING"]
+
+    def fail(file_import: Import, turn: turns.Turn) -> None:
+        if file_import == failing:
+            raise OperationalError("index row size exceeds maximum")
+        read_file(file_import, turn)
+
+    monkeypatch.setitem(worker.STEPS, "READING", fail)
+    with pytest.raises(OperationalError):
+        take_turns(1)
+    expire_turns()
+    take_turns(1)
+    with pytest.raises(OperationalError):
+        take_turns(1)
+
+    assert totals([failing, other]) == [("READING", 0), ("MAPPING", 3)]
+    page = mia.get(f"/admin/leads/import/{failing.pk}/change/").content.decode()
+    assert "Interrupted by an unexpected error" in page
+    monkeypatch.undo()
+    expire_turns()
+    take_turns(1)
+    assert totals([failing]) == [("MAPPING", 5)]
+
+
 def test_an_organization_has_one_turn_at_a_time_until_it_expires(
     organization: Organization, other_organization: Organization
 ) -> None:
@@ -105,6 +137,31 @@ def test_an_organization_has_one_turn_at_a_time_until_it_expires(
     ImportTurn.objects.of(organization).update(expires_at=timezone.now() - timedelta(seconds=1))
     take_turns(1)
     assert totals(rows) == [("MAPPING", 5), ("MAPPING", 5)]
+
+
+def test_a_turn_lasts_while_rows_of_a_canceled_import_are_deleted(
+    organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canceled = upload(organization, 6)
+    take_turns(1)
+    cancel_import(file_import=canceled)
+    delete_batch = deletes.delete_batch
+    stolen = []
+
+    def delete_slowly(rows: Any) -> int:
+        time.sleep(0.4)
+        stolen.append(turns.begin_turn())
+        return delete_batch(rows)
+
+    monkeypatch.setattr(turns, "EXTEND_SECONDS", 0)
+    monkeypatch.setattr(turns, "LEASE_SECONDS", 1)
+    monkeypatch.setattr(deletes, "BATCH_SIZE", 1)
+    monkeypatch.setattr(deletes, "delete_batch", delete_slowly)
+
+    take_turns(1)
+
+    assert stolen == [None] * 7
+    assert not canceled.rows.exists()
 
 
 def test_imports_of_an_inactive_organization_wait(organization: Organization) -> None:

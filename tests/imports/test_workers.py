@@ -1,7 +1,6 @@
 """Imports go on after a killed worker, are done by one worker at a time, and end without a broker."""
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -9,18 +8,17 @@ from uuid import UUID
 import pytest
 from django.db import connection
 from django.test import Client
-from django.utils import timezone
 
 from leads.imports import importers, worker
 from leads.imports.files import read_rows
 from leads.imports.leads import LeadImporter
-from leads.imports.models import Import, ImportRow, ImportTurn
+from leads.imports.models import Import, ImportRow
 from leads.imports.workbooks import Row
 from leads.models import Lead
 from organizations.models import Organization
 from tests.accounts import run_together
 from tests.factories import events_of
-from tests.imports.files import Page, csv_file, work
+from tests.imports.files import Page, csv_file, expire_turns, work
 
 LEADS = csv_file(["email", "first name"], *([f"lead{number}@example.com", "Ada"] for number in range(450)))
 
@@ -40,11 +38,6 @@ class FragileImporter(LeadImporter):
         FragileImporter.batches += 1
         if FragileImporter.batches in self.kill_in:
             raise Killed
-
-
-def expire_turns() -> None:
-    """Let the turns of killed workers expire."""
-    ImportTurn.unscoped.update(expires_at=timezone.now() - timedelta(minutes=5))
 
 
 def test_a_killed_worker_loses_no_row_and_does_none_twice(

@@ -379,6 +379,27 @@ def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organizatio
     assert [",".join(row.cells) for row in stored.rows.order_by("number")] == others
 
 
+def test_rows_that_name_the_lead_only_by_an_appointment_go(organization: Organization, api: ApiClient) -> None:
+    booked = api.book(external_reference="cal-17", lead_email="al@x.example").json()["data"]["id"]
+    other = api.book(external_reference="cal-18", lead_email="zoltan@leads.example").json()["data"]["id"]
+    theirs = ["cal-17,,Their note", f",{booked.upper()},Their note"]
+    others = ["cal-18,,17", f",{other},cal-17", "cal-170,,Note"]
+    content = "\n".join(["Reference,Appointment ID,Note", *theirs, *others]).encode()
+    stored = add_import(
+        organization=organization,
+        actor=SYSTEM,
+        kind="APPOINTMENTS",
+        file_name="a.csv",
+        content=content,
+        time_zone="UTC",
+    )
+    run_turn()
+
+    erase(Lead.objects.of(organization).get(email="al@x.example"))
+
+    assert [",".join(row.cells) for row in stored.rows.order_by("number")] == others
+
+
 def test_the_page_leads_to_the_upcoming_appointments_which_are_not_canceled(lead: Lead, owner: Client) -> None:
     appointments = Appointment.objects.of(lead.organization).filter(lead=lead)
     appointments.update(schedule_time=now() + timedelta(days=1))
