@@ -23,29 +23,29 @@ endif
 .PHONY: run test rows soak lint bench explain pins release-check release clean
 
 run: .venv/app.stamp $(SERVERS)
-	@$(VENV) -m pipeline_backend.local run
+	@$(VENV) -m dev.local run
 
 test: .venv/app.stamp $(SERVERS) .venv/dev.stamp
-	@$(VENV) -m pipeline_backend.local test $(ARGS)
+	@$(VENV) -m dev.local test $(ARGS)
 
 rows: .venv/app.stamp $(SERVERS) .venv/dev.stamp
-	@IMPORT_ROWS=50000 $(VENV) -m pipeline_backend.local test tests/imports/test_many_rows.py -n 0 --durations=3
+	@IMPORT_ROWS=50000 $(VENV) -m dev.local test tests/imports/test_many_rows.py -n 0 --durations=3
 
 soak: .venv/app.stamp $(SERVERS) .venv/dev.stamp
-	@$(VENV) -m pipeline_backend.local with-servers $(VENV) -m tests.soak $(SECONDS)
+	@$(VENV) -m dev.local with-servers $(VENV) -m tests.soak $(SECONDS)
 
 lint: .venv/app.stamp $(SERVERS) .venv/dev.stamp
 	@$(VENV) -m ruff check .
 	@$(VENV) -m ruff format --check .
-	@$(VENV) -m pipeline_backend.local with-servers sh -ec \
+	@$(VENV) -m dev.local with-servers sh -ec \
 		'$(VENV) -m mypy; $(VENV) manage.py makemigrations --check --dry-run'
 
 # Ignores DATABASE_URL and REDIS_URL and starts servers of its own, because the benchmark creates databases on them.
 bench: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
-	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks $(if $(QUICK),--quick)
+	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m dev.local with-servers $(VENV) -m benchmarks $(if $(QUICK),--quick)
 
 explain: .venv/app.stamp .venv/embedded.stamp .venv/dev.stamp
-	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m pipeline_backend.local with-servers $(VENV) -m benchmarks.explain $(ROWS)
+	@env -u DATABASE_URL -u REDIS_URL $(VENV) -m dev.local with-servers $(VENV) -m benchmarks.explain $(ROWS)
 
 pins: .venv/dev.stamp
 	$(PINS) pyproject.toml -o requirements.txt
@@ -60,7 +60,7 @@ release:
 	@$(PYTHON) scripts/release.py $(if $(VERSION),$(VERSION),$(error name it: make release VERSION=0.3.0))
 
 clean:
-	@if [ -x $(VENV) ]; then $(VENV) -m pipeline_backend.local clean; fi
+	@if [ -x $(VENV) ]; then $(VENV) -m dev.local clean; fi
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV):

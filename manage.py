@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command-line utility. Beside `make run` it uses that instance (`pipeline_backend.local.attach`)."""
+"""Django's command-line utility. Beside `make run` it uses that instance (`dev.local.attach`)."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ try:
 except ModuleNotFoundError:
     sys.exit(f"{sys.executable} has no Django; use .venv/bin/python manage.py (make run creates .venv)")
 
-from pipeline_backend.local import StartupError
-from pipeline_backend.local.attach import use_local_instance
+from dev.local import StartupError
+from dev.local.attach import use_local_instance
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")

@@ -1,13 +1,9 @@
 """Query parameters of the appointments list (docs/interface.md, A25)."""
 
 from appointments.models import Appointment, CallCategory
+from foundation.api.filters import ChoiceFilter, DateTimeFilter, OrderingFilter
 from leads.filters import LeadIdFilter
 from organizations.filters import CountedListFilter, MemberEmailFilter
-from pipeline_backend.api.filters import (
-    ChoiceFilter,
-    DateTimeFilter,
-    OrderingFilter,
-)
 from statuses.models import StatusRole
 
 

@@ -10,6 +10,9 @@ from django.utils import timezone
 from appointments.models import Appointment, AppointmentSource, EventType, Note
 from appointments.services import BookingData, create_note, edit_appointment
 from appointments.services.booking import find_or_book
+from foundation.api.emails import email_key
+from foundation.api.exceptions import Conflict
+from foundation.db.names import fold_name
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import (
@@ -23,9 +26,6 @@ from leads.imports.values import (
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import Membership
-from pipeline_backend.api.emails import email_key
-from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.db.names import fold_name
 from statuses.models import Board, Status
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}

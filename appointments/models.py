@@ -13,13 +13,13 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from leads.models import Lead, NamedModel, Source
 from optins.models import Traffic
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 from statuses.models import FINAL_ROLES, Board, Status, StatusChange
 
 

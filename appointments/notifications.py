@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 
 from appointments.models import Appointment, AppointmentSource, Note
+from foundation.db.compiled import Param
+from foundation.db.timestamps import isoformat_z
+from foundation.db.writes import insert_all
 from notifications.models import Context, Kind, Notification
 from notifications.services import build_notifications, build_slack_messages
 from organizations.actors import Actor
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.db.compiled import Param
-from pipeline_backend.db.timestamps import isoformat_z
-from pipeline_backend.db.writes import insert_all
 from statuses.models import StatusRole
 
 

@@ -5,14 +5,8 @@ To add a field to the output, add one line to `AppointmentListSerializer` (lists
 """
 
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Note, Provider
-from leads.models import CustomField
-from leads.serializers import LeadSummarySerializer, SourceSerializer, custom_fields
-from optins.models import UTM_FIELDS, OptIn
-from optins.serializers import OptInListSerializer
-from organizations.models import Membership
-from organizations.serializers import ActorSerializer, UserSerializer
-from pipeline_backend.api import sql_serializers as sql
-from pipeline_backend.api.fields import (
+from foundation.api import sql_serializers as sql
+from foundation.api.fields import (
     MAX_TEXT_LENGTH,
     DateTimeField,
     EmailField,
@@ -21,6 +15,12 @@ from pipeline_backend.api.fields import (
     URLField,
     UUIDField,
 )
+from leads.models import CustomField
+from leads.serializers import LeadSummarySerializer, SourceSerializer, custom_fields
+from optins.models import UTM_FIELDS, OptIn
+from optins.serializers import OptInListSerializer
+from organizations.models import Membership
+from organizations.serializers import ActorSerializer, UserSerializer
 from statuses.serializers import OutcomeSerializer
 
 # --- Output, read from the database as finished JSON

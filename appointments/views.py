@@ -14,9 +14,9 @@ from appointments.serializers import (
     CancellationSerializer,
 )
 from appointments.services import book, cancel_by_reference
-from pipeline_backend.api.openapi import ERROR, ActionResponse, DetailResponse, ListResponse, list_parameters
-from pipeline_backend.api.responses import action_response
-from pipeline_backend.api.viewsets import ExternalViewSet
+from foundation.api.openapi import ERROR, ActionResponse, DetailResponse, ListResponse, list_parameters
+from foundation.api.responses import action_response
+from foundation.api.viewsets import ExternalViewSet
 
 
 class AppointmentViewSet(ExternalViewSet):

@@ -1,6 +1,6 @@
 """`python -m benchmarks.booking_script <API key> <host's e-mail>` prints a pgbench script that does a booking's work.
 
-A booking reads everything that it may need in one statement (`pipeline_backend.db.compiled.CombinedQuery`). Here each
+A booking reads everything that it may need in one statement (`foundation.db.compiled.CombinedQuery`). Here each
 of those queries is a separate statement, as in code written by hand, which makes twelve statements. The others are the
 statements of a booking. Before the script is printed it runs once, and must write the same rows as a booking.
 """
@@ -23,7 +23,7 @@ from django.db import connection  # noqa: E402  # after the settings
 from django.test.utils import CaptureQueriesContext  # noqa: E402
 
 from benchmarks import pgbench  # noqa: E402
-from pipeline_backend.db.compiled import CombinedQuery  # noqa: E402
+from foundation.db.compiled import CombinedQuery  # noqa: E402
 from tests.client import ApiClient  # noqa: E402
 from webhooks.models import Event  # noqa: E402
 

@@ -11,13 +11,13 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from appointments.models import Appointment
+from dev.demo.growth import grow
+from dev.demo.loading import load
 from leads.models import Lead
 from optins.models import OptIn
 from organizations.migrations._row_counts import BACKFILL, SHARDS
 from organizations.models import MemberRole, Organization, User
 from organizations.services import add_member
-from pipeline_backend.demo.growth import grow
-from pipeline_backend.demo.loading import load
 from statuses.models import Status
 
 RARE_EMAIL = "rare@northwind.example"

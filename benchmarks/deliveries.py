@@ -21,10 +21,10 @@ django.setup()
 
 from redis import Redis  # noqa: E402  # after the settings
 
+from accounts.onboarding import create_organization  # noqa: E402
 from benchmarks.plain_celery import DELIVER  # noqa: E402
 from notifications.models import Notification  # noqa: E402
 from organizations.models import User  # noqa: E402
-from pipeline_backend.onboarding import create_organization  # noqa: E402
 from tests.faults.backlog import make_backlog, make_endpoint  # noqa: E402
 from tests.faults.fast_receiver import FastReceiver  # noqa: E402
 from tests.faults.stack import COMMANDS, WORKER, Stack  # noqa: E402

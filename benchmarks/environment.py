@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import free_port
+from dev.local import processes
+from dev.local.embedded import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT_APP = "pipeline_backend.web.rsgi:server"

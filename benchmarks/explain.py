@@ -47,9 +47,9 @@ from appointments.services import refresh_touch_points  # noqa: E402
 from benchmarks.explain_admin import pages  # noqa: E402
 from benchmarks.explain_data import fill  # noqa: E402
 from benchmarks.plans import explain_statements  # noqa: E402
+from foundation.outbox import FAST, SLOW, load_queues  # noqa: E402
 from organizations.models import Organization  # noqa: E402
 from organizations.services import issue_key  # noqa: E402
-from pipeline_backend.outbox import FAST, SLOW, load_queues  # noqa: E402
 from pipeline_backend.web.health import health_error  # noqa: E402
 from pipeline_backend.web.metrics import DatabaseCollector  # noqa: E402
 from webhooks.models import Endpoint, Event  # noqa: E402

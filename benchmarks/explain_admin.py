@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from appointments.models import Appointment
 from leads.models import Lead, PossibleDuplicate
-from organizations.admin.tenant import TenantAdmin
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.admin.reports import REPORT_BY
+from staff.reports import REPORT_BY
+from staff.toolkit.tenant import TenantAdmin
 
 ENOUGH = 20_000  # rows of a list whose last page is opened, in every view
 # Of the lists of many rows: beyond the first page, in another order, with a filter, or with a search.

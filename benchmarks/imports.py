@@ -1,6 +1,6 @@
 """`python -m benchmarks.imports 50000`: how long a worker takes for an import, and its memory (docs/staff.md).
 
-.venv/bin/python -m pipeline_backend.local with-servers .venv/bin/python -m benchmarks.imports 50000
+.venv/bin/python -m dev.local with-servers .venv/bin/python -m benchmarks.imports 50000
 """
 
 import resource
@@ -16,13 +16,13 @@ django.setup()
 from django.core.management import call_command  # noqa: E402  # after the settings
 from openpyxl import Workbook  # noqa: E402
 
+from accounts.onboarding import create_organization  # noqa: E402
 from benchmarks.__main__ import output  # noqa: E402
 from leads.imports.models import Import, ImportState  # noqa: E402
 from leads.imports.services import add_import, choose_columns, start_import  # noqa: E402
 from leads.imports.worker import run_turn  # noqa: E402
 from organizations.actors import staff_actor  # noqa: E402
 from organizations.models import Organization, User  # noqa: E402
-from pipeline_backend.onboarding import create_organization  # noqa: E402
 
 LEAD_HEADER = ["E-mail", "First name", "Last name", "Phone", "Status", "Setter"]
 APPOINTMENT_HEADER = ["Reference", "Lead e-mail", "Time", "Event type", "Host", "Outcome", "Note"]

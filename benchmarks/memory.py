@@ -3,7 +3,7 @@
 It measures twice: with PostgreSQL's default settings and two web processes, and with the settings for a server with
 1 GB. On Linux only, and after `make test`, which installs what it needs:
 
-.venv/bin/python -m pipeline_backend.local with-servers .venv/bin/python -m benchmarks.memory
+.venv/bin/python -m dev.local with-servers .venv/bin/python -m benchmarks.memory
 """
 
 import os
@@ -25,8 +25,8 @@ from benchmarks.__main__ import output
 from benchmarks.environment import PRODUCT_APP, ROOT, VARIABLES, Database, Environment
 from benchmarks.load_generator import get_request, run_load
 from benchmarks.suites.writes import BOOKING_PATH, booking, post_requests
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import Postgres, Redis, free_port
+from dev.local import processes
+from dev.local.embedded import Postgres, Redis, free_port
 from tests.databases import superuser_url
 from tests.faults.fast_receiver import FastReceiver
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pipeline_backend.local.embedded import package_dir
+from dev.local.embedded import package_dir
 
 LITERAL = re.compile(r"'((?:[^']|'')*)'")
 UUID = re.compile(r"([0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})")

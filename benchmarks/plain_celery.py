@@ -14,7 +14,7 @@ django.setup()
 import requests  # noqa: E402  # after the settings
 from celery import Celery  # noqa: E402
 
-from pipeline_backend.outbox import State  # noqa: E402
+from foundation.outbox import State  # noqa: E402
 from webhooks.models import Attempt, Delivery  # noqa: E402
 from webhooks.signing import signed_headers  # noqa: E402
 

@@ -11,13 +11,13 @@ django.setup()
 
 from django.db.models import Count, QuerySet  # noqa: E402  # after the settings
 
+from accounts.onboarding import create_organization  # noqa: E402
 from appointments.models import Appointment  # noqa: E402
 from benchmarks.bulk_data import RARE_EMAIL, create_data  # noqa: E402
 from benchmarks.environment import Dataset  # noqa: E402
+from foundation.db.timestamps import isoformat_z  # noqa: E402
 from organizations.models import Organization, User  # noqa: E402
 from organizations.services import issue_key  # noqa: E402
-from pipeline_backend.db.timestamps import isoformat_z  # noqa: E402
-from pipeline_backend.onboarding import create_organization  # noqa: E402
 from webhooks.services import add_endpoint  # noqa: E402
 
 UNREACHABLE_LIMIT = 100_000_000  # requests are counted as usual, but none is refused

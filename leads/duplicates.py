@@ -11,10 +11,10 @@ from uuid import UUID
 
 from django.db import connection
 
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
 from leads.models import DuplicateSearch, Lead, PossibleDuplicate
 from organizations.models import Organization
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
 
 BATCH = 1_000
 # A transaction can commit later than one that has set a later `updated_at`.

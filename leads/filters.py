@@ -2,17 +2,11 @@
 
 from uuid import UUID
 
+from foundation.api.filters import ChoiceFilter, DateTimeFilter, OrderingFilter, QueryFilter, RelatedIdFilter
+from foundation.api.sql_serializers import Tenant
 from leads.models import Lead, LeadQuerySet
 from leads.services import find_merged
 from organizations.filters import CountedListFilter, MemberEmailFilter
-from pipeline_backend.api.filters import (
-    ChoiceFilter,
-    DateTimeFilter,
-    OrderingFilter,
-    QueryFilter,
-    RelatedIdFilter,
-)
-from pipeline_backend.api.sql_serializers import Tenant
 from statuses.models import Status, StatusRole
 
 

@@ -18,6 +18,10 @@ from django.utils.dateparse import parse_datetime
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
+from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_all
 from leads.duplicates import dismiss
 from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.privacy.models import Erasure
@@ -28,10 +32,6 @@ from organizations.actors import Actor, ActorFields, ActorKind, actor_columns
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from organizations.versions import Change, VersionedModel
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_all
 from webhooks.models import Event
 from webhooks.services import record_event
 

@@ -10,15 +10,15 @@ from django.db import models
 from django.db.models import F, Func, Q, UniqueConstraint, Value
 from django.db.models.functions import Coalesce, Lower
 
+from foundation.api.emails import spellings
+from foundation.db.names import fold_name
+from foundation.db.timestamps import MillisecondDateTimeField
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn  # noqa: F401  # so that Django knows them
 from leads.privacy.models import Erasure  # noqa: F401  # so that Django knows it
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models import Membership
 from organizations.versions import Change, VersionedModel
-from pipeline_backend.api.emails import spellings
-from pipeline_backend.db.names import fold_name
-from pipeline_backend.db.timestamps import MillisecondDateTimeField
 from statuses.models import Status, StatusChange
 
 

@@ -12,10 +12,10 @@ from django.db.models import Expression, Func, JSONField, OuterRef, QuerySet, Te
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 
+from foundation.api import sql_serializers as sql
+from foundation.api.fields import InputSerializer, UUIDField
 from leads.models import CustomField, Lead, LeadMerge, LeadNote, Source, TouchPointType
 from organizations.serializers import ActorSerializer, UserSerializer
-from pipeline_backend.api import sql_serializers as sql
-from pipeline_backend.api.fields import InputSerializer, UUIDField
 from statuses.serializers import StatusSerializer
 
 # --- Output, read from the database as finished JSON

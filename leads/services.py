@@ -13,6 +13,15 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
+from foundation.api.emails import email_key, spellings
+from foundation.api.exceptions import ValidationFailed
+from foundation.api.fields import MAX_NAME_LENGTH
+from foundation.api.sql_serializers import Tenant
+from foundation.db.compiled import CompiledQuery, Param
+from foundation.db.names import fold_name
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_all, insert_or_get
 from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
@@ -28,15 +37,6 @@ from leads.topics import (
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from organizations.services import check_limit
-from pipeline_backend.api.emails import email_key, spellings
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.api.fields import MAX_NAME_LENGTH
-from pipeline_backend.api.sql_serializers import Tenant
-from pipeline_backend.db.compiled import CompiledQuery, Param
-from pipeline_backend.db.names import fold_name
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
 from webhooks.services import record_event, record_events, store_changes

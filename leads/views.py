@@ -4,13 +4,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from foundation.api.exceptions import ResourceNotFound
+from foundation.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
+from foundation.api.responses import action_response, data_response
+from foundation.api.viewsets import ExternalViewSet
 from leads.filters import LeadFilter
 from leads.serializers import LeadListSerializer, LeadSerializer, LeadStatusSerializer, StatusUpdateInputSerializer
 from leads.services import change_status, find_merged
-from pipeline_backend.api.exceptions import ResourceNotFound
-from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
-from pipeline_backend.api.responses import action_response, data_response
-from pipeline_backend.api.viewsets import ExternalViewSet
 from statuses.serializers import StatusSerializer
 
 

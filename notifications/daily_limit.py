@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now, TruncDate
 
+from foundation.outbox import Limit
 from organizations.models import Organization
-from pipeline_backend.outbox import Limit
 
 
 class DailyLimit(Limit[Organization]):

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
+from foundation.db.timestamps import get_zone
 from notifications.invitations import build_invitation
 from notifications.models import Context, Kind, Notification
 from notifications.unsubscribing import unsubscribe_url
 from organizations.models import User
-from pipeline_backend.db.timestamps import get_zone
 
 MAX_NAME_LENGTH = 200
 MAX_SUBJECT_NAME_LENGTH = 100

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.fields.json import KeyTransform
 
+from foundation.outbox import Job, State
 from organizations.isolation import TenantModel
 from organizations.models import Membership
-from pipeline_backend.outbox import Job, State
 
 # The JSON data that a notification is rendered from. Its members depend on the kind.
 Context = dict[str, Any]

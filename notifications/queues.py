@@ -15,12 +15,12 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import Q, QuerySet
 
-from notifications import mail, security_notices, slack
+from foundation.egress import EndpointClient
+from foundation.outbox import ClaimedJob, Group, Queue, Result, Session
+from notifications import mail, slack
 from notifications.daily_limit import DailyLimit
 from notifications.models import ChannelKind, Notification
-from organizations.models import Organization, SecurityNotice, User
-from pipeline_backend.egress import EndpointClient
-from pipeline_backend.outbox import ClaimedJob, Group, Queue, Result, Session
+from organizations.models import Organization
 
 ABORT_INTERVAL_SECONDS = 0.5
 
@@ -131,16 +131,4 @@ class SlackQueue(NotificationQueue[EndpointClient]):
         return await client.post(orjson.dumps(slack.render(notification)), {})
 
 
-class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
-    """E-mails about a person's account, grouped by person."""
-
-    name, label = "security_notices", "notifications"
-    model = SecurityNotice
-    group_field, group_model = "user", User
-    related = ("event", "user")
-
-    def render(self, notice: SecurityNotice) -> EmailMultiAlternatives:
-        return security_notices.render(notice)
-
-
-EMAILS, SLACK_MESSAGES, SECURITY_NOTICES = EmailQueue(), SlackQueue(), SecurityNoticeQueue()
+EMAILS, SLACK_MESSAGES = EmailQueue(), SlackQueue()

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
+from foundation.db.deletes import delete_in_batches
+from foundation.db.timestamps import now
+from foundation.outbox import State, notify_on_commit
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
-from pipeline_backend.db.deletes import delete_in_batches
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, notify_on_commit
 
 
 def build_notifications(

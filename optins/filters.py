@@ -1,13 +1,9 @@
 """Query parameters of the opt-ins list (docs/interface.md, O12)."""
 
+from foundation.api.filters import ChoiceFilter, DateTimeFilter, OrderingFilter
 from leads.filters import LeadIdFilter
 from optins.models import OptIn, OptInSource
 from organizations.filters import CountedListFilter
-from pipeline_backend.api.filters import (
-    ChoiceFilter,
-    DateTimeFilter,
-    OrderingFilter,
-)
 
 
 class OptInFilter(CountedListFilter):

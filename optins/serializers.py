@@ -10,10 +10,8 @@ from typing import Any, NotRequired, TypedDict
 from phonenumbers import country_code_for_region
 from rest_framework import serializers
 
-from leads.phones import Phone, parse_phone, read_country_code
-from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
-from pipeline_backend.api import sql_serializers as sql
-from pipeline_backend.api.fields import (
+from foundation.api import sql_serializers as sql
+from foundation.api.fields import (
     MAX_TEXT_LENGTH,
     AnyTextField,
     BoundedListField,
@@ -24,6 +22,8 @@ from pipeline_backend.api.fields import (
     LenientInputSerializer,
     StringField,
 )
+from leads.phones import Phone, parse_phone, read_country_code
+from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
 
 # --- Output, read from the database as finished JSON
 

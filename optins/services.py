@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
+from foundation.db.names import fold_name
+from foundation.db.retry import atomic_with_retry
+from foundation.db.writes import insert_all
 from leads.phones import Phone
 from leads.services import SOURCE_BY_NAME, get_or_create_source, normalized_source_name, save_lead, upsert_lead
 from optins.models import OptIn, QuestionAnswer
@@ -11,10 +15,6 @@ from optins.serializers import QuestionAnswerData
 from optins.topics import CREATED
 from organizations.actors import Actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
-from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
-from pipeline_backend.db.names import fold_name
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.writes import insert_all
 from statuses.models import Board, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE
 from webhooks.services import record_event

@@ -4,6 +4,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from foundation.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
+from foundation.api.responses import action_response
+from foundation.api.viewsets import ExternalViewSet
 from optins.filters import OptInFilter
 from optins.serializers import (
     OptInDetailSerializer,
@@ -12,9 +15,6 @@ from optins.serializers import (
     SubmissionSerializer,
 )
 from optins.services import submit
-from pipeline_backend.api.openapi import ActionResponse, DetailResponse, ListResponse, list_parameters
-from pipeline_backend.api.responses import action_response
-from pipeline_backend.api.viewsets import ExternalViewSet
 
 
 class OptInViewSet(ExternalViewSet):

@@ -22,6 +22,11 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from foundation.api.client_address import client_address
+from foundation.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted, throttled
+from foundation.api.request_owner import note_organization
+from foundation.db.compiled import Param
+from foundation.db.timestamps import now
 from organizations.actors import Actor, api_key_actor
 from organizations.isolation.row_level_security import (
     ApiKeyLookup,
@@ -34,11 +39,6 @@ from organizations.keys import ParsedApiKey, parse_key
 from organizations.live_keys import LiveKeys
 from organizations.models import ApiKey, Organization, Scope
 from organizations.services import touch_last_used
-from pipeline_backend.api.client_address import client_address
-from pipeline_backend.api.rate_limits import Usage, find_exhausted, hit, remember_exhausted, throttled
-from pipeline_backend.api.request_owner import note_organization
-from pipeline_backend.db.compiled import Param
-from pipeline_backend.db.timestamps import now
 
 INVALID_KEY = "Invalid or revoked API key"
 # How old `last_used_at` may be, so that a busy key isn't written with each request.

@@ -3,9 +3,9 @@
 from django.db.models import QuerySet, Subquery
 from django.db.models.functions import Lower
 
+from foundation.api.emails import spellings
+from foundation.api.filters import ListFilter, QueryFilter
 from organizations.models import Membership
-from pipeline_backend.api.emails import spellings
-from pipeline_backend.api.filters import ListFilter, QueryFilter
 
 
 class CountedListFilter(ListFilter):

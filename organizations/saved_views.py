@@ -5,9 +5,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
+from foundation.api.exceptions import Conflict
 from organizations.models import Membership, Organization, SavedView
 from organizations.services import can_add_row
-from pipeline_backend.api.exceptions import Conflict
 
 MAX_VIEWS = 50  # of a member, and of an organization's shared ones
 MAX_QUERY = 2_000  # characters

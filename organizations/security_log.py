@@ -10,12 +10,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
 
+from foundation.api.client_address import client_address
+from foundation.db.deletes import delete_in_batches
+from foundation.db.timestamps import now
+from foundation.outbox import notify_on_commit
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
-from pipeline_backend.api.client_address import client_address
-from pipeline_backend.db.deletes import delete_in_batches
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import notify_on_commit
 
 # The person gets an e-mail, because somebody else may have done it.
 MAILED_KINDS = frozenset(

@@ -1,8 +1,8 @@
 """The members of an organization, and who made a change, as the API shows them."""
 
+from foundation.api import sql_serializers as sql
 from organizations.actors import ActorKind
 from organizations.models import MemberRole, Membership
-from pipeline_backend.api import sql_serializers as sql
 
 
 class UserSerializer(sql.SQLSerializer):

@@ -8,13 +8,13 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
+from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.db.timestamps import now
 from organizations.actors import Actor, staff_actor
 from organizations.events import recorded_as_member
 from organizations.keys import new_key
 from organizations.models import ApiKey, MemberRole, Membership, Organization, Scope, SecurityEventKind, User
 from organizations.security_log import record_security_event
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
-from pipeline_backend.db.timestamps import now
 
 # How long the old key keeps working after a rotation.
 OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours=24), "7d": timedelta(days=7)}
@@ -125,7 +125,7 @@ def touch_last_used(key: ApiKey) -> None:
 def add_member(*, organization: Organization, user: User, role: str = MemberRole.CLOSER) -> Membership:
     """Make the user an active member. A former member becomes active again.
 
-    People join by accepting an invitation (`pipeline_backend.accounts.invitations`); whoever else calls this answers
+    People join by accepting an invitation (`accounts.invitations`); whoever else calls this answers
     for the user's consent. Raises Conflict if the last active owner would get another role.
     """
     member = Membership.objects.of(organization).filter(user=user).first()

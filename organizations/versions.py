@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 from django.db import models
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class VersionedModel(TenantModel):

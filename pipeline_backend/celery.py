@@ -15,12 +15,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pipeline_backend.settings")
 
 from django.conf import settings  # needs the variable above
 
+from foundation.metrics import tasks  # noqa: F401  # counts tasks
+from foundation.metrics.exposition import start_server
 from pipeline_backend.env import load_settings
-from pipeline_backend.metrics import tasks  # noqa: F401  # counts tasks
-from pipeline_backend.metrics.exposition import start_server
 
 if TYPE_CHECKING:
-    from pipeline_backend.outbox import Dispatcher
+    from foundation.outbox import Dispatcher
 
 load_settings()
 
@@ -104,7 +104,7 @@ class DispatcherStep(bootsteps.StartStopStep):
 
     def create(self, worker: object) -> "Dispatcher":  # type: ignore[override]  # the stubs know of steps without one
         """Return the dispatcher of all queues."""
-        from pipeline_backend.outbox import Dispatcher, load_queues  # noqa: PLC0415  # needs the apps to be loaded
+        from foundation.outbox import Dispatcher, load_queues  # noqa: PLC0415  # needs the apps to be loaded
 
         return Dispatcher(load_queues())
 

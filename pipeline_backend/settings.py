@@ -61,17 +61,18 @@ FIELD_ENCRYPTION_KEYS = read_encryption_keys()
 
 # --- Applications and middleware --------------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "pipeline_backend.apps.PipelineBackendConfig",
     "organizations",
     "statuses",
     "webhooks",
     "notifications",
+    "accounts",
     "leads",
     "optins",
     "appointments",
+    "staff.apps.StaffConfig",  # before Unfold, whose templates and static files it overrides
     "unfold.apps.BasicAppConfig",  # Unfold's default config would replace our admin site
     "unfold.contrib.filters",
-    "pipeline_backend.apps.AdminSiteConfig",
+    "staff.apps.AdminSiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -84,11 +85,13 @@ INSTALLED_APPS = [
     "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "dev",
+    "pipeline_backend.apps.PipelineBackendConfig",  # the last
 ]
 # The first four also cover errors of the rest. Four are subclasses that API requests skip (`web/middleware.py`).
 MIDDLEWARE = [
     "pipeline_backend.web.metrics.MetricsMiddleware",
-    "pipeline_backend.api.request_id.RequestIdMiddleware",
+    "foundation.api.request_id.RequestIdMiddleware",
     "pipeline_backend.web.json_logs.RequestLogMiddleware",
     "pipeline_backend.web.middleware.SecurityHeadersMiddleware",
     "organizations.middleware.TenantScopeMiddleware",
@@ -99,21 +102,19 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "pipeline_backend.web.middleware.AuthMiddleware",
-    "organizations.middleware.StaffMiddleware",
+    "accounts.middleware.StaffMiddleware",
     "pipeline_backend.web.middleware.AdminTimezoneMiddleware",
     "pipeline_backend.web.middleware.MessageMiddleware",
-    "pipeline_backend.admin.middleware.PageRequestMiddleware",
+    "pipeline_backend.web.page_requests.PageRequestMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
-ROOT_URLCONF = "pipeline_backend.urls"
+ROOT_URLCONF = "dev.urls" if LOCAL_RUN else "pipeline_backend.urls"
 WSGI_APPLICATION = "pipeline_backend.wsgi.application"
 APPEND_SLASH = False  # a redirect would turn an API client's POST into a GET
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [
-            ROOT / "pipeline_backend" / package / "templates" for package in ("accounts", "admin", "local", "web")
-        ],
+        "DIRS": [ROOT / "pipeline_backend" / "web" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -129,7 +130,7 @@ TEMPLATES = [
 UNFOLD = {
     "SITE_TITLE": "Pipeline Backend",
     "SITE_HEADER": "Pipeline Backend",
-    "SITE_SUBHEADER": "pipeline_backend.admin.menu.subheader",
+    "SITE_SUBHEADER": "staff.menu.subheader",
     "SITE_SYMBOL": "filter_alt",
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
@@ -141,10 +142,10 @@ UNFOLD = {
     "SCRIPTS": [lambda request: static("pipeline_backend/admin.js")],
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
-    "DASHBOARD_CALLBACK": "pipeline_backend.admin.home.home",
-    "SIDEBAR": {"navigation": "pipeline_backend.admin.menu.menu"},
+    "DASHBOARD_CALLBACK": "staff.home.home",
+    "SIDEBAR": {"navigation": "staff.menu.menu"},
 }
-FORMAT_MODULE_PATH = ["pipeline_backend.admin.formats"]
+FORMAT_MODULE_PATH = ["staff.formats"]
 
 # --- Database ---------------------------------------------------------------------------------------------------------
 STATEMENT_SECONDS = 30
@@ -189,7 +190,7 @@ REDIS_URL = read_redis_url("REDIS_URL")
 REDIS_SOCKET_SECONDS = 0.5
 CACHES = {
     "default": {
-        "BACKEND": "pipeline_backend.api.redis_cache.KeptRedisCache",
+        "BACKEND": "foundation.api.redis_cache.KeptRedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "pb",
         # No retries: callers have a fallback, which is better than waiting.
@@ -219,7 +220,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
+PASSWORD_HASHERS = ["accounts.passwords.BoundedPBKDF2PasswordHasher"]
 PASSWORD_HASHES_AT_ONCE = read_int("PASSWORD_HASHES_AT_ONCE", default=1)  # per process
 ADMIN_REQUESTS_PER_MINUTE = read_int("ADMIN_REQUESTS_PER_MINUTE", default=300)  # per signed-in person
 PASSWORD_RESET_TIMEOUT = 3600  # seconds for which a link for a new password is valid
@@ -229,10 +230,10 @@ MAX_DAYS = 36_500  # a time so long ago is still a date
 KEEP_ADMIN_LOG_DAYS = read_int("KEEP_ADMIN_LOG_DAYS", default=1095, max_value=MAX_DAYS)
 KEEP_SECURITY_EVENTS_DAYS = read_int("KEEP_SECURITY_EVENTS_DAYS", default=365, max_value=MAX_DAYS)
 HTTPS = BASE_URL.startswith("https://")
-SESSION_ENGINE = "organizations.sessions"
+SESSION_ENGINE = "accounts.sessions"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "pipeline_backend.admin.stale_forms.csrf_failure"
+CSRF_FAILURE_VIEW = "pipeline_backend.web.stale_forms.csrf_failure"
 HSTS_SECONDS = read_int("HSTS_SECONDS", default=31_536_000, min_value=0)
 SECURE_HSTS_SECONDS = HSTS_SECONDS if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
@@ -246,16 +247,16 @@ DEFAULT_EXCEPTION_REPORTER_FILTER = "pipeline_backend.web.error_handlers.Scrubbe
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["organizations.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["organizations.authentication.HasScope"],
-    "DEFAULT_PARSER_CLASSES": ["pipeline_backend.api.parsers.StrictJsonParser"],
-    "DEFAULT_RENDERER_CLASSES": ["pipeline_backend.api.responses.JsonRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pipeline_backend.api.responses.JsonOnlyNegotiation",
-    "DEFAULT_SCHEMA_CLASS": "pipeline_backend.api.openapi.ApiSchema",
-    "EXCEPTION_HANDLER": "pipeline_backend.api.exceptions.exception_handler",
+    "DEFAULT_PARSER_CLASSES": ["foundation.api.parsers.StrictJsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["foundation.api.responses.JsonRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "foundation.api.responses.JsonOnlyNegotiation",
+    "DEFAULT_SCHEMA_CLASS": "foundation.api.openapi.ApiSchema",
+    "EXCEPTION_HANDLER": "foundation.api.exceptions.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pipeline Backend",
-    "DESCRIPTION": (ROOT / "pipeline_backend" / "api" / "introduction.md").read_text(),
+    "DESCRIPTION": (ROOT / "foundation" / "api" / "introduction.md").read_text(),
     "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -268,7 +269,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
     "POSTPROCESSING_HOOKS": [
-        "pipeline_backend.api.openapi.complete_responses",
+        "foundation.api.openapi.complete_responses",
         "webhooks.openapi.add_webhooks",
     ],
 }
@@ -301,9 +302,9 @@ OUTBOX_QUEUES = [
     "webhooks.queue.DELIVERIES",
     "notifications.queues.EMAILS",
     "notifications.queues.SLACK_MESSAGES",
-    "notifications.queues.SECURITY_NOTICES",
-    "pipeline_backend.accounts.mail.INVITATIONS",
-    "pipeline_backend.accounts.mail.PASSWORD_RESETS",
+    "accounts.mail.SECURITY_NOTICES",
+    "accounts.mail.INVITATIONS",
+    "accounts.mail.PASSWORD_RESETS",
 ]
 DELIVERY_DEADLINE_SECONDS = read_int("DELIVERY_DEADLINE_SECONDS", default=15)
 DELIVERY_LEASE_SECONDS = read_int("DELIVERY_LEASE_SECONDS", default=60)
@@ -329,7 +330,6 @@ DEFAULT_FROM_EMAIL = read_mailbox("DEFAULT_FROM_EMAIL", "Pipeline Backend <pipel
 USE_I18N = False
 TIME_ZONE = "UTC"
 STATIC_URL = "static/"
-STATICFILES_DIRS = [ROOT / "pipeline_backend" / package / "static" for package in ("admin", "local")]
 STATIC_ROOT = read_folder("STATIC_ROOT")
 # Without collected files (local run, tests) WhiteNoise finds a file on request instead of scanning all at the start.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = STATIC_ROOT is None
@@ -355,7 +355,7 @@ LINE_LEVEL = "INFO" if LOG_FORMAT == "json" else "WARNING"  # of the line of eac
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "pipeline_backend.api.request_id.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "foundation.api.request_id.RequestIdFilter"}},
     "formatters": {
         "text": {
             "()": "pipeline_backend.web.json_logs.TextFormatter",

@@ -7,16 +7,16 @@ The digest of failing endpoints is one e-mail to an organization's owners, howev
 from celery import shared_task
 from django.db import transaction
 
+from accounts.password_reset import prune_password_resets
+from accounts.sessions import SessionStore
+from foundation.db.writes import insert_all
+from foundation.outbox import WAKE_UP_TASK, dispatch, load_queues
 from leads.imports.services import prune_imports
 from notifications.models import Kind
 from notifications.services import build_notifications, prune_notifications
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_admin_log, prune_security_events
 from organizations.services import for_each_organization
-from organizations.sessions import SessionStore
-from pipeline_backend.accounts.password_reset import prune_password_resets
-from pipeline_backend.db.writes import insert_all
-from pipeline_backend.outbox import WAKE_UP_TASK, dispatch, load_queues
 from webhooks.models import Endpoint
 from webhooks.services import take_unreported_failures
 

@@ -1,15 +1,13 @@
 """The root URL configuration."""
 
-from django.conf import settings
 from django.contrib import admin
 from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils.functional import lazy
 from django.views.generic import RedirectView
 
-from pipeline_backend.accounts.views import unsubscribe_from_invitations
-from pipeline_backend.api.viewsets import UnknownRouteView
-from pipeline_backend.local import inbox
+from accounts.views import unsubscribe_from_invitations
+from foundation.api.viewsets import UnknownRouteView
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
 from pipeline_backend.web.health import healthz, readyz
 from pipeline_backend.web.home import show_home
@@ -37,17 +35,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("unsubscribe/invitation/<str:token>", unsubscribe_from_invitations, name="unsubscribe_invitation"),
     # APPEND_SLASH is off, so the address that people type needs its own redirect.
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
-    path("admin/", include("pipeline_backend.accounts.urls")),
+    path("admin/", include("accounts.urls")),
     path("admin/", admin.site.urls),
     path("favicon.ico", RedirectView.as_view(url=lazy(static, str)("pipeline_backend/icon.svg"))),
 ]
-
-# Only `make run` sets this: the inbox shows received webhooks and sent e-mails to everyone on the same computer.
-if settings.LOCAL_RUN:
-    urlpatterns += [
-        path("local/", inbox.show_inbox, name="local-inbox"),
-        path("local/inbox", inbox.receive, name="local-inbox-receive"),
-    ]
 
 # Django reads the handlers from this module.
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]

@@ -7,9 +7,9 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Func, Q, UniqueConstraint
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class StatusRole(models.TextChoices):

@@ -3,7 +3,7 @@
 from django.db.models import F, Func, TextField, Value
 from django.db.models.expressions import Expression
 
-from pipeline_backend.api import sql_serializers as sql
+from foundation.api import sql_serializers as sql
 from statuses.models import BoardScope, Status, StatusRole
 
 

@@ -5,12 +5,12 @@ import uuid
 from django.db import transaction
 from django.db.models import ProtectedError
 
+from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.db.compiled import CompiledQuery, Param
+from foundation.db.timestamps import now
 from organizations.actors import Actor
 from organizations.events import event_occurred
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
-from pipeline_backend.db.compiled import CompiledQuery, Param
-from pipeline_backend.db.timestamps import now
 from statuses.models import AUTOMATIC_ROLES, Board, Status, StatusRole
 from statuses.serializers import StatusEventSerializer
 

@@ -6,11 +6,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline_backend.api.openapi import ListResponse
-from pipeline_backend.api.responses import data_response
-from pipeline_backend.api.sql_serializers import Json
-from pipeline_backend.api.viewsets import ExternalViewSet
-from pipeline_backend.db.compiled import CompiledQuery
+from foundation.api.openapi import ListResponse
+from foundation.api.responses import data_response
+from foundation.api.sql_serializers import Json
+from foundation.api.viewsets import ExternalViewSet
+from foundation.db.compiled import CompiledQuery
 from statuses.models import BY_NAME
 from statuses.serializers import StatusSerializer
 

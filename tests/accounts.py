@@ -9,8 +9,8 @@ from django.core import mail
 from django.db import connections
 from django.test import Client
 
+from accounts.mail import PASSWORD_RESETS
 from organizations.models import Invitation, MemberRole, Organization, PasswordReset
-from pipeline_backend.accounts.mail import PASSWORD_RESETS
 from tests.jobs import send_jobs
 
 PASSWORD = "correct horse battery"

@@ -11,7 +11,7 @@ from django.test import override_settings
 from time_machine import Traveller
 
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.admin import middleware
+from pipeline_backend.web import page_requests as middleware
 from tests.client import ApiClient
 from tests.factories import make_api, make_member, make_organization
 from tests.hostile import input_counter

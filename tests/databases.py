@@ -13,7 +13,7 @@ import psycopg
 from django.db import connection
 from psycopg import sql
 
-from pipeline_backend.local.embedded import Postgres, package_dir
+from dev.local.embedded import Postgres, package_dir
 
 Rows = dict[str, list[str]]
 ROW_TEXTS = 'SELECT to_jsonb("table")::text FROM {} AS "table" ORDER BY 1'

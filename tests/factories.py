@@ -6,6 +6,7 @@ from django.apps import apps
 from django.db import connection
 from psycopg import sql
 
+from accounts.onboarding import create_organization
 from appointments.models import Appointment, CallAnalysis, EventType, Note
 from leads.models import CustomField, Lead, Source
 from notifications.models import Notification
@@ -14,7 +15,6 @@ from organizations.actors import SYSTEM, Actor, staff_actor
 from organizations.isolation import TenantModel
 from organizations.models import ApiKey, MemberRole, Membership, Organization, User
 from organizations.services import add_member, issue_key
-from pipeline_backend.onboarding import create_organization
 from statuses.models import Status
 from statuses.services import save_status
 from tests.client import SCHEDULE_TIME, ApiClient

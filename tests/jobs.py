@@ -1,7 +1,7 @@
 """What a worker does when a message says that a group has jobs: send what is due, here and now."""
 
+from foundation.outbox import Job
 from notifications.models import Notification
-from pipeline_backend.outbox import Job
 from pipeline_backend.tasks import deliver_due
 from webhooks.models import Delivery
 

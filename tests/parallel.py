@@ -22,7 +22,7 @@ from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 from xdist.scheduler import LoadFileScheduling
 
-from pipeline_backend.local import ephemeral
+from dev.local import ephemeral
 
 ROOT = Path(__file__).resolve().parents[1]
 MAX_PROCESSES = 6

@@ -7,9 +7,9 @@ from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.api.fields import parse_uuid
-from pipeline_backend.api.pagination import MAX_LIMIT, parse_integer, read_parameters
+from foundation.api.exceptions import ValidationFailed
+from foundation.api.fields import parse_uuid
+from foundation.api.pagination import MAX_LIMIT, parse_integer, read_parameters
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
-from pipeline_backend.egress import receiving_host
-from pipeline_backend.outbox import Limit
+from foundation.egress import receiving_host
+from foundation.outbox import Limit
 from webhooks.models import Endpoint
 
 WINDOW_SECONDS = 60

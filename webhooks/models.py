@@ -9,12 +9,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
+from foundation.db.encryption import EncryptedField
+from foundation.db.expressions import CurrentXactId, SnapshotXmin
+from foundation.db.timestamps import MillisecondDateTimeField, now
+from foundation.outbox import Job, State
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
-from pipeline_backend.db.encryption import EncryptedField
-from pipeline_backend.db.expressions import CurrentXactId, SnapshotXmin
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from pipeline_backend.outbox import Job, State
 
 
 class EventQuerySet(TenantQuerySet):

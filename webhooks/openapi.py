@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pipeline_backend.api.openapi import component_name
-from pipeline_backend.api.sql_serializers import Schema, SQLSerializer
+from foundation.api.openapi import component_name
+from foundation.api.sql_serializers import Schema, SQLSerializer
 from webhooks.serializers import EventSerializer
 from webhooks.topics import Topic, topics
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models import Exists, OuterRef
 
+from foundation.db.deletes import delete_in_batches
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from organizations.models import Organization
-from pipeline_backend.db.deletes import delete_in_batches
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from webhooks.models import Delivery, ReceivingHost, Replay
 
 UNUSED_HOST_AGE = timedelta(days=1)

@@ -7,9 +7,9 @@ from django.db import transaction
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.egress import GONE, EndpointClient
-from pipeline_backend.outbox import Queue, Result
+from foundation.db.timestamps import now
+from foundation.egress import GONE, EndpointClient
+from foundation.outbox import Queue, Result
 from webhooks.host_limit import HostLimit
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import disable

@@ -13,11 +13,11 @@ from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Now
 
+from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now
+from foundation.outbox import State, notify_on_commit
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, notify_on_commit
 from webhooks.models import Delivery, Endpoint, Event, Replay
 from webhooks.topics import TEST, topics
 

@@ -1,8 +1,8 @@
 """Serializers of events (docs/interface.md, W3 and W6)."""
 
+from foundation.api import sql_serializers as sql
+from foundation.api.sql_serializers import Schema, SchemaResolver
 from organizations.serializers import ActorSerializer
-from pipeline_backend.api import sql_serializers as sql
-from pipeline_backend.api.sql_serializers import Schema, SchemaResolver
 from webhooks.topics import AttributionSerializer, topics
 
 OPTIONAL_MEMBERS = ("request_id", "previous", "attribution", "actor")

@@ -13,20 +13,20 @@ from django.db.models import F, Model, Q
 from django.db.models.functions import Now
 from django.dispatch import receiver
 
+from foundation.api import request_id
+from foundation.api.exceptions import ValidationFailed
+from foundation.api.fields import MAX_URL_LENGTH
+from foundation.api.sql_serializers import SQLSerializer
+from foundation.db.compiled import Params, bind
+from foundation.db.timestamps import isoformat_z, now
+from foundation.egress import BlockedAddress, validate_url
+from foundation.outbox import State, notify_on_commit
 from organizations.actors import Actor, actor_columns
 from organizations.events import event_occurred
 from organizations.isolation import TenantModel
 from organizations.models import Organization
 from organizations.services import check_limit
 from organizations.versions import VersionedModel
-from pipeline_backend.api import request_id
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.api.fields import MAX_URL_LENGTH
-from pipeline_backend.api.sql_serializers import SQLSerializer
-from pipeline_backend.db.compiled import Params, bind
-from pipeline_backend.db.timestamps import isoformat_z, now
-from pipeline_backend.egress import BlockedAddress, validate_url
-from pipeline_backend.outbox import State, notify_on_commit
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, AttributionSerializer, Topic, topics

@@ -5,8 +5,8 @@ from functools import cache
 
 from django.utils.module_loading import autodiscover_modules
 
+from foundation.api import sql_serializers as sql
 from organizations.serializers import UserSerializer
-from pipeline_backend.api import sql_serializers as sql
 
 _registry: dict[str, "Topic"] = {}
 

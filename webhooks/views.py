@@ -4,9 +4,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline_backend.api.openapi import ListResponse
-from pipeline_backend.api.responses import data_response
-from pipeline_backend.api.viewsets import ExternalViewSet
+from foundation.api.openapi import ListResponse
+from foundation.api.responses import data_response
+from foundation.api.viewsets import ExternalViewSet
 from webhooks.feed import FeedQuery
 from webhooks.serializers import EventSerializer
 from webhooks.services import list_events

@@ -4,7 +4,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='EventType',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=255)),
                 ('call_category', models.CharField(choices=[('SALES_CALL', 'Sales call'), ('COACHING_CALL', 'Coaching call'), ('TRIAGE_CALL', 'Triage call')], default='SALES_CALL', max_length=20)),
@@ -44,14 +44,14 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Appointment',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('utm_source', models.CharField(blank=True, max_length=255, null=True)),
                 ('utm_medium', models.CharField(blank=True, max_length=255, null=True)),
                 ('utm_campaign', models.CharField(blank=True, max_length=255, null=True)),
                 ('utm_content', models.CharField(blank=True, max_length=255, null=True)),
                 ('utm_term', models.CharField(blank=True, max_length=255, null=True)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('schedule_time', pipeline_backend.db.timestamps.MillisecondDateTimeField()),
+                ('schedule_time', foundation.db.timestamps.MillisecondDateTimeField()),
                 ('call_category', models.CharField(choices=[('SALES_CALL', 'Sales call'), ('COACHING_CALL', 'Coaching call'), ('TRIAGE_CALL', 'Triage call')], default='SALES_CALL', max_length=20)),
                 ('meeting_url', models.CharField(blank=True, max_length=2048, null=True, verbose_name='meeting URL')),
                 ('recording_url', models.CharField(blank=True, max_length=2048, null=True, verbose_name='recording URL')),
@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
                 ('external_reference', models.CharField(blank=True, editable=False, max_length=255, null=True)),
                 ('custom_values', models.JSONField(blank=True, default=dict, editable=False)),
                 ('invitation_sequence', models.PositiveIntegerField(default=0, editable=False)),
-                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('updated_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('first_source', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leads.source')),
                 ('host', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.membership')),
                 ('last_source', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='leads.source')),
@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Note',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
                 ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='OutcomeChange',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
                 ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CallAnalysis',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('call_analysis_call_id', models.CharField(max_length=255, verbose_name='call ID')),
                 ('ai_generated_title', models.CharField(max_length=255, verbose_name='title')),

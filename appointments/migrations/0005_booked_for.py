@@ -1,4 +1,4 @@
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 from django.db import migrations
 
 
@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='appointment',
             name='booked_for',
-            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True),
+            field=foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True),
         ),
     ]

@@ -13,6 +13,13 @@ from appointments.models import Appointment, AppointmentSource, EventType, Note,
 from appointments.notifications import build_appointment_notifications
 from appointments.services.changes import update_lead
 from appointments.topics import CREATED, NOTE_CREATED
+from foundation.api.emails import spellings
+from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
+from foundation.db.names import fold_name
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_all, insert_or_get
 from leads.models import Lead, Source
 from leads.phones import parse_phone
 from leads.services import SOURCE_BY_NAME, LeadResult, get_or_create_source, upsert_lead
@@ -21,13 +28,6 @@ from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.services import can_add_row
-from pipeline_backend.api.emails import spellings
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
-from pipeline_backend.db.compiled import CombinedQuery, CompiledQuery, Param
-from pipeline_backend.db.names import fold_name
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_all, insert_or_get
 from statuses.models import Board, Status, StatusRole
 from statuses.services import DEFAULT_STATUS_BY_ROLE, default_status
 from webhooks.services import record_event

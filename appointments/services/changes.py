@@ -11,13 +11,13 @@ from appointments.models import Appointment, AppointmentSource, Note, OutcomeCha
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
+from foundation.api.exceptions import Conflict, ResourceNotFound
+from foundation.db.retry import atomic_with_retry
 from leads.models import Lead
 from leads.services import change_status, follow_appointments, get_lead_for_update, save_lead
 from notifications.models import Kind
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.api.exceptions import Conflict, ResourceNotFound
-from pipeline_backend.db.retry import atomic_with_retry
 from statuses.models import Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
 from webhooks.services import record_event, store_changes

@@ -8,10 +8,10 @@ from appointments.models import CallAnalysis, EventType
 from appointments.serializers import AppointmentDetailSerializer, EventTypeDetailSerializer
 from appointments.services.changes import get_for_update
 from appointments.topics import EVENT_TYPE_UPDATED, UPDATED
+from foundation.api.exceptions import Conflict
 from organizations.actors import Actor
 from organizations.models import Organization
 from organizations.services import check_limit
-from pipeline_backend.api.exceptions import Conflict
 from webhooks.services import record_event
 
 

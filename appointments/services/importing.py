@@ -14,10 +14,10 @@ from appointments.services.changes import (
     role_of,
     save_appointment,
 )
+from foundation.api.exceptions import ValidationFailed
+from foundation.db.retry import atomic_with_retry
 from organizations.actors import Actor, ActorKind
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.db.retry import atomic_with_retry
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
 

@@ -4,11 +4,11 @@ from datetime import datetime
 from uuid import UUID
 
 from appointments.services.changes import update_lead
+from foundation.db.retry import atomic_with_retry
 from leads.models import Lead
 from leads.services import get_lead_for_update
 from organizations.actors import Actor
 from organizations.models import Organization
-from pipeline_backend.db.retry import atomic_with_retry
 
 
 @atomic_with_retry

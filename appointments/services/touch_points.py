@@ -1,11 +1,11 @@
 """The service that recomputes touch points that have passed."""
 
 from appointments.services.changes import update_lead
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
 from leads.models import Lead
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
 
 BATCH = 100
 

@@ -7,12 +7,12 @@ from appointments.models import Appointment, EventType, Note, OutcomeChange
 from appointments.notifications import notification_context
 from benchmarks.plain_drf.events import notify, record_event
 from benchmarks.plain_drf.serializers import AppointmentDetailSerializer, LeadDetailSerializer, NoteEventSerializer
+from foundation.db.timestamps import now
 from leads.models import CustomField, Lead, LeadStatusChange, Source
 from notifications.models import Kind
 from optins.models import UTM_FIELDS
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 
 

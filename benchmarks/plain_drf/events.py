@@ -10,14 +10,14 @@ from django.db import transaction
 from rest_framework.renderers import JSONRenderer
 
 from appointments.models import Appointment, Note
+from foundation.api.request_id import current_request_id
+from foundation.db.timestamps import isoformat_z
+from foundation.outbox import WAKE_UP_TASK, Job
 from leads.models import Lead
 from notifications.models import Kind, Notification
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
-from pipeline_backend.api.request_id import current_request_id
-from pipeline_backend.db.timestamps import isoformat_z
-from pipeline_backend.outbox import WAKE_UP_TASK, Job
 from webhooks.models import Delivery, Endpoint, Event
 
 

@@ -22,10 +22,10 @@ from benchmarks.plain_drf.serializers import (
     OptInSerializer,
 )
 from benchmarks.plain_drf.submission import submit
+from foundation.api.viewsets import ApiView
 from leads.models import CustomField
 from optins.models import OptIn
 from optins.serializers import OptInInputSerializer
-from pipeline_backend.api.viewsets import ApiView
 
 
 class LimitPagination(PageNumberPagination):

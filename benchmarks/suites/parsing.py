@@ -10,7 +10,7 @@ from benchmarks.measurement import Comparison, Measurement, Scale, at_most, comp
 
 django.setup()
 
-from pipeline_backend.api.parsers import parse_json  # noqa: E402  # after the settings
+from foundation.api.parsers import parse_json  # noqa: E402  # after the settings
 
 MIB = 1024 * 1024
 REPETITIONS = 3

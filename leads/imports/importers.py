@@ -9,14 +9,14 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
+from foundation.api.emails import email_key
+from foundation.db.timestamps import get_zone, zone_names
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import clean, find_member, find_status, parse_custom_value, parse_time
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
 from organizations.versions import VersionedModel
-from pipeline_backend.api.emails import email_key
-from pipeline_backend.db.timestamps import get_zone, zone_names
 from statuses.models import Board, Status
 
 MAX_DETAILS = 2000

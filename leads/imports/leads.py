@@ -7,14 +7,14 @@ from uuid import UUID
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from foundation.api.emails import email_key, spellings
+from foundation.db.names import fold_name
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import ImportKind, ImportRow, Verdict
 from leads.imports.values import parse_email, parse_name, parse_phone_number
 from leads.models import CustomField, Lead, LeadMerge, TouchPointType
 from leads.services import add_leads, get_or_create_source, lock_emails, normalized_source_name, save_lead
 from organizations.actors import Actor
-from pipeline_backend.api.emails import email_key, spellings
-from pipeline_backend.db.names import fold_name
 from statuses.models import Board, StatusRole
 from statuses.services import default_status
 

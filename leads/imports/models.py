@@ -7,9 +7,9 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 ROW_OVERHEAD, CELL_OVERHEAD = 150, 4  # bytes
 

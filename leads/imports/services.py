@@ -13,15 +13,15 @@ from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
 from kombu.exceptions import OperationalError
 
+from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.db.deletes import delete_in_batches
+from foundation.db.timestamps import now
 from leads.imports.importers import IMPORTERS, guess_mapping, normalize
 from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
 from leads.imports.terms import terms_of
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
-from pipeline_backend.db.deletes import delete_in_batches
-from pipeline_backend.db.timestamps import now
 
 logger = logging.getLogger(__name__)
 

@@ -12,20 +12,13 @@ from zoneinfo import ZoneInfo
 
 from openpyxl.utils.datetime import from_excel
 
+from foundation.api import emails
+from foundation.api.fields import FORBIDDEN_IN_URLS, MAX_TEXT_LENGTH, MAX_URL_LENGTH, is_valid, validate_http_url
+from foundation.api.fields import parse_uuid as parse_id
+from foundation.db.timestamps import truncate_to_ms
 from leads.models import CustomField
 from leads.phones import Phone, parse_phone
-from organizations.admin.export import FORMULA
 from organizations.models import Membership
-from pipeline_backend.api import emails
-from pipeline_backend.api.fields import (
-    FORBIDDEN_IN_URLS,
-    MAX_TEXT_LENGTH,
-    MAX_URL_LENGTH,
-    is_valid,
-    validate_http_url,
-)
-from pipeline_backend.api.fields import parse_uuid as parse_id
-from pipeline_backend.db.timestamps import truncate_to_ms
 from statuses.models import Status
 
 SPREADSHEET_ERRORS = {"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
@@ -36,6 +29,8 @@ ISO_TIME = re.compile(
 DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(\d{1,2}:\d{2}(?::\d{2})?))?", re.ASCII)
 SLASHED = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{1,4}.*", re.ASCII)
 SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
+# What a spreadsheet can take for the beginning of a formula. Spaces before it don't help.
+FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose
 YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
 WRITE_TIME = "write it as 2027-01-05 10:00"
 # Characters of a time or an ID, and of a name or a short value: a longer cell is refused before it is parsed. The names

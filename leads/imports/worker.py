@@ -14,6 +14,11 @@ import orjson
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import F, Min, QuerySet
 
+from foundation.api.exceptions import DomainError, ValidationFailed
+from foundation.api.fields import MAX_TEXT_LENGTH
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_all
 from leads.imports.files import read_rows
 from leads.imports.importers import IMPORTERS, TOO_MANY_WORDS, Importer, Plan
 from leads.imports.models import Import, ImportRow, ImportState, Verdict
@@ -31,11 +36,6 @@ from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.workbooks import FileRefused
 from organizations.actors import Actor
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import DomainError, ValidationFailed
-from pipeline_backend.api.fields import MAX_TEXT_LENGTH
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_all
 
 logger = logging.getLogger(__name__)
 

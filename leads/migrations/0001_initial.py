@@ -5,7 +5,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Source',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=255)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
@@ -41,17 +41,17 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Lead',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254)),
                 ('first_name', models.CharField(blank=True, max_length=255)),
                 ('last_name', models.CharField(blank=True, max_length=255)),
                 ('phone_e164', models.CharField(blank=True, max_length=16, null=True, verbose_name='phone')),
                 ('phone_country', models.CharField(blank=True, editable=False, max_length=2, null=True)),
-                ('next_touch_point_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
+                ('next_touch_point_at', foundation.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
                 ('next_touch_point_type', models.CharField(blank=True, choices=[('APPOINTMENT', 'Appointment'), ('CALL', 'Call'), ('EMAIL', 'E-mail'), ('SMS', 'SMS'), ('FOLLOW_UP', 'Follow-up'), ('OTHER', 'Other')], max_length=12, null=True)),
                 ('custom_values', models.JSONField(blank=True, default=dict, editable=False)),
-                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('updated_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
                 ('setter', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.membership')),
                 ('status', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='statuses.status')),
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CustomField',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('entity', models.CharField(choices=[('LEAD', 'Leads'), ('APPOINTMENT', 'Appointments')], max_length=12, verbose_name='belongs to')),
                 ('key', models.CharField(help_text='How integrations know it.', max_length=64, validators=[django.core.validators.RegexValidator('^[a-z][a-z0-9_]*\\Z', 'must be lower-case letters, digits and _')])),
@@ -95,7 +95,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='LeadStatusChange',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
                 ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),

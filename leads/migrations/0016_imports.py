@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name='Import',
             fields=[
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
                 ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
@@ -37,8 +37,8 @@ class Migration(migrations.Migration):
                 ('position', models.PositiveIntegerField(default=0)),
                 ('counts', models.JSONField(default=dict)),
                 ('problem', models.TextField(blank=True)),
-                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
-                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='finished')),
+                ('updated_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
+                ('finished_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='finished')),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
             name='ImportRow',
             fields=[
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('number', models.PositiveIntegerField()),
                 ('cells', models.JSONField(default=list)),
                 ('verdict', models.CharField(blank=True, choices=[('NEW', 'New'), ('CHANGED', 'Changed'), ('UNCHANGED', 'Unchanged'), ('REFUSED', 'Refused')], max_length=9)),

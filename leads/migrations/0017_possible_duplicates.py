@@ -1,6 +1,6 @@
 import django.db.models.deletion
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -61,7 +61,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT ROWS 2 AS $$
 $$
 """
 BASE = [
-    ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+    ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
     ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
     ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
 ]
@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
             name='DuplicateSearch',
             fields=[
                 *BASE,
-                ('searched_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False)),
+                ('searched_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False)),
                 ('searched_id', models.UUIDField(editable=False)),
             ],
             options={

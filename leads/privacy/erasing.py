@@ -16,6 +16,10 @@ from django.db.models.functions import Greatest
 from kombu.exceptions import OperationalError as BrokerError
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
+from foundation.api.exceptions import ValidationFailed
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_or_get
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history, has_many_entries
 from leads.privacy.imports import forget_imported_rows, has_many_candidates
@@ -28,10 +32,6 @@ from organizations.actors import Actor, ActorKind, actor_columns
 from organizations.models import Organization, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.versions import VersionedModel
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.db.retry import atomic_with_retry
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_or_get
 from webhooks.models import Event
 from webhooks.services import record_event, replace_events
 

@@ -8,11 +8,11 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
+from foundation.db.timestamps import now
 from leads.models import CustomField, Lead
 from leads.privacy.rules import AnyModel, find_rows, load_rules
 from notifications.models import Notification
 from organizations.models import Membership
-from pipeline_backend.db.timestamps import now
 from webhooks.models import Delivery, Event
 
 HIDDEN = {"organization", "lease_token"}  # of no meaning to a person

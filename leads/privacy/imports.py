@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import F, Q
 
+from foundation.api.emails import spellings
 from leads.imports.importers import normalize
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportState
 from leads.imports.services import cancel_import
@@ -24,7 +25,6 @@ from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history
 from leads.privacy.rules import batches, find_rows
 from organizations.isolation import TenantModel, bypass_rls
-from pipeline_backend.api.emails import spellings
 
 CANCELED = (
     "A lead of your organization was erased before this file had been read, and it may mention that person. "

@@ -3,9 +3,9 @@
 from django.db import models
 from django.db.models import Q, UniqueConstraint
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.actors import ActorFields
 from organizations.isolation import TenantModel
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Erasure(TenantModel, ActorFields):

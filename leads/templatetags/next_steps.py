@@ -6,7 +6,7 @@ from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from pipeline_backend.db.timestamps import isoformat_z
+from foundation.db.timestamps import isoformat_z
 
 register = template.Library()
 

@@ -4,7 +4,7 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MailPreference',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('member', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='mail_preference', serialize=False, to='organizations.membership')),
                 ('muted', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('CALL_BOOKED', 'Call Booked'), ('CALL_RESCHEDULED', 'Call Rescheduled'), ('CALL_CANCELED', 'Call Canceled'), ('ENDPOINTS_FAILING', 'Webhook endpoints need you')], max_length=20), blank=True, default=list, size=None, verbose_name='no mails about')),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
@@ -38,14 +38,14 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Notification',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
                 ('attempts', models.PositiveIntegerField(default=0, editable=False)),
                 ('claims', models.PositiveIntegerField(default=0, editable=False)),
-                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('next_attempt_at', foundation.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
                 ('lease_token', models.UUIDField(editable=False, null=True)),
                 ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
-                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('finished_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('is_replay', models.BooleanField(default=False, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('CALL_BOOKED', 'Call Booked'), ('CALL_RESCHEDULED', 'Call Rescheduled'), ('CALL_CANCELED', 'Call Canceled'), ('ENDPOINTS_FAILING', 'Webhook endpoints need you')], editable=False, max_length=20)),

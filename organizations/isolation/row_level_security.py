@@ -18,7 +18,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
 from psycopg.pq import TransactionStatus
 
-from pipeline_backend.db.compiled import CompiledQuery, CompiledStatement, Param, Row
+from foundation.db.compiled import CompiledQuery, CompiledStatement, Param, Row
 
 OWNER, TENANT, STAFF = "owner", "tenant", "staff"
 # PostgreSQL's roles belong to the whole cluster, so each login has two of its own, named after it. 'none' is the login

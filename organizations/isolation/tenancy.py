@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import models
 from uuid_utils.compat import uuid7
 
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
+from foundation.db.timestamps import MillisecondDateTimeField, now
 
 
 class UnscopedQuery(RuntimeError):

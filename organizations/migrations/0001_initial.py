@@ -6,8 +6,8 @@ import django.db.models.deletion
 import django.db.models.functions.text
 import django.db.models.manager
 import organizations.defaults
-import pipeline_backend.db.encryption
-import pipeline_backend.db.timestamps
+import foundation.db.encryption
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.conf import settings
 from django.db import migrations, models
@@ -30,8 +30,8 @@ class Migration(migrations.Migration):
                 ('is_active', models.BooleanField(default=True, help_text='Keys and members of an inactive organization are refused.')),
                 ('default_country', models.CharField(default='US', help_text='ISO country in which phone numbers without + are read.', max_length=2)),
                 ('rate_limit_per_minute', models.PositiveIntegerField(blank=True, help_text="Requests a minute over all its keys; empty for the server's default.", null=True, validators=[django.core.validators.MinValueValidator(1)])),
-                ('slack_url', pipeline_backend.db.encryption.EncryptedField(blank=True, default='', help_text='Incoming webhook; calls are told there too.', verbose_name='Slack webhook URL')),
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('slack_url', foundation.db.encryption.EncryptedField(blank=True, default='', help_text='Incoming webhook; calls are told there too.', verbose_name='Slack webhook URL')),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
             ],
             options={
                 'ordering': ['name'],
@@ -51,7 +51,7 @@ class Migration(migrations.Migration):
                 ('time_zone', models.CharField(default='UTC', help_text='IANA name; times in mails are shown in it.', max_length=64)),
                 ('is_staff', models.BooleanField(default=False, help_text='May sign in to this admin.')),
                 ('is_active', models.BooleanField(default=True)),
-                ('date_joined', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('date_joined', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -62,7 +62,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Membership',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('role', models.CharField(choices=[('OWNER', 'Owner'), ('MANAGER', 'Manager'), ('SALES_OPS', 'Sales-ops'), ('CLOSER', 'Closer'), ('SETTER', 'Setter')], default='CLOSER', max_length=20)),
                 ('is_active', models.BooleanField(default=True)),
@@ -83,15 +83,15 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ApiKey',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('key_id', models.CharField(editable=False, max_length=12, unique=True)),
                 ('secret_hash', models.BinaryField(max_length=32)),
                 ('name', models.CharField(max_length=255)),
                 ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read'), ('write', 'Write')], max_length=10), default=organizations.defaults.both_scopes, size=None)),
-                ('expires_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
-                ('revoked_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ('last_used_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('expires_at', foundation.db.timestamps.MillisecondDateTimeField(blank=True, null=True)),
+                ('revoked_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('last_used_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('created_by', models.ForeignKey(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],

@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 from django.db import migrations, models
 
 from organizations.migrations._row_counts import CREATE_FUNCTION, DROP_FUNCTION, SET_STORAGE_PARAMETERS
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
             name='RowCount',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('counted', models.CharField(editable=False, max_length=63, verbose_name='table')),
                 ('part', models.PositiveSmallIntegerField(editable=False)),
                 ('rows', models.BigIntegerField(editable=False)),

@@ -2,8 +2,8 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import pipeline_backend.db.encryption
-import pipeline_backend.db.timestamps
+import foundation.db.encryption
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.conf import settings
 from django.db import migrations, models
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='user',
             name='two_factor_enabled_at',
-            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='two-factor sign-in since'),
+            field=foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='two-factor sign-in since'),
         ),
         migrations.CreateModel(
             name='TotpDevice',
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('throttling_failure_timestamp', models.DateTimeField(blank=True, default=None, help_text='A timestamp of the last failed verification attempt. Null if last attempt succeeded.', null=True)),
                 ('throttling_failure_count', models.PositiveIntegerField(default=0, help_text='Number of successive failed attempts.')),
                 ('name', models.CharField(blank=True, default='', editable=False, max_length=64)),
-                ('key', pipeline_backend.db.encryption.EncryptedField()),
+                ('key', foundation.db.encryption.EncryptedField()),
                 ('last_step', models.BigIntegerField(default=-1, editable=False)),
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('code_hash', models.CharField(max_length=64)),
-                ('used_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(null=True)),
+                ('used_at', foundation.db.timestamps.MillisecondDateTimeField(null=True)),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
@@ -60,10 +60,10 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
                 ('attempt_count', models.PositiveIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts')),
                 ('claim_count', models.PositiveIntegerField(db_column='claims', default=0, editable=False, verbose_name='claims')),
-                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('next_attempt_at', foundation.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
                 ('lease_token', models.UUIDField(editable=False, null=True)),
                 ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
-                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('finished_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('is_replay', models.BooleanField(default=False, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('event', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='organizations.securityevent')),

@@ -4,7 +4,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.db.models.functions.text
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.conf import settings
 from django.db import migrations, models
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='user',
             name='email_verified_at',
-            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='address verified'),
+            field=foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='address verified'),
         ),
         migrations.AlterField(
             model_name='user',
@@ -32,24 +32,24 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Invitation',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
                 ('attempt_count', models.PositiveIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts')),
                 ('claim_count', models.PositiveIntegerField(db_column='claims', default=0, editable=False, verbose_name='claims')),
-                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('next_attempt_at', foundation.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
                 ('lease_token', models.UUIDField(editable=False, null=True)),
                 ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
-                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('finished_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('is_replay', models.BooleanField(default=False, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, verbose_name='e-mail')),
                 ('role', models.CharField(choices=[('OWNER', 'Owner'), ('MANAGER', 'Manager'), ('SALES_OPS', 'Sales-ops'), ('CLOSER', 'Closer'), ('SETTER', 'Setter')], default='CLOSER', max_length=20)),
-                ('expires_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False)),
+                ('expires_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False)),
                 ('sent_count', models.PositiveSmallIntegerField(default=1, editable=False, verbose_name='times sent')),
-                ('last_sent_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False, verbose_name='last sent')),
-                ('accepted_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='accepted')),
-                ('declined_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='declined')),
-                ('withdrawn_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='withdrawn')),
+                ('last_sent_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False, verbose_name='last sent')),
+                ('accepted_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='accepted')),
+                ('declined_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='declined')),
+                ('withdrawn_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='withdrawn')),
                 ('invited_by', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
@@ -71,14 +71,14 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
                 ('attempt_count', models.PositiveIntegerField(db_column='attempts', default=0, editable=False, verbose_name='attempts')),
                 ('claim_count', models.PositiveIntegerField(db_column='claims', default=0, editable=False, verbose_name='claims')),
-                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('next_attempt_at', foundation.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
                 ('lease_token', models.UUIDField(editable=False, null=True)),
                 ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
-                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('finished_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('is_replay', models.BooleanField(default=False, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254)),
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now)),
                 ('group', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='organizations.passwordreset')),
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],

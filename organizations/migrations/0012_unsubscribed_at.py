@@ -1,4 +1,4 @@
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 from django.db import migrations
 
 
@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='invitation',
             name='unsubscribed_at',
-            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='asked for no more invitations'),
+            field=foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True, verbose_name='asked for no more invitations'),
         ),
     ]

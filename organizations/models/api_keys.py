@@ -3,10 +3,10 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.defaults import both_scopes
 from organizations.isolation import TenantModel
 from organizations.models.users import User
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Scope(models.TextChoices):

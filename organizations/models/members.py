@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 from django.db.models.functions import Lower
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
+from foundation.outbox import Job, State
 from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 from organizations.models.users import EmailQuerySet, User
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from pipeline_backend.outbox import Job, State
 
 
 class MemberRole(models.TextChoices):

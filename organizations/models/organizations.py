@@ -5,9 +5,9 @@ from django.db import models
 from django.db.models import UniqueConstraint
 from uuid_utils.compat import uuid7
 
+from foundation.db.encryption import EncryptedField
+from foundation.db.timestamps import MillisecondDateTimeField, now
 from organizations.isolation import TenantModel
-from pipeline_backend.db.encryption import EncryptedField
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
 
 
 class Organization(models.Model):

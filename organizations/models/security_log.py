@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models import Q
 from uuid_utils.compat import uuid7
 
+from foundation.db.timestamps import MillisecondDateTimeField, now
+from foundation.outbox import Job, State
 from organizations.models.organizations import Organization
 from organizations.models.users import User
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from pipeline_backend.outbox import Job, State
 
 
 class SecurityEventKind(models.TextChoices):

@@ -14,14 +14,14 @@ from django_otp.models import Device, ThrottlingMixin
 from django_otp.oath import TOTP
 from uuid_utils.compat import uuid7
 
+from foundation.db.encryption import EncryptedField
+from foundation.db.timestamps import MillisecondDateTimeField, now
+from foundation.outbox import Job, State
 from organizations.models.users import User
-from pipeline_backend.db.encryption import EncryptedField
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, now
-from pipeline_backend.outbox import Job, State
 
 
 class Session(AbstractBaseSession):
-    """A session of the admin, with its user, so that people can see and end their own (organizations/sessions.py)."""
+    """A session of the admin, with its user, so that people can see and end their own (accounts/sessions.py)."""
 
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
 

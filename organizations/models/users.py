@@ -12,10 +12,10 @@ from django.db.models.functions import Lower
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.functional import cached_property
 
+from foundation.api.emails import parse_email, spellings
+from foundation.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 from organizations.defaults import new_user_id
 from organizations.isolation import bypass_rls
-from pipeline_backend.api.emails import parse_email, spellings
-from pipeline_backend.db.timestamps import MillisecondDateTimeField, isoformat_z, now
 
 
 class EmailQuerySet(models.QuerySet[Any]):

@@ -16,7 +16,7 @@ from sentry_sdk.integrations.atexit import AtexitIntegration
 from sentry_sdk.integrations.logging import LoggingIntegration
 from sentry_sdk.types import Event, Hint
 
-from pipeline_backend.api.request_id import current_request_id
+from foundation.api.request_id import current_request_id
 
 EVENT_KEYS = ("event_id", "timestamp", "platform", "level", "logger", "release", "environment")
 FRAME_KEYS = ("filename", "function", "module", "lineno", "in_app")

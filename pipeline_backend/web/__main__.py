@@ -13,7 +13,7 @@ from contextlib import nullcontext
 
 from granian.cli import cli
 
-from pipeline_backend.metrics.shared import shared_folder
+from foundation.metrics.shared import shared_folder
 
 APPLICATION = "pipeline_backend.web.rsgi:server"
 BACKLOG = 8192  # connections that wait to be accepted; the kernel's net.core.somaxconn may be lower

@@ -11,9 +11,9 @@ from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
 
+from accounts.sign_in_limits import COOKIE, read_cookie
+from foundation.api.request_owner import ORGANIZATION, PERSON
 from organizations.keys import parse_key
-from organizations.sign_in_limits import COOKIE, read_cookie
-from pipeline_backend.api.request_owner import ORGANIZATION, PERSON
 from pipeline_backend.web.turns import Sender, Turn
 
 MAX_CREDENTIALS = 10_000  # about 3 MB

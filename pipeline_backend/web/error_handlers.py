@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 from django.views.debug import SafeExceptionReporterFilter
 
-from pipeline_backend.api.exceptions import (
+from foundation.api.exceptions import (
     MALFORMED,
     NOT_FOUND,
     RETRY_AFTER_SECONDS,

@@ -8,9 +8,9 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 
+from foundation.api.exceptions import RETRY_AFTER_SECONDS
+from foundation.outbox import Queue, State, load_queues
 from organizations.isolation import bypass_rls
-from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS
-from pipeline_backend.outbox import Queue, State, load_queues
 
 DATABASE_UNAVAILABLE = "The database does not answer"
 STALE_BACKLOG = "{names} have been due for more than {seconds} seconds, and no worker is processing them"

@@ -15,16 +15,16 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from organizations.isolation import bypass_rls
-from pipeline_backend.metrics.definitions import (
+from foundation.metrics.definitions import (
     REQUEST_DATABASE_SECONDS,
     REQUEST_REDIS_SECONDS,
     REQUEST_SECONDS,
     REQUESTS,
     request_times,
 )
-from pipeline_backend.metrics.exposition import CHALLENGE, CONTENT_TYPE, PATH, is_authorized, render
-from pipeline_backend.outbox import FAST, SLOW, Lane, Queue, load_queues
+from foundation.metrics.exposition import CHALLENGE, CONTENT_TYPE, PATH, is_authorized, render
+from foundation.outbox import FAST, SLOW, Lane, Queue, load_queues
+from organizations.isolation import bypass_rls
 from pipeline_backend.web.health import has_stale_backlog
 from webhooks.models import Endpoint
 

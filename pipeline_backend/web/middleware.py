@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from pipeline_backend.db.timestamps import get_zone
+from foundation.db.timestamps import get_zone
 
 # Also /api, /API/ and //api/, because a client that has a path slightly wrong reads JSON and no pages.
 API_PATH = re.compile("^/*[aA][pP][iI]")

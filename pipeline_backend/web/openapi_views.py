@@ -10,7 +10,7 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSpli
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from pipeline_backend.api.responses import JsonRenderer
+from foundation.api.responses import JsonRenderer
 
 _lock = Lock()
 

@@ -25,10 +25,10 @@ from pipeline_backend.wsgi import application
 
 # isort: split
 # Importable only after django.setup(), which `wsgi` has called.
-from pipeline_backend.api.client_address import client_address
-from pipeline_backend.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
-from pipeline_backend.api.request_owner import PERSON
-from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
+from foundation.api.client_address import client_address
+from foundation.api.exceptions import RETRY_AFTER_SECONDS, UNAVAILABLE
+from foundation.api.request_owner import PERSON
+from foundation.metrics.definitions import LIMITS_EXCEEDED
 from pipeline_backend.web import turns
 from pipeline_backend.web.credentials import KnownCredentials, PageCounter, digest_of_credential
 from pipeline_backend.web.metrics import count_refusal

@@ -3,7 +3,7 @@
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Status',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=255)),
                 ('role', models.CharField(choices=[('NEW_LEAD', 'New lead'), ('APPOINTMENT_BOOKED', 'Appointment booked'), ('NO_SHOW', 'No-show'), ('RESCHEDULED', 'Rescheduled'), ('CANCELED', 'Canceled'), ('PARTIAL_PAYMENT', 'Partial payment'), ('WON', 'Won'), ('UNQUALIFIED', 'Unqualified'), ('FOLLOW_UP', 'Follow-up'), ('LOST', 'Lost')], max_length=20)),
@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('bg_color', models.CharField(default='#e5e7eb', max_length=7, validators=[django.core.validators.RegexValidator('^#[0-9a-fA-F]{6}\\Z', 'must be a color such as #1d4ed8')], verbose_name='background color')),
                 ('is_lead_default', models.BooleanField(default=False, help_text='What automatic moves of leads to this role use.', verbose_name='default for leads')),
                 ('is_appointment_default', models.BooleanField(default=False, help_text='What automatic moves of appointments to this role use.', verbose_name='default for appointments')),
-                ('updated_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('updated_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={

@@ -9,9 +9,9 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from organizations.admin.views import ListWithViews
 from organizations.isolation import TenantModel
 from organizations.models import Membership
+from staff.toolkit.views import ListWithViews
 
 MODEL_ADMINS = [
     model_admin for model_admin in admin.site._registry.values() if model_admin.opts.app_label not in ("auth", "admin")

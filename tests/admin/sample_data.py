@@ -2,8 +2,10 @@
 
 from uuid import UUID
 
+from accounts.invitations import invite
 from appointments.models import Appointment
 from appointments.services import edit_appointment
+from foundation.db.timestamps import now
 from leads.duplicates import search_batch
 from leads.imports.models import Import, ImportColumn, ImportRow, ImportTurn
 from leads.merging import merge_leads
@@ -12,8 +14,6 @@ from leads.privacy.models import Erasure
 from notifications.services import set_muted_kinds
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import MemberRole, Organization, SavedView
-from pipeline_backend.accounts.invitations import invite
-from pipeline_backend.db.timestamps import now
 from tests.factories import (
     make_analysis,
     make_api,

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment, EventType, Note, OutcomeChange
+from foundation.db.timestamps import isoformat_z
 from leads.models import CustomField, Lead
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.db.timestamps import isoformat_z
 from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client

@@ -7,8 +7,8 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 
 from appointments.models import Appointment
+from foundation.outbox import State
 from organizations.models import ApiKey, Organization, Session
-from pipeline_backend.outbox import State
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.client import ApiClient

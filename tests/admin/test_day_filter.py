@@ -8,8 +8,8 @@ from django.db.models import DateField
 from django.test import Client
 
 from leads.models import Lead
-from organizations.admin.filters import DayRangeFilter
 from organizations.models import Membership, Organization
+from staff.toolkit.filters import DayRangeFilter
 from tests.admin.pages import MODEL_ADMINS, admin_url, logged_in_client
 from tests.factories import make_api, make_member
 

@@ -8,8 +8,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from foundation.db.timestamps import now
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
 from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_api, owner_of
 from webhooks.models import Attempt, Delivery, Endpoint
@@ -66,7 +66,7 @@ def test_statistics_are_of_the_endpoints_attempts_of_a_day_and_a_week(organizati
 def test_of_many_attempts_those_of_the_newest_deliveries_count_and_the_newest_of_the_organization(
     organization: Organization, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("webhooks.admin.health.MAX_LOOKED_AT", 2)
+    monkeypatch.setattr("staff.connections.health.MAX_LOOKED_AT", 2)
     owner = logged_in_client(owner_of(organization))
     before = statistics(owner, endpoint)
 

@@ -10,8 +10,8 @@ from django.test import Client, RequestFactory
 from django.utils.text import capfirst
 
 from organizations.models import Organization, User
-from pipeline_backend.admin.labels import label
-from pipeline_backend.admin.menu import MENU
+from staff.labels import label
+from staff.menu import MENU
 from tests.admin.pages import MODEL_ADMINS, admin_url
 from tests.factories import owner_of
 

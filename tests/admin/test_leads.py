@@ -122,7 +122,7 @@ def test_a_lead_that_someone_else_adds_at_the_same_time_is_refused_with_a_messag
     def raise_integrity_error(**fields: object) -> None:
         raise IntegrityError
 
-    monkeypatch.setattr("leads.admin.leads.add_lead", raise_integrity_error)
+    monkeypatch.setattr("staff.leads.leads.add_lead", raise_integrity_error)
 
     response = closer.post(admin_url(Lead, "add"), form_data(closer, admin_url(Lead, "add"), email="ada@example.com"))
 

@@ -8,8 +8,8 @@ import pytest
 from django.core import mail
 from django.test import Client
 
+from foundation.db.timestamps import isoformat_z, now
 from organizations.models import Invitation, MemberRole, Membership, Organization, User
-from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.accounts import (
     accept,
     deliver_mail,

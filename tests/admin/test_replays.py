@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 
 from appointments.models import Appointment
+from foundation.db.timestamps import now
+from foundation.outbox import State, run_group
 from organizations.models import Membership, Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, run_group
 from tests.admin.pages import admin_url, form_errors, shown_messages
 from tests.receiver import Receiver
 from webhooks.models import Delivery, Endpoint, Replay

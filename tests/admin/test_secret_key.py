@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 
+from accounts.sign_in_limits import COOKIE, known_browser_id
+from foundation.db.timestamps import now
 from notifications.models import MailPreference
 from organizations.models import Membership, Organization, User
-from organizations.sign_in_limits import COOKIE, known_browser_id
-from pipeline_backend.db.timestamps import now
 from tests.accounts import deliver_mail, invite_and_read_link, is_signed_in, links_mailed_to, request_reset, sign_in
 from tests.admin.pages import logged_in_client
 from tests.client import ApiClient

@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from foundation.db.timestamps import now
 from organizations.models import ApiKey, Membership, Organization, SecurityEvent, SecurityEventKind, User
 from organizations.security_log import record_security_event
 from organizations.services import add_member
 from pipeline_backend.celery import app
-from pipeline_backend.db.timestamps import now
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, logged_in_client
 from tests.factories import make_member, owner_of

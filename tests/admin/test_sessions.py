@@ -8,10 +8,10 @@ import time_machine
 from django.test import Client
 from django.urls import reverse
 
+from accounts.sessions import describe_browser
+from foundation.db.timestamps import now
 from organizations.models import Membership, Organization, SecurityEvent, SecurityNotice, Session
-from organizations.sessions import describe_browser
 from pipeline_backend.celery import app
-from pipeline_backend.db.timestamps import now
 from tests.factories import make_member, owner_of
 
 PAGE = "/admin/account/sessions/"

@@ -10,11 +10,11 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from appointments.models import Appointment, CallAnalysis
+from foundation.db.timestamps import now, zone_names
 from leads.models import Lead, PossibleDuplicate
 from leads.services import add_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, User
-from pipeline_backend.db.timestamps import now, zone_names
 from tests.admin.forms import form_data
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client, shown_messages
 from tests.admin.sample_data import create_sample_data

@@ -14,10 +14,10 @@ from django.test import Client
 from django.urls import reverse
 from django_otp.oath import TOTP
 
-from notifications.queues import SECURITY_NOTICES
+from accounts.mail import SECURITY_NOTICES
+from accounts.two_factor import verify_second_factor
+from foundation.outbox import dispatch
 from organizations.models import Membership, Organization, RecoveryCode, SecurityEvent, SecurityNotice, TotpDevice, User
-from organizations.two_factor import verify_second_factor
-from pipeline_backend.outbox import dispatch
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.contract.concurrency import THREADS, run_concurrently

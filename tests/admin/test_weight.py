@@ -28,7 +28,7 @@ KB = 1000
 PAGE = list_url(Appointment)
 LIST = "/api/external/appointments"
 FILE_IN_PAGE = re.compile(r'<(?:script|link|img)\b[^>]*?\b(?:src|href)="(/static/[^"]+)"')
-ICONS = ROOT / "pipeline_backend/admin/static/unfold/fonts/material-symbols"
+ICONS = ROOT / "staff/static/unfold/fonts/material-symbols"
 ICON_TEXT = re.compile(r"material-symbols-outlined[^>]*>([^<]*)<")
 TEMPLATE_TAG = re.compile(r"{[{%].*?[%}]}")
 FILE_IN_STYLES = re.compile(r"""url\(["']?([^"')]+)""")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from foundation.db.writes import insert_all
 from organizations.models import Organization
-from pipeline_backend.db.writes import insert_all
 from webhooks.models import Endpoint
 
 

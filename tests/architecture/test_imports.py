@@ -7,15 +7,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
-    {"pipeline_backend.db", "pipeline_backend.metrics"},
-    {"pipeline_backend.outbox", "pipeline_backend.api"},
-    {"pipeline_backend.egress"},
+    {"foundation.db", "foundation.metrics"},
+    {"foundation.outbox", "foundation.api"},
+    {"foundation.egress"},
     {"organizations"},
     {"statuses", "webhooks", "notifications"},
+    {"accounts"},
     {"leads"},
     {"optins"},
     {"appointments"},
+    {"staff"},
     {"pipeline_backend"},
+    {"dev"},
 ]
 LAYER_OF = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 TOP_LEVEL = {package.split(".")[0] for package in LAYER_OF}

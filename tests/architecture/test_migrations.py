@@ -8,9 +8,9 @@ TOP_LEVEL = {path.parent.name for path in ROOT.glob("*/__init__.py")}
 # Modules of ours that migrations may import. Their first docstring says that their import path never moves.
 NEVER_MOVED = {
     "organizations.defaults",
-    "pipeline_backend.db.encryption",
-    "pipeline_backend.db.expressions",
-    "pipeline_backend.db.timestamps",
+    "foundation.db.encryption",
+    "foundation.db.expressions",
+    "foundation.db.timestamps",
 }
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from appointments.models import Appointment
 from appointments.services import change_outcome
+from foundation.api import page_queries
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
-from pipeline_backend.api import page_queries
 from statuses.models import Status
 from statuses.services import save_status
 from tests.client import ApiClient

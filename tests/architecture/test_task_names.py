@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from leads.imports.services import add_import
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.celery import app
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Delivery

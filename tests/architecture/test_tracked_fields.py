@@ -9,12 +9,12 @@ from django.db import models
 
 from appointments.models import Appointment
 from appointments.serializers import AppointmentDetailSerializer
+from foundation.api.sql_serializers import SQLSerializer
 from leads.models import Lead, LeadMerge, Source
 from leads.serializers import LeadSerializer
 from optins.models import UTM_FIELDS
 from organizations.models import Membership, Organization
 from organizations.versions import VersionedModel
-from pipeline_backend.api.sql_serializers import SQLSerializer
 from statuses.models import Status
 from tests.client import ApiClient
 from tests.factories import make_analysis, make_custom_field, make_event_type

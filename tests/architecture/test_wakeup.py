@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from pipeline_backend.outbox import wakeup
+from foundation.outbox import wakeup
 from tests.faults.stack import wait_for
 
 

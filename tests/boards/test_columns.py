@@ -9,12 +9,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
+from foundation.db.timestamps import now
 from leads.models import Lead, LeadStatusChange
 from leads.services import change_status
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
-from pipeline_backend.db.timestamps import now
 from statuses.models import Status, contrast, luminance, readable_colors
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url
@@ -111,7 +111,7 @@ def test_appointments_show_time_host_and_those_without_outcome(
 def test_more_cards_come_in_pages_and_the_form_leads_to_the_list(
     manager: Client, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("statuses.cards.PAGE_SIZE", 2)
+    monkeypatch.setattr("staff.boards.cards.PAGE_SIZE", 2)
     for number in range(5):
         api.submit(email=f"lead{number}@example.com", first_name=f"Lead {number}")
     column = next(column for column in open_board(manager, Lead, "q=lead").context["board"] if column.cards)

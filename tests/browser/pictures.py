@@ -1,6 +1,6 @@
 """Takes the pictures of docs/staff.md; names as arguments take some of them only.
 
-.venv/bin/python -m pipeline_backend.local with-servers .venv/bin/python -m tests.browser.pictures
+.venv/bin/python -m dev.local with-servers .venv/bin/python -m tests.browser.pictures
 """
 
 import base64

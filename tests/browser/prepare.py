@@ -9,11 +9,11 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from accounts.onboarding import create_organization
+from dev.demo.loading import load, register_inbox
 from organizations.isolation import TenantModel, bypass_rls
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import add_member
-from pipeline_backend.demo.loading import load, register_inbox
-from pipeline_backend.onboarding import create_organization
 
 PASSWORD = "secret-of-tests"
 EMPTY = "EMPTY"  # stands among the roles for the owner of an organization without data

@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from pipeline_backend.local import ephemeral
+from dev.local import ephemeral
 from tests.browser.prepare import COMMAND
 from tests.databases import empty_database
 from tests.faults.stack import ROOT, Stack

@@ -11,9 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from appointments.admin.calendar_grid import Block, Column, Slot
 from appointments.models import Appointment
 from organizations.models import MemberRole, Membership, Organization
+from staff.calendar.grid import Block, Column, Slot
 from tests.admin.forms import form_data
 from tests.admin.home_data import NOW, ZONE, Week, at, create_week
 from tests.admin.pages import admin_url, logged_in_client

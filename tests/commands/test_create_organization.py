@@ -9,8 +9,8 @@ import pytest
 from django.conf import settings
 from django.test import Client, override_settings
 
+from foundation.db.timestamps import now
 from organizations.models import Invitation, Membership, Organization, User
-from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 from tests.accounts import accept, deliver_mail, links_mailed_to
 from tests.admin.pages import logged_in_client

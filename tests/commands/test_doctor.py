@@ -14,13 +14,13 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
+from foundation.db.encryption import cipher
+from foundation.db.timestamps import now
+from foundation.db.writes import insert_all
 from notifications.models import Kind, Notification
 from notifications.services import build_notifications
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.db.encryption import cipher
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.db.writes import insert_all
 from tests.commands.runner import run
 from tests.databases import connected_to, superuser_url, url_of
 from tests.factories import owner_of, set_columns

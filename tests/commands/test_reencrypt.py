@@ -17,8 +17,8 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Cast
 from pytest_django import Settings
 
+from foundation.db.encryption import cipher, encrypted_fields
 from organizations.models import Membership, Organization, TotpDevice
-from pipeline_backend.db.encryption import cipher, encrypted_fields
 from tests.commands.runner import database_url, run
 from tests.factories import make_organization
 from webhooks.models import Endpoint

@@ -4,8 +4,8 @@ from urllib.parse import urlsplit
 
 from django.test import Client
 
+from accounts.invitations import invite
 from organizations.models import Invitation, MemberRole, Membership, Organization, User
-from pipeline_backend.accounts.invitations import invite
 from tests.accounts import PASSWORD, accept, choose_password
 from tests.commands.runner import command_error, run
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from foundation.db.timestamps import now
 from organizations.models import ApiKey
 from organizations.services import issue_key, revoke_key, rotate_key
-from pipeline_backend.db.timestamps import now
 from tests.client import ApiClient, booking_payload, opt_in_payload
 from tests.contract.assertions import assert_error, assert_error_format
 from tests.factories import make_api, snapshot_of

@@ -10,11 +10,11 @@ from django.db import connection, connections, transaction
 
 from appointments.models import EventType
 from appointments.services import delete_event_type, save_event_type
+from foundation.api.exceptions import Conflict
 from leads.models import CustomField
 from leads.services import delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict
 from statuses.models import Status
 from statuses.services import delete_status
 from tests.client import ApiClient

@@ -10,10 +10,10 @@ from django.core.management import CommandError
 from django.db import connection
 from django.test import Client
 
+from foundation.api.emails import parse_email, spellings
 from leads.models import Lead
 from organizations.models import Invitation, Membership, Organization, User
 from organizations.services import add_member
-from pipeline_backend.api.emails import parse_email, spellings
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient

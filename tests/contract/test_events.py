@@ -7,11 +7,11 @@ import pytest
 
 from appointments.models import Appointment
 from appointments.services import cancel_appointment, change_outcome, reschedule
+from foundation.db.timestamps import now
 from leads.merging import merge_leads
 from leads.privacy.erasing import erase_lead
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey
-from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 from tests.client import booking_payload, opt_in_payload
 from tests.contract.assertions import assert_error

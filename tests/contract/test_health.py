@@ -8,10 +8,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from foundation.db.timestamps import now
+from foundation.outbox import load_queues
 from notifications.models import Notification
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import load_queues
 from tests.client import ApiClient
 from tests.commands.runner import command_error, run
 from tests.faults.backlog import make_backlog, make_endpoint

@@ -8,9 +8,9 @@ import pytest
 
 from appointments.models import Appointment, EventType, OutcomeChange, Provider
 from appointments.services import Booking, cancel_appointment, change_outcome, import_appointment, reschedule
+from foundation.api.exceptions import ValidationFailed
 from organizations.actors import Actor, ActorKind
 from organizations.models import Membership, Organization
-from pipeline_backend.api.exceptions import ValidationFailed
 from statuses.models import Status, StatusRole
 from tests.client import ApiClient
 from tests.contract.concurrency import THREADS, run_concurrently

@@ -72,7 +72,7 @@ def cancel_statement(send: Callable[[], Any], moment: int) -> tuple[Any, bool]:
 @pytest.fixture
 def client(organization: Organization, monkeypatch: pytest.MonkeyPatch) -> Client:
     """Return a browser that the owner is signed in with. Each request stores its session."""
-    monkeypatch.setattr("organizations.sessions.USAGE_INTERVAL", timedelta(0))
+    monkeypatch.setattr("accounts.sessions.USAGE_INTERVAL", timedelta(0))
     client = Client(raise_request_exception=False)
     client.force_login(owner_of(organization).user)
     return client

@@ -32,6 +32,7 @@ from appointments.services import (
     save_analysis,
     save_event_type,
 )
+from foundation.api.exceptions import ValidationFailed
 from leads.models import CustomField, Lead
 from leads.phones import parse_phone
 from leads.services import add_lead, change_status, edit_lead, save_custom_field
@@ -39,7 +40,6 @@ from optins.services import submit
 from organizations.actors import SYSTEM, Actor, ActorKind
 from organizations.models import MemberRole, Membership, Organization, User
 from organizations.services import change_member, save_user
-from pipeline_backend.api.exceptions import ValidationFailed
 from statuses.models import Status, StatusRole
 from statuses.services import save_status
 from tests.admin.forms import form_data

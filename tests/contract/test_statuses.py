@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from foundation.api.exceptions import Conflict
 from organizations.actors import SYSTEM
-from pipeline_backend.api.exceptions import Conflict
 from statuses.models import Status
 from statuses.services import delete_status, save_status
 from tests.contract.assertions import assert_error

@@ -11,9 +11,9 @@ import time_machine
 from appointments.models import Appointment
 from appointments.services import change_outcome
 from appointments.tasks import refresh_touch_points
+from foundation.db.timestamps import now
 from leads.models import Lead
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
 from statuses.models import Status
 from tests.client import ApiClient
 from tests.contract.concurrency import THREADS, run_concurrently

@@ -7,11 +7,11 @@ from django.test import Client
 
 from appointments.models import Appointment
 from appointments.services import import_appointment
+from foundation.api.exceptions import ValidationFailed
+from foundation.db.timestamps import now
 from leads.models import Lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.db.timestamps import now
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient

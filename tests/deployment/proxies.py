@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pipeline_backend.local import processes
+from dev.local import processes
 from tests.deployment.server import SECONDS, Server, accepts
 from tests.faults.stack import reserved_port
 from tests.programs import find_program

@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import package_dir
+from dev.local import processes
+from dev.local.embedded import package_dir
 from tests.databases import superuser_url
 from tests.deployment.files import ROOT, copy_build_context, read_env
 from tests.faults.mail_server import MailServer

@@ -13,9 +13,9 @@ from django.db.models import F
 from django.test import Client, override_settings
 from pytest_django import DjangoDbBlocker, Settings
 
+from foundation.outbox import State
 from notifications.models import Notification
 from organizations.models import ApiKey, Organization, SecurityEvent, Session
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.commands.runner import command_error, run
 from tests.databases import Rows, connected_to, empty_cluster, rows_of_all_tables, run_program, superuser_url, url_of

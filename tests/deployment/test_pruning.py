@@ -16,11 +16,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from uuid_utils.compat import uuid7
 
+from foundation.outbox import State
 from notifications.models import Kind, Notification
 from organizations.actors import SYSTEM
 from organizations.models import Organization, PasswordReset, SecurityEvent, SecurityEventKind, Session
 from pipeline_backend.celery import app
-from pipeline_backend.outbox import State
 from tests.databases import url_of
 from tests.factories import owner_of
 from webhooks.models import Attempt, Delivery, Event, Replay

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import free_port, package_dir
+from dev.local import processes
+from dev.local.embedded import free_port, package_dir
 from tests.commands.runner import database_url
 from tests.deployment.files import Step, compose, copy_build_context, dockerfile, new_env
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from dev.local import processes
 from organizations.keys import new_key
-from pipeline_backend.local import processes
 from tests.deployment import proxies
 from tests.deployment.files import ROOT
 from tests.deployment.proxies import Proxy

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import package_dir
-from pipeline_backend.local.environment import RUNNING
-from pipeline_backend.local.run import clean
+from dev.local import processes
+from dev.local.embedded import package_dir
+from dev.local.environment import RUNNING
+from dev.local.run import clean
 from tests.docs.pages import ROOT
 from tests.faults.stack import reserved_port
 from tests.local.runner import descendants

@@ -17,7 +17,7 @@ from django.test import RequestFactory
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
-from pipeline_backend.local import processes
+from dev.local import processes
 from tests.docs.instance import SECONDS, Instance
 from tests.docs.pages import PAGES, ROOT, Block, blocks, split_commands
 
@@ -45,7 +45,7 @@ NOT_RUN = {
 # These take minutes or would run this test again: make only shows what it would do, and named files have to exist.
 DRY_RUN = r"(?:\w+=\S+ )*make (?:test|lint|rows|soak|bench|explain|pins)\b"
 # Nothing else is run: what a page tells an operator to do with a server must never happen here.
-RUN = r"(?:\.venv/bin/python (?:manage\.py|-m pipeline_backend\.)|python3 (?:-c|scripts/))"
+RUN = r"(?:\.venv/bin/python (?:manage\.py|-m (?:pipeline_backend|dev)\.)|python3 (?:-c|scripts/))"
 RUN += r'|psql "\$DATABASE_URL" -c'
 RUN += r"|curl (?:.|\n)*http://(?:127\.0\.0\.1|localhost):8000/"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

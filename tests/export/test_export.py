@@ -155,7 +155,7 @@ def test_a_file_has_only_rows_of_organizations_in_which_the_user_may_export(
 
 
 def test_too_many_rows_lead_back_to_the_list(manager: Client, api: ApiClient, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("organizations.admin.export.MAX_ROWS", 1)
+    monkeypatch.setattr("staff.toolkit.export.MAX_ROWS", 1)
     api.submit(email="ada@example.com", first_name="Ada")
     api.submit(email="bob@example.com", first_name="Bob")
 

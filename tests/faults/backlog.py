@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from django.db.models.functions import Now
 
+from foundation.outbox import State
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
-from pipeline_backend.outbox import State
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.services import add_endpoint
 

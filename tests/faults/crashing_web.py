@@ -11,7 +11,7 @@ from pipeline_backend.web.rsgi import server
 # isort: split
 import notifications.services  # these need Django, which the import above has set up
 import webhooks.services
-from pipeline_backend.outbox import wakeup
+from foundation.outbox import wakeup
 
 __all__ = ["server"]
 

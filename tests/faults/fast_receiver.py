@@ -35,7 +35,7 @@ class FastReceiver:
         self.partial_line = ""  # the process may be writing it just now
 
     def __enter__(self) -> "FastReceiver":
-        from pipeline_backend.local import processes  # noqa: PLC0415  # the receiver's own process needs no Django
+        from dev.local import processes  # noqa: PLC0415  # the receiver's own process needs no Django
 
         command = [sys.executable, "-m", "tests.faults.fast_receiver", self.file]
         self.process = processes.start(command, stdout=subprocess.PIPE)

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
+from foundation.egress import EndpointClient
+from foundation.outbox import FAST, Lane, Result
 from pipeline_backend.celery import app
-from pipeline_backend.egress import EndpointClient
-from pipeline_backend.outbox import FAST, Lane, Result
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import WebhookQueue
 

@@ -21,8 +21,8 @@ from celery import Celery
 from django.db import connection
 from redis import Redis as Client
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import Redis
+from dev.local import processes
+from dev.local.embedded import Redis
 from tests.client import booking_payload
 from tests.parallel import MAX_PROCESSES
 

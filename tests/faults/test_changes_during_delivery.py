@@ -6,9 +6,9 @@ from typing import Any
 import time_machine
 from django.db import connection
 
+from foundation.db.timestamps import now
+from foundation.outbox import State, run_group
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, run_group
 from tests.faults.backlog import all_delivered, count_by_state, make_backlog, make_endpoint
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for

@@ -9,10 +9,10 @@ from django.db import DatabaseError, connection
 from django.db.models import Model
 
 from appointments.tasks import refresh_touch_points
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from leads.models import Lead
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from pipeline_backend.tasks import send_endpoint_digest
 from tests.factories import make_api, make_organization
 from tests.faults.backlog import make_backlog, make_endpoint

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from foundation.outbox import FAST, SLOW, run_group
 from organizations.models import Organization
-from pipeline_backend.outbox import FAST, SLOW, run_group
 from tests.factories import make_api, make_organization
 from tests.faults.backlog import make_backlog, make_endpoint
 from tests.faults.fast_receiver import Arrival, FastReceiver

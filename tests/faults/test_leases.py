@@ -3,9 +3,9 @@
 import signal
 import threading
 
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from tests.faults.backlog import all_delivered, make_backlog, make_endpoint
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver

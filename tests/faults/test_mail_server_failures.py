@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from notifications.models import Notification
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import make_member
 from tests.faults.mail_server import MailServer

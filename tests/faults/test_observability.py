@@ -44,10 +44,10 @@ ATTRIBUTES = {
     "celery.task_name",
 }
 API, PAGE, TASK, DISPATCHER = (
-    "pipeline_backend.api.exceptions",
+    "foundation.api.exceptions",
     "django.request",
     "celery.app.trace",
-    "pipeline_backend.outbox.dispatcher",
+    "foundation.outbox.dispatcher",
 )
 
 # An error of the database whose message quotes the row.

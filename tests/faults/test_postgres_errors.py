@@ -8,8 +8,8 @@ from urllib.request import Request
 from django.db import connection, transaction
 from django.test import Client
 
+from foundation.outbox import State
 from organizations.models import Organization
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import events_of, owner_of
 from tests.faults.backlog import make_backlog, make_endpoint

@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
+from foundation.outbox import State
 from organizations.models import Organization
-from pipeline_backend.outbox import State
 from tests.faults.backlog import all_delivered, count_by_state, count_leased, make_backlog, make_endpoint
 from tests.faults.fast_receiver import FastReceiver
 from tests.faults.stack import Stack, wait_for

@@ -4,8 +4,8 @@ import signal
 import threading
 from collections import Counter
 
+from foundation.outbox import MAX_CLAIMS, State
 from organizations.models import Organization
-from pipeline_backend.outbox import MAX_CLAIMS, State
 from tests.client import ApiClient
 from tests.factories import events_of
 from tests.faults.backlog import all_delivered, count_by_state, make_backlog, make_endpoint

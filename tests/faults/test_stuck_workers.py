@@ -3,10 +3,10 @@
 import signal
 from datetime import timedelta
 
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from notifications.models import Notification
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import make_organization
 from tests.faults.backlog import all_delivered, make_backlog, make_endpoint

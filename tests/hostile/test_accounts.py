@@ -21,6 +21,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django_otp.oath import TOTP
 
+from foundation.api.exceptions import ValidationFailed
+from foundation.db.timestamps import now
 from leads.models import Lead
 from notifications.models import Notification
 from organizations.actors import SYSTEM
@@ -36,8 +38,6 @@ from organizations.models import (
 )
 from organizations.permissions import roles_up_to
 from organizations.services import add_member, change_member
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.db.timestamps import now
 from tests.accounts import (
     PASSWORD,
     accept,

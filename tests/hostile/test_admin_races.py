@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection, connections, transaction
 
+from foundation.api.exceptions import Conflict, ValidationFailed
 from leads.models import Lead
 from leads.services import add_lead, edit_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.factories import make_member, make_organization, owner_of, snapshot_of

@@ -14,19 +14,19 @@ from django.conf import settings as configured
 from django.db import connections
 from django.test import Client
 
+from accounts.invitations import VALID_FOR
+from accounts.passwords import SECONDS_TO_WAIT
+from accounts.sign_in_limits import SUCCESS_SECONDS
 from appointments.models import EventType
 from appointments.services import save_event_type
+from foundation.api.exceptions import DomainError
+from foundation.db.timestamps import now
 from leads.imports.services import MAX_STORED
 from leads.models import CustomField
 from leads.services import save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey, Organization
-from organizations.passwords import SECONDS_TO_WAIT
 from organizations.services import issue_key, revoke_key, rotate_key
-from organizations.sign_in_limits import SUCCESS_SECONDS
-from pipeline_backend.accounts.invitations import VALID_FOR
-from pipeline_backend.api.exceptions import DomainError
-from pipeline_backend.db.timestamps import now
 from pipeline_backend.web.credentials import ANONYMOUS_PAGES_PER_MINUTE
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet, InvalidToken
 
+from foundation.db.encryption import cipher
 from organizations.models import Organization
-from pipeline_backend.db.encryption import cipher
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from foundation.db.timestamps import now
 from organizations.keys import ParsedApiKey, new_key
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key, rotate_key
-from pipeline_backend.db.timestamps import now
 from tests.client import ApiClient
 from tests.factories import make_api, make_organization
 

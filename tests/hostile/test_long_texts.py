@@ -19,11 +19,11 @@ from django.core.validators import EmailValidator, RegexValidator
 from django.db import models
 from django.test.client import FakePayload
 
+from accounts.invitations import invitation_link
+from accounts.password_reset import reset_link
 from appointments.models import Appointment
 from leads.models import CustomField, Lead
 from organizations.models import Invitation, Organization
-from pipeline_backend.accounts.invitations import invitation_link
-from pipeline_backend.accounts.password_reset import reset_link
 from tests.factories import make_api, owner_of
 from tests.hostile.forms import PageForm, collect_forms, forms_of
 from tests.hostile.held_interpreter import HeldInterpreter, held_interpreter

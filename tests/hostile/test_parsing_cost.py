@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from rest_framework.exceptions import APIException
 
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.api.parsers import parse_json
+from foundation.api.exceptions import ValidationFailed
+from foundation.api.parsers import parse_json
 from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import snapshot_of

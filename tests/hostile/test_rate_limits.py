@@ -18,9 +18,9 @@ from django.urls import reverse
 from redis import Redis
 from time_machine import Traveller
 
+from foundation.api.rate_limits import hit
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
-from pipeline_backend.api.rate_limits import hit
 from tests.admin.pages import logged_in_client
 from tests.client import ApiClient
 from tests.contract.assertions import assert_error

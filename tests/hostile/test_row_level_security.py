@@ -13,13 +13,13 @@ from django.test import Client
 
 from appointments.filters import AppointmentFilter
 from appointments.models import Appointment, Note
+from foundation.api.sql_serializers import SQLSerializer
+from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead
 from leads.serializers import CustomFieldValueSerializer
 from optins.models import OptIn
 from organizations.isolation import TenantModel
 from organizations.models import MemberRole, Membership, Organization, User
-from pipeline_backend.api.sql_serializers import SQLSerializer
-from pipeline_backend.db.timestamps import isoformat_z, now
 from tests.architecture.test_tenancy import TENANT_MODELS
 from tests.client import ApiClient
 from tests.factories import snapshot_of

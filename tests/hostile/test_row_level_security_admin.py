@@ -8,12 +8,12 @@ from django.contrib.admin.utils import quote
 from django.test import Client
 from django.urls import reverse
 
-from organizations.admin import tenant
-from organizations.admin.tenant import TenantForm
-from organizations.admin.users import UserAdmin
 from organizations.isolation import TenantModel
 from organizations.models import Organization, User
-from pipeline_backend.admin.organizations import OrganizationAdmin
+from staff.accounts.organizations import OrganizationAdmin
+from staff.accounts.users import UserAdmin
+from staff.toolkit import tenant
+from staff.toolkit.tenant import TenantForm
 from tests.admin.pages import MODEL_ADMINS, TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.factories import owner_of, snapshot_of
 

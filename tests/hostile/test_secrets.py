@@ -20,11 +20,11 @@ from django.test import Client
 from django.urls import reverse
 from redis import Redis
 
+from accounts.invitations import invitation_link
+from dev.local.embedded import package_dir
 from notifications.models import Notification
 from organizations.models import ApiKey, Invitation, Organization, PasswordReset
 from organizations.services import change_organization
-from pipeline_backend.accounts.invitations import invitation_link
-from pipeline_backend.local.embedded import package_dir
 from tests.accounts import accept, invite_and_read_link, post_invitation, request_reset
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url

@@ -11,11 +11,11 @@ from django.core import signing
 from django.test import Client
 from django.urls import reverse
 
-from notifications.security_notices import render
-from organizations import passwords
+from accounts import passwords
+from accounts.passwords import BoundedPBKDF2PasswordHasher, hashing_for, hashing_slot
+from accounts.security_notices import render
+from accounts.sign_in_limits import COOKIE, SALT
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent, SecurityNotice, User
-from organizations.passwords import BoundedPBKDF2PasswordHasher, hashing_for, hashing_slot
-from organizations.sign_in_limits import COOKIE, SALT
 from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset, run_together
 from tests.factories import make_member
 

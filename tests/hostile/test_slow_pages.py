@@ -13,9 +13,9 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.utils.crypto import get_random_string
 
+from accounts.sign_in_limits import COOKIE, remember_browser
+from foundation.api.rate_limits import hit
 from organizations.models import Membership, Organization
-from organizations.sign_in_limits import COOKIE, remember_browser
-from pipeline_backend.api.rate_limits import hit
 from tests.client import ApiClient
 from tests.factories import make_organization, owner_of
 from tests.faults.stack import Stack, wait_for

@@ -6,8 +6,8 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
+from accounts.sign_in_limits import COOKIE, remember_browser
 from organizations.models import User
-from organizations.sign_in_limits import COOKIE, remember_browser
 from pipeline_backend.web.credentials import KnownCredentials
 from pipeline_backend.web.turns import Refusal, Sender, Turn, Turns
 

@@ -8,8 +8,8 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from foundation.api.viewsets import ApiView
 from pipeline_backend import urls
-from pipeline_backend.api.viewsets import ApiView
 
 # The fixture `set_view_code` replaces it.
 view_code: Callable[[], Any] = list

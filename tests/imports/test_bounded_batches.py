@@ -54,7 +54,7 @@ def test_a_note_with_as_many_words_as_it_can_hold_is_imported(mia: Client, organ
 def test_the_file_with_the_refused_rows_is_read_in_batches_and_streamed(
     mia: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leads.admin.imports.ROWS_AT_A_TIME", 2)
+    monkeypatch.setattr("staff.imports.ROWS_AT_A_TIME", 2)
     rows = [[f"nobody{number}", "=1+1" if number else "Ada"] for number in range(5)]
     page = Page(mia, organization, csv_file(HEADER[:2], *rows))
     page.check()

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
+from foundation.db.timestamps import zone_names
 from leads.imports.models import Import, ImportColumn, ImportState
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import zone_names
 from tests.imports.files import LIST, Page, csv_file
 
 # In a row of different marks each is moved past all others, so twice as many take four times as long.

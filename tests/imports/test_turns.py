@@ -10,6 +10,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
+from foundation.db import deletes
 from leads.imports import turns, worker
 from leads.imports.models import Import, ImportTurn
 from leads.imports.services import add_import, cancel_import
@@ -17,7 +18,6 @@ from leads.models import Lead
 from organizations.actors import SYSTEM
 from organizations.models import Organization
 from pipeline_backend.celery import app
-from pipeline_backend.db import deletes
 from tests.factories import make_organization
 from tests.imports.files import Page, csv_file, expire_turns
 

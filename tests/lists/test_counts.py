@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 
 from leads.models import Lead
-from organizations.admin import lists
-from organizations.admin.base import ServiceAdmin
 from organizations.models import Organization
+from staff.toolkit import lists
+from staff.toolkit.base import ServiceAdmin
 from statuses.models import Status
 from tests.admin.pages import TENANT_MODEL_ADMINS, list_url, logged_in_client
 from tests.factories import make_api, owner_of

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from organizations.admin import newest_search
 from organizations.models import Organization
+from staff.toolkit import newest_search
 from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import owner_of, set_columns

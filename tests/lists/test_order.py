@@ -5,8 +5,8 @@ from django.test import Client
 
 from appointments.models import Appointment
 from leads.models import Lead
-from organizations.admin import lists
 from organizations.models import Organization
+from staff.toolkit import lists
 from tests.admin.pages import list_url, logged_in_client
 from tests.factories import make_api, owner_of
 

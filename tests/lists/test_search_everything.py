@@ -14,7 +14,7 @@ from leads.privacy.erasing import erase_lead
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import add_member
-from pipeline_backend.admin.search import MAX_SHOWN
+from staff.search import MAX_SHOWN
 from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import deactivate, make_api, make_member, owner_of

@@ -7,12 +7,12 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client
 
-from appointments.admin.appointments import AppointmentAdmin
 from appointments.models import Appointment
 from leads.models import Lead
 from optins.models import OptIn
-from organizations.admin.views import Layout, ViewChangeList
 from organizations.models import Membership, Organization
+from staff.appointments.appointments import AppointmentAdmin
+from staff.toolkit.views import Layout, ViewChangeList
 from statuses.models import Status
 from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.factories import make_api, make_member, make_provider_appointment
@@ -25,7 +25,7 @@ APPOINTMENTS, LEADS, OPT_INS = (admin_url(model, "changelist") for model in (App
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands at noon, UTC."""
-    for module in ("appointments.admin.views", "appointments.admin.filters"):
+    for module in ("staff.appointments.views", "staff.appointments.filters"):
         monkeypatch.setattr(f"{module}.now", lambda: NOW)
 
 
@@ -74,7 +74,7 @@ def test_few_and_many_appointments_without_outcome_are_found_alike(
 
 
 def test_the_pages_of_a_list_have_each_row_once_and_in_order(closer: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("organizations.admin.base.ServiceAdmin.list_per_page", 2)
+    monkeypatch.setattr("staff.toolkit.base.ServiceAdmin.list_per_page", 2)
 
     pages = [names(closer, f"{APPOINTMENTS}?view=all&p={page}") for page in (1, 2, 3)]
     by_lead = [names(closer, f"{APPOINTMENTS}?view=all&o=1&p={page}") for page in (1, 2, 3)]

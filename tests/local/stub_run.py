@@ -8,8 +8,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT))
 
 # Importable only with the project in the path.
-from pipeline_backend.local import MIGRATED, process_group  # noqa: E402
-from pipeline_backend.local.run import Plan, run  # noqa: E402
+from dev.local import MIGRATED, process_group  # noqa: E402
+from dev.local.run import Plan, run  # noqa: E402
 
 BASE = """
 import http.server, os, signal, subprocess, sys, time

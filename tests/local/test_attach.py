@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline_backend.local import attach, environment, files
-from pipeline_backend.local.embedded import Postgres, Redis
+from dev.local import attach, environment, files
+from dev.local.embedded import Postgres, Redis
 from tests.local.runner import Run, eventually
 
 PROJECT = Path(__file__).resolve().parents[2]

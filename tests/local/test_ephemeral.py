@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline_backend.local import processes
+from dev.local import processes
 from tests.local.runner import descendants, eventually
 
 # Most tests start only Redis: starting a PostgreSQL for each would take long.
@@ -23,7 +23,7 @@ redis.Redis.from_url(os.environ["REDIS_URL"]).ping()
 def with_servers(temporary_dir: Path, code: str, **environment: str) -> "subprocess.Popen[str]":
     """Start a Python program that connects to both servers, then runs `code`."""
     variables = {**os.environ, "DATABASE_URL": "", "REDIS_URL": "", "TMPDIR": str(temporary_dir), **environment}
-    command = [sys.executable, "-m", "pipeline_backend.local", "with-servers", sys.executable, "-c", CONNECT + code]
+    command = [sys.executable, "-m", "dev.local", "with-servers", sys.executable, "-c", CONNECT + code]
     return subprocess.Popen(command, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
 
 

@@ -1,17 +1,13 @@
 """The local inbox answers only clients on this computer."""
 
-import importlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.urls import clear_url_caches
 
+from dev.local import inbox
 from organizations.models import Organization
-from pipeline_backend import urls
-from pipeline_backend.local import inbox
 
 LOOPBACK = ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"]
 ELSEWHERE = ["192.0.2.7", "10.0.0.5", "172.17.0.1", "169.254.1.1", "0.0.0.0", "2001:db8::7", "::ffff:192.0.2.7"]
@@ -19,16 +15,11 @@ NO_ADDRESS = ["", "localhost", "127.0.0.1, 192.0.2.7"]
 
 
 @pytest.fixture
-def mailed(settings: Any, tmp_path: Path) -> Iterator[str]:
+def mailed(settings: Any, tmp_path: Path) -> str:
     """Turn on the local inbox, and return the text of an e-mail in it."""
-    settings.LOCAL_RUN, settings.ROOT, settings.EMAIL_FILE_PATH = True, tmp_path, tmp_path
+    settings.ROOT_URLCONF, settings.ROOT, settings.EMAIL_FILE_PATH = "dev.urls", tmp_path, tmp_path
     (tmp_path / "1.log").write_bytes(b"Subject: Reset\nTo: ada@example.com\n\nA secret link" + inbox.EMAIL_SEPARATOR)
-    importlib.reload(urls)
-    clear_url_caches()
-    yield "A secret link"
-    settings.LOCAL_RUN = False
-    importlib.reload(urls)
-    clear_url_caches()
+    return "A secret link"
 
 
 @pytest.mark.parametrize("address", LOOPBACK)

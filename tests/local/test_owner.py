@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pipeline_backend.local.embedded import ORDINARY_OWNER, Postgres
+from dev.local.embedded import ORDINARY_OWNER, Postgres
 from tests.databases import superuser_url
 
 RIGHTS = """

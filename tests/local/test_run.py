@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.embedded import Postgres
-from pipeline_backend.local.run import clean, is_ready
+from dev.local import processes
+from dev.local.embedded import Postgres
+from dev.local.run import clean, is_ready
 from tests.local.runner import STUBS, Run, descendants, eventually
 
 StartRun = Callable[..., Run]

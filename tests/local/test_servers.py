@@ -10,8 +10,8 @@ import psycopg
 import pytest
 import redis
 
-from pipeline_backend.local import StartupError, as_root, processes
-from pipeline_backend.local.embedded import Postgres, Redis
+from dev.local import StartupError, as_root, processes
+from dev.local.embedded import Postgres, Redis
 from tests.local.runner import descendants, eventually
 
 only_as_root = pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL treats only root differently")
@@ -132,7 +132,7 @@ def test_started_by_root_a_planted_directory_is_refused(
         os.chown(planted, 65534, 65534)
     if kind == "a world-writable directory":
         planted.chmod(0o777)
-    monkeypatch.setattr("pipeline_backend.local.as_root.BASE_DIR", planted)
+    monkeypatch.setattr("dev.local.as_root.BASE_DIR", planted)
 
     with pytest.raises(StartupError, match="is not a directory that only root can write to"):
         Postgres(tmp_path / "postgres").start()

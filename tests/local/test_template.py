@@ -7,12 +7,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pipeline_backend.local import StartupError, template
-from pipeline_backend.local.embedded import Postgres
+from dev.local import StartupError, template
+from dev.local.embedded import Postgres
 
 FILES = {
     "deploy/ordinary_owner.sql": "",
-    "pipeline_backend/local/rights_for_tests.sql": "",
+    "dev/local/rights_for_tests.sql": "",
     "requirements.txt": "django==5.2",
     "requirements-embedded.txt": "",
     "leads/__init__.py": "",

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
+from foundation.api.exceptions import Conflict
 from leads.models import Lead, LeadMerge
 from optins.models import OptIn
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict
 from tests.client import ApiClient
 from tests.contract.concurrency import THREADS, run_concurrently, status_codes
 from tests.factories import summary_of

@@ -12,11 +12,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
+from foundation.db.timestamps import now
 from leads.duplicates import BATCH, describe_reasons, find_similar, search_batch
 from leads.models import Lead, LeadMerge, PossibleDuplicate
 from leads.tasks import search_duplicates
 from organizations.models import MemberRole, Organization
-from pipeline_backend.db.timestamps import now
 from tests.admin.pages import admin_url, logged_in_client, shown_messages
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of, set_columns

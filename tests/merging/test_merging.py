@@ -8,11 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from appointments.models import Appointment
+from foundation.api.exceptions import Conflict, ValidationFailed
 from leads.merging import CHANGED_MEANWHILE, NOT_MOVED, merge_leads, relations
 from leads.models import Lead, LeadMerge
 from leads.services import add_lead, edit_lead
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict, ValidationFailed
 from tests.client import ApiClient
 from tests.factories import make_custom_field, owner_actor, set_columns, snapshot_of
 from tests.merging.leads import book, make_lead, merge

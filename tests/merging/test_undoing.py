@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import time_machine
 
+from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now
 from leads.merging import prune_snapshots, reason_against_undoing
 from leads.models import Lead, LeadMerge
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.db.timestamps import now
 from tests.client import ApiClient
 from tests.factories import make_custom_field, set_columns, snapshot_of
 from tests.merging.leads import book, make_lead, merge, undo

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from foundation.db.timestamps import now
+from foundation.metrics.exposition import serve
+from foundation.outbox import run_group
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.metrics.exposition import serve
-from pipeline_backend.outbox import run_group
 from pipeline_backend.tasks import deliver_due
 from tests.factories import make_organization
 from tests.faults.backlog import make_backlog, make_endpoint

@@ -16,9 +16,9 @@ from typing import Any
 import psutil
 import yaml
 
+from dev.local import processes
 from organizations.models import Organization
 from pipeline_backend.celery import app as celery
-from pipeline_backend.local import processes
 from tests.client import ApiClient
 from tests.factories import make_api, make_organization
 from tests.faults.conftest import api, organization, receiver, stack

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 COUNT = """
-from pipeline_backend.metrics.definitions import LIMITS_EXCEEDED
+from foundation.metrics.definitions import LIMITS_EXCEEDED
 from sys import stdin
 for line in stdin:
     LIMITS_EXCEEDED.labels("tests").inc()
@@ -26,7 +26,7 @@ print(registry.get_sample_value("pipeline_limits_exceeded_total", {"limit": "tes
 ON_A_FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))" + COUNT
 SERVER = """
 import os, sys
-from pipeline_backend.metrics.shared import VARIABLE, shared_folder
+from foundation.metrics.shared import VARIABLE, shared_folder
 with shared_folder():
     print(os.environ[VARIABLE], flush=True)
     sys.stdin.read()

@@ -21,13 +21,13 @@ from appointments.services import (
     refresh_touch_points,
     reschedule,
 )
+from foundation.db.timestamps import now
 from leads.merging import CHOICES, merge_leads, undo_merge
 from leads.models import CustomField, Lead, LeadMerge
 from leads.services import add_note, edit_lead
 from organizations.actors import SYSTEM
 from organizations.isolation import TenantModel
 from organizations.models import Membership, Organization, User
-from pipeline_backend.db.timestamps import now
 from statuses.models import Status, StatusRole
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors

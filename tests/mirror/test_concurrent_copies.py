@@ -15,8 +15,8 @@ from django.db import connections
 from django.test import Client
 
 from appointments.models import Appointment
+from foundation.db.timestamps import now
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
 from tests.admin.forms import form_data
 from tests.admin.pages import logged_in_client
 from tests.client import ApiClient

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from foundation.db.timestamps import now
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
 from pipeline_backend.tasks import send_endpoint_digest
 from tests.jobs import send_notifications
 from webhooks.models import Endpoint

@@ -8,11 +8,11 @@ from icalendar import Calendar, Event
 
 from appointments.models import Appointment
 from appointments.services import reschedule
+from foundation.outbox import State
 from notifications.models import Notification
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization
 from organizations.services import change_member
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import make_member
 from tests.jobs import send_notifications

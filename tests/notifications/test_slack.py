@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from foundation.outbox import State
 from notifications.models import ChannelKind, Notification
 from organizations.models import Membership, Organization
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.jobs import send_notifications
 from tests.receiver import Receiver

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 import pytest
 from django.test import Client
 
+from accounts.invitations import unsubscribe_path
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from notifications.models import MailPreference, Notification
 from notifications.queues import EMAILS, SLACK_MESSAGES
 from notifications.services import set_muted_kinds
 from organizations.models import Invitation, Membership, Organization, SecurityEvent, SecurityEventKind, User
-from pipeline_backend.accounts.invitations import unsubscribe_path
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from tests.accounts import accept, deliver_mail, links_mailed_to, post_invitation, run_together
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient

@@ -9,11 +9,11 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
+from foundation.metrics.definitions import request_times
 from leads.models import Source
 from organizations.isolation import bypass_rls
 from organizations.isolation.row_level_security import current_scope, scope_wrapper, tenant_scope
 from organizations.models import Organization
-from pipeline_backend.metrics.definitions import request_times
 from pipeline_backend.web.metrics import MetricsMiddleware
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("organization", "other_organization")]

@@ -12,8 +12,8 @@ from urllib.parse import SplitResult
 
 import psycopg
 
-from pipeline_backend.local import processes
-from pipeline_backend.local.as_root import nobody_ids
+from dev.local import processes
+from dev.local.as_root import nobody_ids
 from tests.faults.stack import reserved_port
 from tests.programs import find_program
 

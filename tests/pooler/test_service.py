@@ -21,8 +21,8 @@ from django.conf import LazySettings
 from django.db import connection
 from django.test import Client
 
+from foundation.outbox import State
 from organizations.models import Organization
-from pipeline_backend.outbox import State
 from tests.client import booking_payload, opt_in_payload
 from tests.factories import make_api, make_organization, owner_of
 from tests.faults.backlog import make_endpoint

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from psycopg import sql
 
-from pipeline_backend.local import ephemeral
+from dev.local import ephemeral
 from tests import parallel
 from tests.pooler.pgbouncer import PgBouncer
 

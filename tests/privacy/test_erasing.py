@@ -16,6 +16,10 @@ from django.test import Client
 from psycopg import sql
 
 from appointments.models import Appointment, CallAnalysis
+from foundation.api.exceptions import ValidationFailed
+from foundation.db.encryption import EncryptedField
+from foundation.db.timestamps import now
+from foundation.outbox import State, run_group
 from leads.imports.services import add_import
 from leads.imports.worker import run_turn
 from leads.merging import merge_leads
@@ -27,10 +31,6 @@ from notifications.queues import EMAILS
 from optins.models import OptIn
 from organizations.actors import SYSTEM
 from organizations.models import MemberRole, Membership, Organization, SavedView, SecurityEvent
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.db.encryption import EncryptedField
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, run_group
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, form_errors, logged_in_client
 from tests.client import ApiClient

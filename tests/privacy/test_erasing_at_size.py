@@ -10,6 +10,8 @@ from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test import Client
 
+from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now
 from leads.imports.models import Import, ImportColumn, ImportRow
 from leads.imports.services import add_import
 from leads.imports.terms import terms_of
@@ -27,9 +29,7 @@ from leads.privacy.erasing import (
 from leads.privacy.models import Erasure
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization, SecurityEvent
-from pipeline_backend.api.exceptions import Conflict
 from pipeline_backend.celery import app
-from pipeline_backend.db.timestamps import now
 from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import events_of, owner_of, snapshot_of

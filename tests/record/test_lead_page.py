@@ -12,11 +12,11 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
 from appointments.services import change_outcome, edit_appointment, reschedule, save_analysis
+from foundation.db.timestamps import isoformat_z, now
 from leads.models import Lead, LeadNote
 from leads.services import add_note, change_status, edit_lead
-from organizations.admin.timeline import PAGE, TimelineEntry
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import isoformat_z, now
+from staff.toolkit.timeline import PAGE, TimelineEntry
 from statuses.models import Status
 from tests.admin.forms import form_data
 from tests.admin.pages import admin_url

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 import requests
 
+from dev.local import processes
+from foundation.outbox import State
 from notifications.models import Notification
 from organizations.models import ApiKey, Organization
 from organizations.services import revoke_key
-from pipeline_backend.local import processes
-from pipeline_backend.outbox import State
 from tests.factories import make_api, make_member, make_organization
 from tests.faults.booking_stream import all_events_received
 from tests.faults.fast_receiver import FastReceiver
@@ -115,7 +115,7 @@ def assert_mails(mail_server: MailServer) -> None:
 
 def test_web_servers_share_sessions_limits_and_keys(machines: Machines, settings: Any) -> None:
     # Not the tests' fast one, because the web servers don't know it.
-    settings.PASSWORD_HASHERS = ["organizations.passwords.BoundedPBKDF2PasswordHasher"]
+    settings.PASSWORD_HASHERS = ["accounts.passwords.BoundedPBKDF2PasswordHasher"]
     organization = make_organization("Acme")
     make_member(organization, "hana@acme.example")
     machines.start(*WEBS)

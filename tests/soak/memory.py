@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
-from pipeline_backend.local.processes import wait_until
+from dev.local.processes import wait_until
 from tests.faults.stack import Stack
 from tests.soak.fault_injection import web_processes
 

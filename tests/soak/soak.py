@@ -6,8 +6,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from dev.local import processes
 from organizations.models import Organization
-from pipeline_backend.local import processes
 from tests.factories import make_api, make_organization
 from tests.faults.backlog import make_endpoint
 from tests.faults.fast_receiver import FastReceiver

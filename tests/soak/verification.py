@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db.models import Model
 
 from appointments.models import Appointment
+from foundation.outbox.models import State
 from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn
-from pipeline_backend.outbox.models import State
 from tests.faults.fast_receiver import FastReceiver
 from tests.soak.clients import TrafficLog
 from webhooks.models import Delivery, Event

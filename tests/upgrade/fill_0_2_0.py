@@ -15,12 +15,12 @@ from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 
+from dev.demo import loading
 from notifications.models import Kind
 from notifications.services import mute, queue
 from organizations import keys, services
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization, User
-from pipeline_backend.demo import loading
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.replays import replay_since
 from webhooks.services import add_endpoint

@@ -20,9 +20,9 @@ from pytest_django import DjangoDbBlocker
 
 from appointments.models import Appointment
 from appointments.services import reschedule
+from foundation.db.encryption import cipher
 from organizations.keys import ParsedApiKey
 from organizations.models import Organization
-from pipeline_backend.db.encryption import cipher
 from tests.client import ApiClient
 from tests.commands.runner import run
 from tests.databases import connected_to, empty_database, rows_of_all_tables, run_program

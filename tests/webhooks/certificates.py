@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pipeline_backend.db.timestamps import now
+from foundation.db.timestamps import now
 
 HOST = "127.0.0.1"
 

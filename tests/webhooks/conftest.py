@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from foundation.outbox import Dispatcher
 from organizations.models import Organization
-from pipeline_backend.outbox import Dispatcher
 from tests.receiver import Receiver
 from webhooks.models import Endpoint
 from webhooks.queue import DELIVERIES

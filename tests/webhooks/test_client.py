@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.egress import EndpointClient
-from pipeline_backend.outbox import Result
+from foundation.egress import EndpointClient
+from foundation.outbox import Result
 
 Behavior = Callable[[socket.socket], Any]
 

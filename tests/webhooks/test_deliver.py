@@ -8,10 +8,10 @@ import time_machine
 from django.db import connection
 from standardwebhooks.webhooks import WebhookVerificationError
 
+from foundation.db.timestamps import now
+from foundation.outbox import State, run_group
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, run_group
 from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event

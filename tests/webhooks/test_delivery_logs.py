@@ -7,8 +7,8 @@ import pytest
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from foundation.outbox import run_group
 from organizations.actors import SYSTEM
-from pipeline_backend.outbox import run_group
 from tests.receiver import Receiver
 from webhooks.models import Endpoint, Event
 from webhooks.queue import DELIVERIES

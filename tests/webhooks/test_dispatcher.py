@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 from django.db import InterfaceError, connection
 
+from foundation.db.timestamps import now
+from foundation.outbox import FAST, Dispatcher, Lane, State, dispatch, run_group
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import FAST, Dispatcher, Lane, State, dispatch, run_group
 from tests.faults.backlog import all_delivered, count_by_state, make_backlog
 from tests.faults.stack import wait_for
 from tests.jobs import send_deliveries

@@ -15,6 +15,7 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment
 from appointments.services import change_outcome, create_note, edit_appointment, reschedule, save_event_type
+from foundation.api.openapi import component_name
 from leads.merging import merge_leads
 from leads.models import CustomField, Lead
 from leads.privacy.erasing import erase_lead
@@ -22,7 +23,6 @@ from leads.services import add_note, delete_custom_field, save_custom_field
 from organizations.actors import SYSTEM
 from organizations.models import Membership, Organization
 from organizations.services import save_user
-from pipeline_backend.api.openapi import component_name
 from statuses.models import Status
 from statuses.services import delete_status, save_status
 from tests.client import ApiClient

@@ -15,9 +15,9 @@ from django.db import connection, connections, transaction
 from django.db.models import F
 from django.test import Client
 
+from foundation.db.timestamps import now
+from foundation.outbox import State, run_group
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, run_group
 from tests.client import ApiClient
 from tests.factories import make_organization
 from tests.faults.backlog import count_by_state, make_backlog

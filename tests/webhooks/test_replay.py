@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from foundation.api.exceptions import Conflict
+from foundation.db.timestamps import now
+from foundation.outbox import State, run_group
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import Conflict
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State, run_group
 from tests.client import ApiClient
 from tests.receiver import Receiver
 from webhooks.models import Attempt, Delivery, Endpoint, Event

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from django.db import connection
 
+from foundation.outbox import Dispatcher, State
 from organizations.actors import SYSTEM
 from organizations.models import Organization
-from pipeline_backend.outbox import Dispatcher, State
 from tests.faults.stack import wait_for
 from tests.receiver import Receiver
 from tests.webhooks.conftest import run_dispatcher

@@ -9,11 +9,11 @@ from django.db import connection
 from django.test import Client
 
 from benchmarks.plans import explain_statements
+from foundation.db.timestamps import now
+from foundation.outbox import State
 from notifications.models import Kind, Notification
 from organizations.actors import SYSTEM, actor_columns
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.outbox import State
 from tests.client import ApiClient
 from tests.factories import owner_of
 from tests.faults.backlog import make_endpoint

@@ -7,7 +7,7 @@ import ipaddress
 
 import pytest
 
-from pipeline_backend.egress import is_allowed
+from foundation.egress import is_allowed
 
 IANA_IPV4 = [
     "0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",

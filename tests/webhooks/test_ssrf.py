@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from foundation.api.exceptions import ValidationFailed
+from foundation.egress import EndpointClient, is_allowed
+from foundation.outbox import Result
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import ValidationFailed
-from pipeline_backend.egress import EndpointClient, is_allowed
-from pipeline_backend.outbox import Result
 from webhooks.models import Endpoint
 from webhooks.services import add_endpoint
 

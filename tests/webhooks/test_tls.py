@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pipeline_backend.egress import EndpointClient, client
-from pipeline_backend.outbox import Result
+from foundation.egress import EndpointClient, client
+from foundation.outbox import Result
 from tests.webhooks.certificates import tls_contexts
 
 

@@ -4,10 +4,10 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.db.models.manager
-import pipeline_backend.db.encryption
-import pipeline_backend.db.timestamps
+import foundation.db.encryption
+import foundation.db.timestamps
 import uuid_utils.compat
-import pipeline_backend.db.expressions
+import foundation.db.expressions
 from django.db import migrations, models
 
 
@@ -23,22 +23,22 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Endpoint',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('url', models.CharField(max_length=2048, verbose_name='URL')),
                 ('description', models.CharField(blank=True, max_length=255)),
                 ('event_types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, help_text='None chosen: all of them.', size=None)),
                 ('is_active', models.BooleanField(default=True)),
                 ('disabled_reason', models.CharField(blank=True, editable=False, max_length=255)),
-                ('secret', pipeline_backend.db.encryption.EncryptedField(editable=False)),
-                ('previous_secret', pipeline_backend.db.encryption.EncryptedField(editable=False, null=True)),
-                ('previous_secret_until', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ('failing_since', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('secret', foundation.db.encryption.EncryptedField(editable=False)),
+                ('previous_secret', foundation.db.encryption.EncryptedField(editable=False, null=True)),
+                ('previous_secret_until', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('failing_since', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('failures', models.PositiveIntegerField(default=0, editable=False, verbose_name='failures in a row')),
                 ('timeouts', models.PositiveIntegerField(default=0, editable=False, verbose_name='timeouts in a row')),
-                ('last_success_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ('disabled_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ('told_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, help_text='When the owners were last told that it fails or is disabled.', null=True)),
+                ('last_success_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('disabled_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('told_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, help_text='When the owners were last told that it fails or is disabled.', null=True)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
@@ -54,7 +54,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Event',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
                 ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 ('subject_id', models.UUIDField(editable=False, null=True)),
                 ('body', models.TextField(editable=False)),
                 ('request_id', models.CharField(editable=False, max_length=128)),
-                ('transaction', models.BigIntegerField(db_default=pipeline_backend.db.expressions.CurrentXactId(), editable=False)),
+                ('transaction', models.BigIntegerField(db_default=foundation.db.expressions.CurrentXactId(), editable=False)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={
@@ -79,14 +79,14 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Delivery',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('state', models.CharField(choices=[('PENDING', 'Pending'), ('DONE', 'Delivered'), ('DEAD', 'Dead'), ('CANCELED', 'Canceled')], default='PENDING', editable=False, max_length=10)),
                 ('attempts', models.PositiveIntegerField(default=0, editable=False)),
                 ('claims', models.PositiveIntegerField(default=0, editable=False)),
-                ('next_attempt_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
+                ('next_attempt_at', foundation.db.timestamps.MillisecondDateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True)),
                 ('lease_token', models.UUIDField(editable=False, null=True)),
                 ('last_error', models.CharField(blank=True, editable=False, max_length=40)),
-                ('finished_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('finished_at', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('is_replay', models.BooleanField(default=False, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
@@ -107,7 +107,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Attempt',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('duration_ms', models.PositiveIntegerField(verbose_name='duration (ms)')),
                 ('status_code', models.PositiveIntegerField(null=True)),

@@ -3,7 +3,7 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -19,13 +19,13 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Replay',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('actor_kind', models.CharField(choices=[('STAFF', 'Staff member'), ('API_KEY', 'API key'), ('SYSTEM', 'System')], editable=False, max_length=10)),
                 ('actor_id', models.CharField(blank=True, editable=False, max_length=64)),
                 ('actor_name', models.CharField(blank=True, editable=False, max_length=600, verbose_name='by')),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('since', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
-                ('until', pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('since', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
+                ('until', foundation.db.timestamps.MillisecondDateTimeField(editable=False, null=True)),
                 ('event_types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, editable=False, size=None)),
                 ('count', models.PositiveIntegerField(default=0, editable=False, help_text='How many deliveries it was.')),
                 ('endpoint', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='replays', to='webhooks.endpoint')),

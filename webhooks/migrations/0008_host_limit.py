@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.manager
-import pipeline_backend.db.timestamps
+import foundation.db.timestamps
 import uuid_utils.compat
 from django.db import migrations, models
 
@@ -19,16 +19,16 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='endpoint',
             name='paused_until',
-            field=pipeline_backend.db.timestamps.MillisecondDateTimeField(editable=False, help_text='Deliveries go on then, because the host has got as many requests in a minute as it may get.', null=True),
+            field=foundation.db.timestamps.MillisecondDateTimeField(editable=False, help_text='Deliveries go on then, because the host has got as many requests in a minute as it may get.', null=True),
         ),
         migrations.CreateModel(
             name='ReceivingHost',
             fields=[
-                ('created_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('created_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('id', models.UUIDField(default=uuid_utils.compat.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('host', models.CharField(editable=False, max_length=255)),
                 ('recent', models.JSONField(default=list, editable=False)),
-                ('used_at', pipeline_backend.db.timestamps.MillisecondDateTimeField(default=pipeline_backend.db.timestamps.now, editable=False)),
+                ('used_at', foundation.db.timestamps.MillisecondDateTimeField(default=foundation.db.timestamps.now, editable=False)),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='organizations.organization')),
             ],
             options={

@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
+from foundation.api.exceptions import DomainError, ValidationFailed, is_unavailable
+from foundation.api.fields import MAX_NAME_LENGTH, parse_uuid
 from organizations.models import Organization
-from pipeline_backend.api.exceptions import DomainError, ValidationFailed, is_unavailable
-from pipeline_backend.api.fields import MAX_NAME_LENGTH, parse_uuid
 
 
 class BaseServiceCommand(BaseCommand):

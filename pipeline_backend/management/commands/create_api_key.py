@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from foundation.api.fields import parse_timestamp
+from foundation.db.timestamps import isoformat_z, now
 from organizations.models import Scope
 from organizations.services import issue_key
-from pipeline_backend.api.fields import parse_timestamp
-from pipeline_backend.db.timestamps import isoformat_z, now
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, get_organization
 
 

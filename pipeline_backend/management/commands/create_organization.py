@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from accounts.invitations import invitation_link
+from accounts.onboarding import create_organization, create_organization_for
+from foundation.api.emails import NOT_ASCII, parse_email
 from organizations.models import Invitation, Organization, User
-from pipeline_backend.accounts.invitations import invitation_link
-from pipeline_backend.api.emails import NOT_ASCII, parse_email
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_name, manage_py
-from pipeline_backend.onboarding import create_organization, create_organization_for
 
 
 class Command(BaseServiceCommand):

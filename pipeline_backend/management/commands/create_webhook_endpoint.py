@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from pipeline_backend.api.fields import MAX_URL_LENGTH
+from foundation.api.fields import MAX_URL_LENGTH
 from pipeline_backend.management.commands._command import BaseServiceCommand, clean_text, get_organization
 from webhooks.services import add_endpoint
 from webhooks.topics import topics

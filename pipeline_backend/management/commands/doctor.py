@@ -19,8 +19,8 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http.request import split_domain_port, validate_host
 
+from foundation.db.encryption import KeyState, encrypted_fields, key_state, stored_values
 from organizations.isolation import TenantModel
-from pipeline_backend.db.encryption import KeyState, encrypted_fields, key_state, stored_values
 from pipeline_backend.management.commands._command import first_text_line, manage_py
 from pipeline_backend.web.health import backlog_error
 from webhooks.transaction_ids import has_future_ids

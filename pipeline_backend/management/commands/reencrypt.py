@@ -6,14 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from pipeline_backend.db.encryption import (
-    EncryptedField,
-    KeyState,
-    encrypted_fields,
-    key_state,
-    reencrypt,
-    stored_values,
-)
+from foundation.db.encryption import EncryptedField, KeyState, encrypted_fields, key_state, reencrypt, stored_values
 from pipeline_backend.management.commands._command import BaseServiceCommand
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from accounts.invitations import invitation_link, open_invitations_for
+from accounts.password_reset import reset_link
 from organizations.models import User
-from pipeline_backend.accounts.invitations import invitation_link, open_invitations_for
-from pipeline_backend.accounts.password_reset import reset_link
 from pipeline_backend.management.commands._command import BaseServiceCommand
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from accounts.two_factor import reset_two_factor
 from organizations.models import User
-from organizations.two_factor import reset_two_factor
 from pipeline_backend.management.commands._command import BaseServiceCommand
 
 

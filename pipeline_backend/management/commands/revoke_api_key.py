@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from foundation.db.timestamps import isoformat_z
 from organizations.models import ApiKey
 from organizations.services import revoke_key
-from pipeline_backend.db.timestamps import isoformat_z
 from pipeline_backend.management.commands._command import BaseServiceCommand
 
 # The id alone, the form that the admin shows (pb_<id>_…), or the whole key: whatever an operator has at hand.

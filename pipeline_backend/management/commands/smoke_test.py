@@ -11,11 +11,11 @@ from django.test import Client
 from standardwebhooks import Webhook
 from uuid_utils.compat import uuid7
 
+from accounts.onboarding import create_organization
+from foundation.db.timestamps import isoformat_z, now
 from organizations.models import Organization
 from organizations.services import issue_key
-from pipeline_backend.db.timestamps import isoformat_z, now
 from pipeline_backend.management.commands._command import BaseServiceCommand
-from pipeline_backend.onboarding import create_organization
 from webhooks.models import Delivery
 from webhooks.services import add_endpoint
 from webhooks.signing import signed_headers

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from dev.demo.organization import HARBOR, NORTHWIND, find_organization
 from organizations.models import Organization
-from pipeline_backend.demo.organization import HARBOR, NORTHWIND, find_organization
 from tests.client import ApiClient
 from tests.commands.runner import REAL_HASHER, CommandOutput, run
 

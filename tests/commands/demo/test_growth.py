@@ -4,11 +4,11 @@ import pytest
 from django.db.models import F, Max, Min, Q
 
 from appointments.models import Appointment, AppointmentSource, OutcomeChange
+from dev.demo import growth
+from foundation.db.timestamps import now
 from leads.models import Lead, LeadStatusChange
 from optins.models import OptIn
 from organizations.models import Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.demo import growth
 from statuses.models import StatusChange, StatusRole
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import command_error, run

@@ -9,16 +9,16 @@ import pytest
 from django.db.models import Count, Min
 
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, EventType, Note, OutcomeChange
+from dev.demo.loading import create
+from dev.demo.organization import NORTHWIND
+from dev.demo.people import TRAFFIC_SOURCES
+from dev.demo.scenario import TIME_ZONE, fake_now
+from foundation.db.timestamps import now
 from leads.duplicates import describe_reasons
 from leads.models import CustomField, Lead, LeadStatusChange, PossibleDuplicate, Source
 from notifications.models import Notification
 from optins.models import OptIn, OptInSource, QuestionAnswer
 from organizations.models import MemberRole, Membership, Organization
-from pipeline_backend.db.timestamps import now
-from pipeline_backend.demo.loading import create
-from pipeline_backend.demo.organization import NORTHWIND
-from pipeline_backend.demo.people import TRAFFIC_SOURCES
-from pipeline_backend.demo.scenario import TIME_ZONE, fake_now
 from statuses.models import Status, StatusRole
 from tests.commands.demo.conftest import LoadedDemo
 from tests.commands.runner import run

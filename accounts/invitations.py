@@ -1,0 +1,342 @@
+"""Invitations: an organization offers membership to an address, and whoever reads its mail accepts or declines."""
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.core import signing
+from django.db import IntegrityError, transaction
+from django.db.models import Sum
+from django.db.models.functions import Now
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from foundation.api.emails import parse_email
+from foundation.api.exceptions import Conflict, ValidationFailed
+from foundation.db.timestamps import now
+from foundation.outbox import State, notify_on_commit
+from organizations.actors import staff_actor
+from organizations.events import recorded_as_member
+from organizations.models import Invitation, Membership, Organization, SecurityEventKind, User
+from organizations.permissions import ROLE_ORDER, roles_up_to
+from organizations.security_log import record_security_event
+from organizations.services import add_member
+
+VALID_FOR = timedelta(days=7)
+MAX_SENT = 3
+RESEND_INTERVAL = timedelta(minutes=5)
+ACCOUNT_DISABLED = "Your account has been disabled."
+UNSUBSCRIBE_SALT = "accounts.unsubscribe"
+TOKEN_PATTERN = re.compile(r"([0-9a-f]{32})-([0-9a-f]{64})")
+
+
+class InvitationClosed(Conflict):
+    """Nobody can accept the invitation any more, or its person may not, because their account is disabled."""
+
+    message = "This invitation is no longer valid. Ask for a new one."
+
+
+class SignInRequired(Conflict):
+    """The address belongs to an account with a verified address, which only its own person may use."""
+
+    message = "Sign in to accept this invitation."
+
+
+@dataclass(frozen=True)
+class NewAccount:
+    """What a person chooses for an account that is new, or whose address they are the first to prove."""
+
+    password: str
+    first_name: str
+    last_name: str
+
+
+@transaction.atomic
+def invite(
+    *,
+    organization: Organization,
+    email: str,
+    role: str,
+    invited_by: User | None,
+    assignable: Collection[str] = tuple(ROLE_ORDER),
+) -> Invitation:
+    """Invite the address, and mail the invitation after the commit. `invited_by` is None for a management command.
+
+    `assignable` are the roles that the inviter may assign. Locks the organization. Raises ValidationFailed if the role
+    is not one of them, if the API would refuse the address, or if `find_obstacle` finds one.
+    """
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    if role not in assignable:
+        raise ValidationFailed({"role": ["must not be above your own"]})
+    try:
+        email = parse_email(email.strip())
+    except ValueError as error:
+        raise ValidationFailed({"email": [str(error)]}) from None
+    unanswered = Invitation.objects.of(organization).unanswered().with_email(email)
+    unanswered.filter(expires_at__lte=now()).update(withdrawn_at=now())
+    obstacle = find_obstacle(organization, email, assignable)
+    if obstacle:
+        raise ValidationFailed({"email": [obstacle]})
+    invitation: Invitation = Invitation.objects.create(
+        organization=organization, email=email, role=role, invited_by=invited_by, expires_at=now() + VALID_FOR
+    )
+    record_invitation_event(SecurityEventKind.INVITED, invitation)
+    notify_on_commit(Invitation, organization.pk)
+    return invitation
+
+
+def find_obstacle(organization: Organization, email: str, assignable: Collection[str]) -> str:
+    """Return why the organization can't invite the address now, or "". Reads only the organization's own rows."""
+    member = Membership.objects.of(organization).filter(user__in=User.objects.with_email(email)).first()
+    if member and member.is_active:
+        return "already belongs to a member"
+    if member and member.role not in assignable:
+        return "belonged to a member whose role is above yours; ask an owner to invite them"
+    invitations = Invitation.objects.of(organization)
+    if invitations.with_email(email).filter(unsubscribed_at__isnull=False).exists():
+        return "belongs to somebody who has asked for no more invitations"
+    recent = invitations.filter(created_at__gt=now() - timedelta(days=1))
+    # Withdrawing and inviting anew would otherwise mail somebody without end.
+    if (recent.with_email(email).aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
+        return "was invited too often; try again tomorrow"
+    if invitations.unanswered().with_email(email).exists():
+        return "has an open invitation; send it again or withdraw it"
+    limit = settings.INVITATIONS_PER_ORGANIZATION_PER_DAY
+    if recent.count() >= limit:
+        return f"was not invited: the organization has made {limit} invitations within a day"
+    return ""
+
+
+def record_invitation_event(kind: SecurityEventKind, invitation: Invitation, user: User | None = None) -> None:
+    """Add an event to the organization's security log. It names the role and no address."""
+    details = f"as {invitation.get_role_display()}"
+    record_security_event(kind, organization=invitation.organization, user=user, details=details)
+
+
+@transaction.atomic
+def send_again(*, invitation: Invitation, invited_by: User) -> None:
+    """Mail the invitation once more, valid for another seven days, with `invited_by` as its inviter from now on.
+
+    Locks the invitation. Raises InvitationClosed, and Conflict if it was sent too often.
+    """
+    invitation = Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
+    if not invitation.is_open:
+        raise InvitationClosed
+    if invitation.sent_count >= MAX_SENT or invitation.last_sent_at > now() - RESEND_INTERVAL:
+        raise Conflict(f"An invitation is sent at most {MAX_SENT} times, and at most once in 5 minutes.")
+    Invitation.objects.of(invitation.organization).filter(pk=invitation.pk).update(
+        invited_by=invited_by,
+        expires_at=now() + VALID_FOR,
+        sent_count=invitation.sent_count + 1,
+        last_sent_at=now(),
+        state=State.PENDING,
+        attempt_count=0,
+        claim_count=0,
+        next_attempt_at=Now(),
+        lease_token=None,
+        last_error="",
+        finished_at=None,
+    )
+    notify_on_commit(Invitation, invitation.organization_id)
+
+
+@transaction.atomic
+def withdraw(*, invitation: Invitation) -> None:
+    """Make the invitation's link useless. Locks the invitation. Raises InvitationClosed."""
+    invitation = Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
+    if not invitation.is_open:
+        raise InvitationClosed
+    invitation.withdrawn_at = now()
+    invitation.save(update_fields=["withdrawn_at"])
+    end_unconfirmed_membership(invitation)
+    record_invitation_event(SecurityEventKind.INVITATION_WITHDRAWN, invitation)
+
+
+def invitation_link(invitation: Invitation) -> str:
+    """Return the URL at which the invitation is answered. Only the address's mailbox and operators may get it."""
+    return f"{settings.BASE_URL}{reverse('invitation', args=[f'{invitation.pk.hex}-{token_mac(invitation)}'])}"
+
+
+def token_mac(invitation: Invitation, secret: str | None = None) -> str:
+    """Return the part of the link that nobody can guess: it is derived from the invitation and SECRET_KEY.
+
+    `secret` is one of SECRET_KEY_FALLBACKS instead.
+    """
+    identity = [str(invitation.pk), str(invitation.organization_id), invitation.email, invitation.role]
+    salt = "accounts.invitation"
+    return salted_hmac(salt, json.dumps(identity), secret=secret, algorithm="sha256").hexdigest()
+
+
+def is_genuine(invitation: Invitation, mac: str) -> bool:
+    """Return whether `mac` is the part of the invitation's link, also of one made with a former SECRET_KEY."""
+    secrets = (None, *settings.SECRET_KEY_FALLBACKS)
+    return any(constant_time_compare(mac, token_mac(invitation, secret)) for secret in secrets)
+
+
+def unsubscribe_path(invitation: Invitation) -> str:
+    """Return the path that ends the organization's invitations to the address. It accepts none, and doesn't expire."""
+    token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign(invitation.pk.hex)
+    return reverse("unsubscribe_invitation", args=[token])
+
+
+def find_by_unsubscribe_token(token: str) -> Invitation | None:
+    """Return the invitation whose e-mail had this unsubscribe link, open or not. None if the link isn't one of ours."""
+    try:
+        pk = UUID(signing.Signer(salt=UNSUBSCRIBE_SALT).unsign(token))
+    except signing.BadSignature:
+        return None
+    return Invitation.unscoped.select_related("organization").filter(pk=pk).first()
+
+
+def find_invitation(token: str) -> Invitation:
+    """Return the invitation that a link leads to. Raises InvitationClosed if it can't be accepted."""
+    match = TOKEN_PATTERN.fullmatch(token)
+    rows = Invitation.unscoped.select_related("organization", "invited_by")
+    invitation: Invitation | None = rows.filter(pk=UUID(match[1])).first() if match else None
+    if match is None or invitation is None or not is_genuine(invitation, match[2]):
+        raise InvitationClosed
+    if not (invitation.is_open and invitation.organization.is_active and may_still_invite(invitation)):
+        raise InvitationClosed
+    return invitation
+
+
+def may_still_invite(invitation: Invitation) -> bool:
+    """Return whether the inviter may still assign the role. So nobody leaves an invitation behind for themselves."""
+    inviter = invitation.invited_by
+    if inviter is None or inviter.is_superuser:
+        return inviter is None or inviter.is_active
+    member = Membership.objects.of(invitation.organization).filter(user=inviter, is_active=True).first()
+    return bool(member and inviter.is_active and invitation.role in roles_up_to(member.role))
+
+
+def needs_sign_in(account: User | None, invitation: Invitation) -> bool:
+    """Return whether only somebody who is signed in as this account may accept the invitation.
+
+    The link opens an account whose address nobody has proved, but never an operator's, nor one with two-factor sign-in
+    (whose address an operator has changed), nor one whose mail goes to another mailbox.
+    """
+    if account is None:
+        return False
+    is_protected = account.email_verified_at or account.two_factor_enabled_at or account.is_superuser
+    # Only the case of ASCII letters may differ: PostgreSQL's lower() may turn a letter such as \u0130 into an ASCII
+    # one, and somebody can own such a domain.
+    return bool(is_protected) or account.email.encode().lower() != invitation.email.encode().lower()
+
+
+def has_open_invitation(user: User) -> bool:
+    """Return whether the user may sign in to accept an invitation, even without being a member of any organization."""
+    rows = Invitation.unscoped.unanswered().with_email(user.email)
+    return rows.filter(expires_at__gt=now(), organization__is_active=True).exists()
+
+
+@transaction.atomic
+def accept(*, token: str, signed_in_user: User | None, new_account: NewAccount | None) -> Membership:
+    """Make the person with the invited address a member. Their address is verified from now on.
+
+    An account with a verified address must be the signed-in one. Any other account gets the new password, which ends
+    its sessions; without an account, one is created. Locks the invitation, then the account. Raises InvitationClosed
+    and SignInRequired.
+    """
+    invitation = lock_open_invitation(token)
+    account = User.objects.with_email(invitation.email).select_for_update().first()
+    if account and not account.is_active:
+        raise InvitationClosed(ACCOUNT_DISABLED)
+    if needs_sign_in(account, invitation):
+        if account != signed_in_user:
+            raise SignInRequired
+    elif new_account is None:
+        raise SignInRequired
+    else:
+        account = prove_address(account, email=invitation.email, new_account=new_account)
+    assert account is not None
+    member: Membership | None = Membership.objects.of(invitation.organization).filter(user=account).first()
+    if member is None or not member.is_active:
+        member = add_member(organization=invitation.organization, user=account, role=invitation.role)
+    invitation.accepted_at = now()
+    invitation.save(update_fields=["accepted_at"])
+    record_invitation_event(SecurityEventKind.INVITATION_ACCEPTED, invitation, account)
+    return member
+
+
+def prove_address(account: User | None, *, email: str, new_account: NewAccount) -> User:
+    """Create the account, or give it to the person who has proved its address: nothing of an earlier user remains."""
+    names = {"first_name": new_account.first_name, "last_name": new_account.last_name}
+    if account is None:
+        try:
+            with transaction.atomic():
+                return User.objects.create_user(email, new_account.password, email_verified_at=now(), **names)
+        except IntegrityError:
+            raise SignInRequired("An account with this address has just been created. Open the link again.") from None
+    with recorded_as_member(account, staff_actor(account)):
+        account.set_password(new_account.password)
+        account.email_verified_at = now()
+        account.first_name, account.last_name = new_account.first_name, new_account.last_name
+        account.save(update_fields=["password", "email_verified_at", "first_name", "last_name"])
+    record_security_event(SecurityEventKind.PASSWORD_RESET, user=account)
+    return account
+
+
+@transaction.atomic
+def decline(*, token: str) -> None:
+    """Decline the invitation. Locks it. Raises InvitationClosed."""
+    invitation = lock_open_invitation(token)
+    invitation.declined_at = now()
+    invitation.save(update_fields=["declined_at"])
+    end_unconfirmed_membership(invitation)
+    record_invitation_event(SecurityEventKind.INVITATION_DECLINED, invitation)
+
+
+@transaction.atomic
+def unsubscribe(*, invitation: Invitation) -> None:
+    """Decline the organization's open invitation of this address, and refuse new ones. Repeating it is safe.
+
+    Locks the organization, as inviting does, and then the open invitation. A membership stays as it is. An e-mail that
+    a worker is sending at the moment still arrives.
+    """
+    organization = invitation.organization
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    rows = Invitation.objects.of(organization)
+    rows.filter(pk=invitation.pk, unsubscribed_at=None).update(unsubscribed_at=now())
+    end_unconfirmed_membership(invitation)
+    unanswered = rows.unanswered().with_email(invitation.email).filter(expires_at__gt=now())
+    for declined in unanswered.select_for_update():
+        declined.declined_at = now()
+        declined.save(update_fields=["declined_at"])
+        record_invitation_event(SecurityEventKind.INVITATION_DECLINED, declined)
+
+
+@transaction.atomic
+def allow_again(*, invitation: Invitation, consent: str) -> None:
+    """Let the organization invite the address again, and log how its person agreed. Repeating it is safe.
+
+    Only for operators: the organization is the party that the person has refused. Locks the organization.
+    """
+    organization = invitation.organization
+    Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
+    suppressed = Invitation.objects.of(organization).with_email(invitation.email).exclude(unsubscribed_at=None)
+    if suppressed.update(unsubscribed_at=None):
+        record_security_event(SecurityEventKind.INVITATIONS_ALLOWED, organization=organization, details=consent)
+
+
+def end_unconfirmed_membership(invitation: Invitation) -> None:
+    """Let nobody name the invited person any more, if they are a member from before there were invitations."""
+    rows = Membership.objects.of(invitation.organization).filter(is_unconfirmed=True)
+    rows.filter(user__in=User.objects.with_email(invitation.email)).update(is_unconfirmed=False)
+
+
+def lock_open_invitation(token: str) -> Invitation:
+    """Lock and return the invitation that a link leads to. Raises InvitationClosed if it can't be accepted."""
+    found = find_invitation(token)
+    Invitation.objects.of(found.organization).select_for_update().get(pk=found.pk)
+    # Read again, because it may have been answered before the lock was ours.
+    return find_invitation(token)
+
+
+def open_invitations_for(email: str) -> list[Invitation]:
+    """Return the open invitations of an address, in all organizations. Only for operators."""
+    rows = Invitation.unscoped.unanswered().with_email(email).select_related("organization", "invited_by")
+    return [invitation for invitation in rows if invitation.is_open and may_still_invite(invitation)]

@@ -1,0 +1,29 @@
+"""Onboarding: creates an organization with everything it needs to start.
+
+It is here and not in `organizations` because it also uses `statuses`, which builds on `organizations`.
+"""
+
+from django.db import transaction
+
+from accounts.invitations import invite
+from organizations.models import Invitation, MemberRole, Organization, User
+from organizations.services import add_member
+from statuses.services import seed_defaults
+
+
+@transaction.atomic
+def create_organization(*, name: str, owner: User | None = None) -> Organization:
+    """Create an organization with its default statuses and, if one is given, its owner, who must have agreed."""
+    organization = Organization.objects.create(name=name)
+    if owner is not None:
+        add_member(organization=organization, user=owner, role=MemberRole.OWNER)
+    seed_defaults(organization=organization)
+    return organization
+
+
+@transaction.atomic
+def create_organization_for(*, name: str, owner_email: str) -> Invitation:
+    """Create an organization and invite its owner, who joins by accepting. Return the invitation."""
+    return invite(
+        organization=create_organization(name=name), email=owner_email, role=MemberRole.OWNER, invited_by=None
+    )

@@ -1,0 +1,236 @@
+"""Two-factor sign-in: the page after the password, and My account → Two-factor sign-in."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import segno
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote
+from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.debug import sensitive_post_parameters
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
+
+from accounts import two_factor
+from accounts.secret_page import secret_page
+from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, is_old_password_check_allowed, remember_browser
+from foundation.api.exceptions import Conflict
+from organizations.isolation import bypass_rls
+from organizations.models import User
+from organizations.permissions import current_user
+
+PENDING_KEY = "pending_sign_in"
+PENDING_SECONDS = 600
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+# The pages that are open to users who must set up two-factor sign-in first.
+OPEN_PAGES = {"two_factor", "token", "logout", "jsi18n"}
+
+Result = TypeVar("Result")
+
+
+class CodeForm(forms.Form):
+    """Asks for a code."""
+
+    code = forms.CharField(
+        max_length=64,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
+    )
+
+
+class PasswordAndCodeForm(CodeForm):
+    """Asks for the password too: whoever finds an open session must not change how its person signs in."""
+
+    field_order = ("password", "code")
+    password = forms.CharField(
+        strip=False, widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        self.request, self.user = request, current_user(request)
+        super().__init__(*args, **kwargs)
+
+    def clean_password(self) -> str:
+        """Return the password, which must be the user's. Raises ValidationError past the limit on guesses, too."""
+        password: str = self.cleaned_data["password"]
+        if not is_old_password_check_allowed(self.request, self.user):
+            raise forms.ValidationError(TOO_MANY_ATTEMPTS)
+        if not self.user.check_password(password):
+            raise forms.ValidationError("Your password is not right.")
+        return password
+
+
+# --- Signing in -------------------------------------------------------------------------------------------------------
+
+
+class SignInView(LoginView):
+    """Django's sign-in page, followed by the page for the code if the user has two-factor sign-in."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Sign in, or remember for ten minutes that the password was right."""
+        user: User = form.get_user()
+        if user.two_factor_enabled_at is None:
+            response: HttpResponse = super().form_valid(form)
+            remember_browser(self.request, user, response)
+            return response
+        session = self.request.session
+        session.flush()  # drops the data of another user's session
+        session[PENDING_KEY] = {
+            "user": user.pk,
+            "hash": user.get_session_auth_hash(),
+            "until": timezone.now().timestamp() + PENDING_SECONDS,
+            "next": self.get_success_url(),
+        }
+        return HttpResponseRedirect(reverse("admin:second_factor"))
+
+
+def pending_user(request: HttpRequest) -> User | None:
+    """Return the user whose password was right in this session within ten minutes, unless it has changed since."""
+    pending = request.session.get(PENDING_KEY)
+    if not pending or pending["until"] < timezone.now().timestamp():
+        return None
+    user = User.objects.filter(pk=pending["user"], is_active=True).first()
+    is_valid = user is not None and user.is_session_hash(pending["hash"])
+    return user if is_valid else None
+
+
+@bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found
+@sensitive_post_parameters()
+@csrf_protect
+@never_cache
+def second_factor_page(request: HttpRequest) -> HttpResponse:
+    """Ask for the code, and sign in if it is right."""
+    user = pending_user(request)
+    if user is None:
+        return HttpResponseRedirect(reverse("admin:login"))
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        if not two_factor.is_code_check_allowed(request, user):
+            form.add_error(None, TOO_MANY_ATTEMPTS)
+        elif two_factor.verify_second_factor(user=user, code=form.cleaned_data["code"]):
+            url = request.session.pop(PENDING_KEY)["next"]
+            login(request, user, backend=BACKEND)
+            response = HttpResponseRedirect(url)
+            remember_browser(request, user, response)
+            return response
+        else:
+            form.add_error("code", two_factor.WRONG_CODE)
+    context = {**admin.site.each_context(request), "title": "Second factor", "form": form, "button": "Sign in"}
+    context["text"] = "Enter the code of your authenticator app, or a recovery code."
+    return TemplateResponse(request, "accounts/page.html", context)
+
+
+def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Lead members of organizations that require two-factor sign-in to its page, until they have set it up."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        name = request.resolver_match.url_name if request.resolver_match else None
+        if name not in OPEN_PAGES and two_factor.must_enrol(request, current_user(request)):
+            messages.warning(request, "Your organization requires two-factor sign-in. Set it up to go on.")
+            return HttpResponseRedirect(reverse("admin:two_factor"))
+        return view(request, *args, **kwargs)
+
+    return wrapper
+
+
+# --- My account -------------------------------------------------------------------------------------------------------
+
+
+@sensitive_post_parameters()
+@never_cache
+def two_factor_page(request: HttpRequest) -> HttpResponse:
+    """Show the page to set two-factor sign-in up, or the one to change it."""
+    user = current_user(request)
+    data = request.POST if request.method == "POST" else None
+    # Counted whatever was sent, because each form's attempts also guess the password or a code.
+    if data is not None and not two_factor.is_code_check_allowed(request, user):
+        messages.error(request, TOO_MANY_ATTEMPTS)
+        data = None
+    return (enrolment_page if user.two_factor_enabled_at is None else settings_page)(request, user, data)
+
+
+def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
+    """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
+    context = {**admin.site.each_context(request), "title": "Two-factor sign-in"}
+    if data is None:
+        return TemplateResponse(request, "admin/two_factor_start.html", context)
+    if "start" in data:
+        try:
+            form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
+        except Conflict as error:  # the page with the button is old, or sent by hand
+            messages.error(request, str(error))
+            return HttpResponseRedirect(reverse("admin:two_factor"))
+    else:
+        form, key = PasswordAndCodeForm(request, data), two_factor.pending_key(user)
+    codes = submit(form, two_factor.confirm_enrolment, user)
+    if codes:
+        update_session_auth_hash(request, user)
+        return recovery_codes_page(request, user, codes)
+    context |= {
+        "form": form,
+        "key": " ".join(key[start : start + 4] for start in range(0, len(key), 4)),
+        "qr_code": qr_code(two_factor.key_uri(user, key)),
+    }
+    headers = {"Content-Encoding": "identity"}  # the page shows a secret; see CompressionMiddleware
+    return TemplateResponse(request, "admin/two_factor_enrolment.html", context, headers=headers)
+
+
+def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
+    """Offer new recovery codes, and to switch two-factor sign-in off."""
+    codes_form = CodeForm(data if data and "replace" in data else None)
+    disable_form = PasswordAndCodeForm(request, data if data and "disable" in data else None)
+    codes = submit(codes_form, two_factor.replace_recovery_codes, user)
+    if codes:
+        return recovery_codes_page(request, user, codes)
+    if submit(disable_form, two_factor.disable, user):
+        update_session_auth_hash(request, user)
+        messages.success(request, "Two-factor sign-in is off.")
+        return HttpResponseRedirect(reverse("admin:two_factor"))
+    context = {
+        **admin.site.each_context(request),
+        "title": "Two-factor sign-in",
+        "enabled_at": user.two_factor_enabled_at,
+        "unused_codes": two_factor.unused_recovery_codes(user),
+        "codes_form": codes_form,
+        "disable_form": disable_form,
+    }
+    return TemplateResponse(request, "admin/two_factor.html", context)
+
+
+def submit(form: CodeForm, change: Callable[..., Result], user: User) -> Result | None:
+    """Call the service with user and code if the form was sent and is valid. Show its refusal in the form."""
+    if not form.is_valid():
+        return None
+    try:
+        result = change(user=user, code=form.cleaned_data["code"])
+    except Conflict as error:
+        form.add_error(None, str(error))
+        return None
+    if not result:
+        form.add_error("code", two_factor.WRONG_CODE)
+    return result
+
+
+def recovery_codes_page(request: HttpRequest, user: User, codes: list[str]) -> HttpResponse:
+    """Return the page that shows new recovery codes, once."""
+    explanation = (
+        "Each of these codes replaces your authenticator app once. They are shown only now: print them, or store them "
+        "where you find them without your phone."
+    )
+    url = reverse("admin:organizations_user_change", args=[quote(user.pk)])
+    return secret_page(request, user, url, title="Recovery codes", explanation=explanation, secret="\n".join(codes))
+
+
+def qr_code(text: str) -> SafeString:
+    """Return the text as a QR code, in an SVG element: an image would need another request."""
+    return mark_safe(segno.make(text, error="m").svg_inline(scale=5, light="#fff"))  # noqa: S308  # contains no text

@@ -1,0 +1,126 @@
+"""Creates the demo's two organizations in the first run, and finds them again in later ones."""
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+
+from appointments.services import book
+from dev.demo.organization import HARBOR, NORTHWIND, OrganizationSpec, find_organization, set_up_organization
+from dev.demo.scenario import FIRST_DAY, Scenario, fake_now
+from foundation.db.timestamps import now
+from organizations.actors import SYSTEM
+from organizations.keys import parse_key
+from organizations.models import ApiKey, Membership, Organization, User
+from organizations.services import change_member, issue_key, save_user
+from webhooks.models import Endpoint
+from webhooks.services import add_endpoint, change_endpoint
+
+KEY_NAME = "Demo"
+# Path, description and event types (all, if there are none). Nothing answers at the second, so its deliveries fail.
+LOCAL_ENDPOINTS: dict[str, tuple[str, list[str]]] = {
+    "/local/inbox": ("Inbox of the local run", []),
+    "/local/removed": ("A receiver that no longer exists", ["lead.created"]),
+}
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The demo organization. `key_text` is its API key, known only in the run that created it."""
+
+    organization: Organization
+    key_text: str | None
+
+    @property
+    def owner(self) -> User:
+        """The user who owns the organization."""
+        return User.objects.get(email=NORTHWIND.email())
+
+
+@transaction.atomic
+def load() -> Demo:
+    """Return the demo, created if there is none, together with a second, small organization.
+
+    Everything is created in one transaction, so that an interrupted run leaves nothing behind.
+    """
+    existing = find_organization(NORTHWIND)
+    if existing:
+        return Demo(existing, None)
+    demo = create(NORTHWIND, leads=40)
+    # The second organization shows that the first one's users and key can't see its rows.
+    if find_organization(HARBOR) is None:
+        create(HARBOR, leads=5)
+    return demo
+
+
+def create(spec: OrganizationSpec, leads: int) -> Demo:
+    """Create an organization, and play the scenario for this number of leads without notifying anybody."""
+    with fake_now(now() + timedelta(days=FIRST_DAY)):
+        organization = set_up_organization(spec)
+        api_key, key_text = issue_key(organization=organization, name=KEY_NAME)
+    # Mail is switched off while it runs. Webhooks need no switch: there are no endpoints yet.
+    set_mail_enabled(organization, enabled=False)
+    Scenario(organization, api_key).play(leads)
+    set_mail_enabled(organization, enabled=True)
+    return Demo(organization, key_text)
+
+
+def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
+    """Switch the e-mail notifications of all members on or off."""
+    for member in Membership.objects.of(organization):
+        change_member(actor=SYSTEM, member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
+
+
+def register_inbox(demo: Demo) -> None:
+    """In a local run, send the demo's webhooks to the local inbox, and follow it if the address has changed.
+
+    The first time, also add an endpoint whose deliveries fail, and book an appointment, so that there are webhooks and
+    an e-mail to look at. Users who don't want the endpoints disable them; they stay disabled.
+    """
+    if not (settings.LOCAL_RUN and settings.WEBHOOKS_ALLOW_PRIVATE):
+        return
+    base_url, organization = settings.BASE_URL, demo.organization
+    endpoints = list(Endpoint.objects.of(organization).filter(url__regex=f"({'|'.join(LOCAL_ENDPOINTS)})$"))
+    for endpoint in endpoints:
+        if not endpoint.url.startswith(f"{base_url}/"):
+            url = base_url + urlsplit(endpoint.url).path
+            kept = {name: getattr(endpoint, name) for name in ("description", "event_types", "is_active")}
+            change_endpoint(endpoint=endpoint, url=url, **kept)
+    if endpoints:
+        return
+    for path, (description, types) in LOCAL_ENDPOINTS.items():
+        add_endpoint(organization=organization, url=base_url + path, description=description, event_types=types)
+    book(
+        organization=organization,
+        actor=SYSTEM,
+        external_reference="demo-first",
+        schedule_time=Scenario(organization, None).at(1, 15).replace(minute=0, second=0),
+        lead_email="sam.rivera@example.com",
+        lead_first_name="Sam",
+        event_type_name="Strategy call",
+        host_email=demo.owner.email,
+    )
+
+
+def working_key(demo: Demo, stored_key: object) -> str:
+    """Return the stored key if it still works, else the key of this run, else a new one."""
+    parsed = parse_key(stored_key) if isinstance(stored_key, str) else None
+    key = parsed and ApiKey.objects.of(demo.organization).filter(key_id=parsed.key_id).first()
+    if parsed and key and key.is_live and hmac.compare_digest(bytes(key.secret_hash), parsed.secret_hash):
+        return parsed.text
+    return demo.key_text or issue_key(organization=demo.organization, name=KEY_NAME)[1]
+
+
+def working_password(demo: Demo, stored_password: object = None) -> str:
+    """Return the stored password if the owner can sign in with it, else a new one."""
+    user = demo.owner
+    if isinstance(stored_password, str) and user.check_password(stored_password):
+        return stored_password
+    password = secrets.token_urlsafe(12)
+    user.set_password(password)
+    save_user(actor=SYSTEM, user=user, changed=["password"])
+    return password

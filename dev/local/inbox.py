@@ -1,0 +1,120 @@
+"""The local inbox: a webhook receiver that is already subscribed, and the e-mails that were sent.
+
+It exists only if LOCAL_RUN is on (`make run`), so that the effect of a first booking can be seen without other tools.
+Only clients on this computer reach it, because the e-mails contain links that sign people in.
+"""
+
+import email
+import email.policy
+import json
+import re
+from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from functools import wraps
+from pathlib import Path
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from foundation.db.timestamps import isoformat_z, now
+from organizations.isolation import bypass_rls
+from webhooks.models import Endpoint
+
+PAGE_SIZE = 25
+# Addresses of this computer that no other one can connect from, also as a socket for IPv6 and IPv4 reports them.
+LOOPBACK = re.compile(r"(::ffff:)?127(\.\d+){3}|::1", re.ASCII)
+# Django's file backend writes this after each e-mail.
+EMAIL_SEPARATOR = b"\n" + b"-" * 79 + b"\n"
+
+
+def inbox_dir() -> Path:
+    """Return the directory of received webhooks; create it if necessary."""
+    path: Path = settings.ROOT / ".data" / "inbox"
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path
+
+
+def local_only(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Return the view with a 404 for everyone who is not connected from a loopback address."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest) -> HttpResponse:
+        # Never X-Forwarded-For: any client can send it.
+        if not LOOPBACK.fullmatch(request.META.get("REMOTE_ADDR", "")):
+            raise Http404
+        return view(request)
+
+    return wrapped
+
+
+# Webhooks are authenticated by their signature, not by a session.
+@csrf_exempt
+@local_only
+@require_POST
+def receive(request: HttpRequest) -> HttpResponse:
+    """Store a webhook with a valid signature and return 204; otherwise return 401."""
+    # The URL doesn't name an organization, so the secrets of all endpoints with this URL are tried.
+    with bypass_rls():
+        secrets = [
+            secret
+            for endpoint in Endpoint.unscoped.filter(url=request.build_absolute_uri())
+            for secret in endpoint.signing_secrets()
+        ]
+    if not any(has_valid_signature(request, secret) for secret in secrets):
+        return HttpResponse(status=401)
+    webhook_id = request.headers["webhook-id"]
+    received = {"id": webhook_id, "received_at": isoformat_z(now()), "body": json.loads(request.body)}
+    # Only the last part of the id, so that it can't point outside of the directory.
+    (inbox_dir() / f"{Path(webhook_id).name}.json").write_text(json.dumps(received, indent=2))
+    return HttpResponse(status=204)
+
+
+def has_valid_signature(request: HttpRequest, secret: str) -> bool:
+    """Return whether the official client library accepts the signature."""
+    try:
+        Webhook(secret).verify(request.body, {name.lower(): value for name, value in request.headers.items()})
+    except WebhookVerificationError:
+        return False
+    return True
+
+
+@local_only
+@require_safe
+def show_inbox(request: HttpRequest) -> HttpResponse:
+    """Show the newest webhooks and e-mails."""
+    return render(request, "local/inbox.html", {"webhooks": received_webhooks(), "emails": sent_emails()})
+
+
+def newest_files(directory: Path, pattern: str) -> list[Path]:
+    """Return the directory's newest files, as many as a page shows."""
+    files = directory.glob(pattern) if directory.is_dir() else []
+    return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:PAGE_SIZE]
+
+
+def received_webhooks() -> list[dict[str, str]]:
+    """Return the newest webhooks, newest first."""
+    stored = [json.loads(file.read_text()) for file in newest_files(inbox_dir(), "*.json")]
+    return [{**each, "type": each["body"]["type"], "body": json.dumps(each["body"], indent=2)} for each in stored]
+
+
+def sent_emails() -> list[dict[str, str]]:
+    """Return the newest e-mails, newest first."""
+    directory = getattr(settings, "EMAIL_FILE_PATH", None)
+    if not directory:
+        return []
+    # A file has the e-mails of one mail connection, the oldest first.
+    emails = [sent for file in newest_files(Path(directory), "*.log") for sent in reversed(list(read_emails(file)))]
+    return emails[:PAGE_SIZE]
+
+
+def read_emails(file: Path) -> Iterator[dict[str, str]]:
+    """Yield the e-mails in a file of Django's file backend, without attachments."""
+    for source in file.read_bytes().split(EMAIL_SEPARATOR):
+        message = email.message_from_bytes(source, policy=email.policy.default)
+        text = message.get_body(("plain",)) if isinstance(message, EmailMessage) else None
+        if text:
+            yield {"subject": str(message["subject"]), "to": str(message["to"]), "text": text.get_content()}

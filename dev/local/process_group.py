@@ -1,0 +1,127 @@
+"""The processes of the running application: children of this one, with one log for all."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import psutil
+
+from dev.local import processes
+
+# An environment variable that everything started by a run inherits, with the directory of its data as the value: so
+# processes of a killed run can be found.
+MARK = "PIPELINE_LOCAL_RUN"
+STOP_TIMEOUT = 25  # seconds; a worker may finish its current task
+LEFTOVER_STOP_TIMEOUT = 10
+COLORS = ["36", "33", "35", "32", "34"]
+
+
+class ManagedProcess:
+    """A child process that leads a process group of its own."""
+
+    def __init__(
+        self, name: str, command: Sequence[str], process: "subprocess.Popen[bytes]", on_line: Callable[[str], None]
+    ) -> None:
+        self.name, self.command, self.process, self.on_line = name, command, process, on_line
+        # A thread reads the output, so that the process never waits for us.
+        self.reader = Thread(target=self._read_output, args=[process.stdout], daemon=True)
+        self.reader.start()
+
+    def _read_output(self, output: Iterable[bytes]) -> None:
+        for line in output:
+            self.on_line(line.decode(errors="replace").removesuffix("\n"))
+
+    def has_exited(self) -> bool:
+        return self.process.poll() is not None
+
+    def exit_reason(self) -> str:
+        """Return how the process exited, for a sentence that begins with its name."""
+        code = self.process.returncode
+        return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"stopped with exit code {code}"
+
+    def stop(self) -> None:
+        """Terminate the process, kill it if that takes too long, then kill what is left of its group."""
+        self.process.send_signal(signal.SIGTERM)
+        processes.wait_until(self.has_exited, STOP_TIMEOUT)
+        if self.group():
+            self.kill()
+            processes.wait_until(lambda: not self.group(), 5)
+        self.process.wait()
+        self.reader.join(5)  # until it has read what the group wrote last
+
+    def group(self) -> list[psutil.Process]:
+        """Return the running processes of the group."""
+        return processes.find(lambda process: os.getpgid(process.pid) == self.process.pid)
+
+    def kill(self) -> None:
+        """Kill the process and everything that it has started."""
+        with suppress(ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+class ProcessGroup:
+    """Starts processes, prints their output, and stops them with everything that they have started."""
+
+    def __init__(
+        self, root: Path, environment: Mapping[str, str], print_line: Callable[[str], None], data: Path
+    ) -> None:
+        self.root, self.print_line, self.environment = root, print_line, {**environment, MARK: str(data)}
+        self.running: list[ManagedProcess] = []
+        self.is_colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+    def start(self, name: str, command: Sequence[str], on_line: Callable[[str], None] | None = None) -> ManagedProcess:
+        """Start a process, as the last one. Its lines go to `on_line`, or are printed with its name in front."""
+        child = self._launch(name, command, on_line or self._line_printer(name))
+        self.running.append(child)
+        return child
+
+    def restart(self, child: ManagedProcess) -> None:
+        """Kill what is left of an exited process's group, and start its command again, in its place in the order."""
+        child.stop()
+        self.running[self.running.index(child)] = self._launch(child.name, child.command, child.on_line)
+
+    def _launch(self, name: str, command: Sequence[str], on_line: Callable[[str], None]) -> ManagedProcess:
+        process = processes.start(
+            command,
+            cwd=self.root,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        return ManagedProcess(name, command, process, on_line)
+
+    def _line_printer(self, name: str) -> Callable[[str], None]:
+        label = f"{name:<7} |"
+        if self.is_colored:
+            label = f"\033[{COLORS[len(self.running) % len(COLORS)]}m{label}\033[0m"
+        return lambda line: self.print_line(f"{label} {line}")
+
+    def first_exited(self) -> ManagedProcess | None:
+        """Return a process that has exited by itself, or None."""
+        return next((child for child in self.running if child.has_exited()), None)
+
+    def stop(self, child: ManagedProcess) -> None:
+        """Stop a process with everything that it has started."""
+        child.stop()
+        self.running.remove(child)
+
+    def stop_all(self) -> None:
+        """Stop the processes one after the other, in the order in which they were started."""
+        while self.running:
+            self.stop(self.running[0])
+
+    def kill_all(self) -> None:
+        for child in self.running:
+            child.kill()
+
+
+def stop_leftovers(data: Path) -> None:
+    """Stop the processes of an earlier run that was killed."""
+    leftovers = processes.find(lambda process: process.environ().get(MARK) == str(data) and process.pid != os.getpid())
+    processes.stop(leftovers, (signal.SIGTERM, LEFTOVER_STOP_TIMEOUT), (signal.SIGKILL, 5))

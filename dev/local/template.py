@@ -1,0 +1,138 @@
+"""A PostgreSQL cluster with the migrated database, stored for the next run of the tests.
+
+Creating a cluster and applying all migrations takes seconds; copying the result takes a fraction of one. A stored
+cluster belongs to a fingerprint of everything that decides what is in it, so a changed migration never meets an old
+database.
+"""
+
+import fcntl
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from modulefinder import ModuleFinder
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dev.local import StartupError, environment
+from dev.local.embedded import Postgres
+
+DATABASE = "migrated"
+# The files that decide what is in the database; everything that they import counts, too.
+SOURCES = [
+    "migrations/*.py",
+    "models.py",
+    "models/*.py",
+    "apps.py",
+    "settings.py",
+    "local/embedded.py",
+    "local/template.py",
+]
+OTHER_FILES = [
+    "requirements.txt",
+    "requirements-embedded.txt",
+    "deploy/ordinary_owner.sql",
+    "dev/local/rights_for_tests.sql",
+]
+
+
+@contextmanager
+def migrated_cluster(root: Path) -> Iterator[Postgres]:
+    """Yield the stopped cluster with this checkout's migrations; create it if missing.
+
+    No other run removes it before the block ends. Raises StartupError if the migrations can't be applied.
+    """
+    directory = clusters_dir(root)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    cluster = stored_cluster(directory / fingerprint(root))
+    while True:
+        with locked(directory, fcntl.LOCK_SH):
+            if is_complete(cluster):
+                yield cluster
+                return
+        # A shared lock can't be upgraded, so another run may have created the cluster in between.
+        with locked(directory, fcntl.LOCK_EX):
+            if not is_complete(cluster):
+                remove_clusters(directory)
+                create(cluster, root)
+
+
+def clusters_dir(root: Path) -> Path:
+    """Return the directory of the stored clusters."""
+    return root / ".data" / "tests"
+
+
+def stored_cluster(directory: Path) -> Postgres:
+    """Return a cluster that is written fast, as for tests, but shut down properly: its files must be complete."""
+    cluster = Postgres(directory, ephemeral=True)
+    cluster.stop_steps = Postgres.stop_steps
+    return cluster
+
+
+def is_complete(cluster: Postgres) -> bool:
+    """Return whether the cluster can be copied."""
+    # The marker alone isn't enough: root's clusters are in /var/tmp, which the system may clear.
+    return (cluster.directory / "complete").exists() and cluster.cluster.exists()
+
+
+def create(cluster: Postgres, root: Path) -> None:
+    """Create the cluster and apply the migrations. Raises StartupError, and leaves nothing behind, if that fails."""
+    import psycopg  # noqa: PLC0415 - slow, and needed only if migrations have changed
+
+    url = cluster.start()
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {DATABASE}")
+        variables = environment.for_tests() | {"DATABASE_URL": urlsplit(url)._replace(path=f"/{DATABASE}").geturl()}
+        variables |= {"REDIS_URL": "redis://127.0.0.1:1/0"}  # required by the settings, but not used by migrations
+        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        result = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise StartupError(f"The migrations could not be applied:\n{result.stdout}{result.stderr}")
+    except BaseException:
+        cluster.remove()
+        raise
+    # Complete only now: before the server has stopped, its files are not consistent.
+    cluster.stop()
+    (cluster.directory / "complete").touch()
+
+
+def remove_all(root: Path) -> None:
+    """Remove what is stored for a checkout."""
+    directory = clusters_dir(root)
+    if directory.exists():
+        with locked(directory, fcntl.LOCK_EX):
+            remove_clusters(directory)
+
+
+def remove_clusters(directory: Path) -> None:
+    """Remove every stored cluster, also one that is not complete."""
+    for path in [path for path in directory.iterdir() if path.is_dir()]:
+        stored_cluster(path).remove()
+
+
+@contextmanager
+def locked(directory: Path, operation: int) -> Iterator[None]:
+    """Hold a lock: shared for those who copy a cluster, exclusive for those who create or remove one."""
+    with (directory / "lock").open("w") as file:
+        fcntl.flock(file, operation)
+        yield
+
+
+def fingerprint(root: Path) -> str:
+    """Return a hash of the migrations, the models, what they import of the project, the packages and the roles."""
+    directories = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    sources = {path for directory in directories for pattern in SOURCES for path in directory.rglob(pattern)}
+    # It finds imports at the top of modules and inside of functions, and reads the project's modules only.
+    finder = ModuleFinder(path=[str(root)])
+    for path in sorted(sources):
+        with suppress(SyntaxError):  # the import will fail with a better message
+            finder.import_hook(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
+    files = [getattr(module, "__file__", None) for module in finder.modules.values()]
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in OTHER_FILES}):
+        content = path.read_bytes()
+        # The length separates the files, so that moving text from one to the next changes the hash.
+        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]

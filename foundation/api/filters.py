@@ -1,0 +1,264 @@
+"""List filters on django-filter. An invalid value is a 400 that names its parameter (docs/interface.md, G26 to G30).
+
+A filter is one line of a `ListFilter`, and describes itself in the OpenAPI document. django-filter parses the values
+and narrows the queryset; `page_queries` reads one page of it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from functools import cache
+from typing import Any, ClassVar, Literal
+from uuid import UUID
+
+from django import forms
+from django.db import models
+from django.db.models import QuerySet
+from django_filters import Filter, FilterSet
+
+from foundation.api.exceptions import ValidationFailed
+from foundation.api.fields import parse_timestamp, parse_uuid
+from foundation.api.page_queries import (
+    PagePosition,
+    SqlPart,
+    count_few_first,
+    count_rows,
+    index_order,
+    matching_rows,
+    probe_then_sort,
+    read_page,
+)
+from foundation.api.pagination import Errors
+from foundation.api.sql_serializers import Schema, Tenant
+from foundation.db.compiled import Param, bind
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+END_OF_DAY = timedelta(days=1) - timedelta(milliseconds=1)
+BOUND_YEARS = range(MINYEAR, MAXYEAR + 1)  # other systems write 9999-12-31 for an open end
+DEFAULT_ORDERING = "-created_at"
+
+
+class ParameterField(forms.CharField):
+    """The form field of a query parameter. Blank counts as absent; `parse` returns the value or raises ValueError."""
+
+    # PostgreSQL can't store or compare it.
+    default_error_messages = {"null_characters_not_allowed": "must not contain NUL characters"}
+
+    def __init__(self, *, parse: Callable[[str], object], **options: Any) -> None:
+        super().__init__(**options)
+        self.parse = parse
+
+    def clean(self, value: str | None) -> object:
+        """Return the typed value, or None."""
+        text = super().clean(value)
+        try:
+            return self.parse(text) if text else None
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+class QueryFilter(Filter):
+    """One query parameter, one condition; a text, unless a subclass parses it."""
+
+    field_class = ParameterField
+    schema: Schema = {"type": "string"}  # in the OpenAPI document  # never changed in place
+    takes_several = False  # values, separated by commas
+
+    def __init__(self, field_name: str, *, help_text: str = "", **options: Any) -> None:
+        super().__init__(field_name, help_text=help_text, parse=self.parse, **options)
+        self.help_text = help_text
+
+    def parse(self, text: str) -> object:
+        """Return the typed value; raises ValueError with a message such as "must be a UUID"."""
+        return text
+
+    def has_index_order(self, value: Any) -> bool:
+        """Return whether one index has the rows that match this value in the order of their creation."""
+        return True
+
+
+class DateTimeFilter(QueryFilter):
+    """Rows at or after ("gte") or at or before ("lte") a timestamp. A date stands for its first or last millisecond."""
+
+    def __init__(self, field_name: str, lookup: Literal["gte", "lte"]) -> None:
+        self.is_upper_bound = lookup == "lte"
+        side, part = ("before", "end") if self.is_upper_bound else ("after", "start")
+        help_text = f"At or {side} this time: a date (its {part}, UTC) or an ISO 8601 timestamp."
+        super().__init__(field_name, lookup_expr=lookup, help_text=help_text)
+
+    def parse(self, text: str) -> datetime:
+        """Return the timestamp in UTC."""
+        try:
+            if DATE.fullmatch(text):
+                start = parse_timestamp(f"{text}T00:00:00Z", years=BOUND_YEARS)
+                return start + (END_OF_DAY if self.is_upper_bound else timedelta())
+            # The + of an offset arrives as a space from clients that don't encode it.
+            return parse_timestamp(text.replace(" ", "+"), years=BOUND_YEARS)
+        except ValueError:
+            message = "must be a date (2027-01-05) or an ISO 8601 timestamp, in the years 1 to 9999"
+            raise ValueError(message) from None
+
+    def has_index_order(self, value: datetime) -> bool:
+        return False
+
+
+class RelatedIdFilter(QueryFilter):
+    """Rows that refer to a row of the organization by its id. An id that the organization doesn't have is a 400."""
+
+    schema = {"type": "string", "format": "uuid"}
+
+    def __init__(self, field_name: str, model: type[models.Model], *, help_text: str = "") -> None:
+        super().__init__(field_name, help_text=help_text)
+        self.related_model: Any = model  # a tenant model
+
+    def parse(self, text: str) -> UUID:
+        return parse_uuid(text)
+
+    def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
+        """Return the id of the row that this id stands for, or None if the organization has none."""
+        return id if self.related_model.objects.of(organization).filter(pk=id).exists() else None
+
+
+class ChoiceFilter(QueryFilter):
+    """Rows with any of the given values of an enumeration, separated by commas; with `single`, only one is accepted.
+
+    `field_name` may lead to a related row: `outcome__role`.
+    """
+
+    def __init__(
+        self, field_name: str, choices: type[models.TextChoices], *, single: bool = False, help_text: str = ""
+    ) -> None:
+        self.choices = list(choices.values)
+        self.takes_several = not single
+        if single:
+            self.schema = {"type": "string", "enum": self.choices}
+        default_help_text = f"Comma-separated or repeated: any of {', '.join(self.choices)}."
+        super().__init__(field_name, lookup_expr="in", help_text=help_text or default_help_text)
+
+    def parse(self, text: str) -> set[str]:
+        # The split is bounded, so that a request of a million commas costs nothing.
+        values = set(map(str.strip, text.split(",", len(self.choices) * 4))) if self.takes_several else {text}
+        if not values <= set(self.choices):
+            raise ValueError(f"must be one of: {', '.join(self.choices)}")
+        return values
+
+    def has_index_order(self, value: set[str]) -> bool:
+        return len(value) == 1 and "__" not in self.field_name
+
+
+class OrderingFilter(QueryFilter):
+    """The order of a list: one of these columns, with a leading "-" for descending."""
+
+    def __init__(self, *columns: str) -> None:
+        self.choices = [sign + column for column in columns for sign in ("", "-")]
+        self.schema = {"type": "string", "enum": self.choices}
+        super().__init__("", help_text=f"Newest first ({DEFAULT_ORDERING}) by default.")
+
+    def parse(self, text: str) -> str:
+        if text not in self.choices:
+            raise ValueError(f"must be one of: {', '.join(self.choices)}")
+        return text
+
+
+class ListFilter(FilterSet):
+    """Base class of a list's filters and order. Read `errors` before `page`."""
+
+    # The total of an unfiltered list, of the organization and the table that are its two parameters.
+    total_sql: ClassVar[str]
+
+    def __init__(self, query: Mapping[str, str], *, organization: Tenant) -> None:
+        self.organization = organization
+        # Only the filters that the request uses: FilterSet copies them, and copying all takes longer than the query.
+        self.base_filters = {
+            name: filter for name, filter in self.declared_filters.items() if query.get(name, "").strip()
+        }
+        super().__init__(data=query, queryset=self._meta.model.objects.of(organization))
+
+    @property
+    def errors(self) -> Errors:
+        """The errors in the parameters, by parameter."""
+        form_errors = self.form.errors if self.filters else {}
+        return {name: [str(message) for message in messages] for name, messages in form_errors.items()}
+
+    def page(self, offset: int, limit: int) -> tuple[int, list[UUID]]:
+        """Return the total number of matching rows, and the ids of those on the page.
+
+        Raises ValidationFailed for ids that the organization doesn't have.
+        """
+        total, ids = read_page(self.page_query(offset, limit))
+        # Checked only for an empty list, because it takes a query for each id. An id with rows in the list exists.
+        if not total and self.replace_ids():
+            return read_page(self.page_query(offset, limit))
+        return total, ids
+
+    def page_query(self, offset: int, limit: int) -> SqlPart:
+        """Return the statement for a page. Which strategy it follows depends on the filters and the order."""
+        values: dict[str, Any] = dict(self.form.cleaned_data) if self.filters else {}
+        position = PagePosition(values.pop("ordering", DEFAULT_ORDERING), offset, limit)
+        if not values:
+            count = SqlPart(self.total_sql, [self.organization.pk, self._meta.model._meta.db_table])
+            return index_order(position, count=count, matching=self.all_rows(position.column))
+        used = [(self.filters[name], value) for name, value in values.items()]
+        other_filters = [(filter, value) for filter, value in used if filter.field_name != position.column]
+        order_rows = narrow(self.queryset, [item for item in used if item not in other_filters])
+
+        matching = matching_rows(narrow(order_rows, other_filters), position.column)
+        # With filters on several columns, the first rows may take as long to find as all of them.
+        has_one_index = len({filter.field_name for filter, _ in other_filters}) < 2
+        count = count_few_first(matching) if has_one_index else count_rows(matching)
+        if not other_filters or (
+            has_one_index
+            and position.column == "created_at"
+            and all(filter.has_index_order(value) for filter, value in other_filters)
+        ):
+            return index_order(position, count=count, matching=matching)
+        is_bounded = len(other_filters) < len(used)
+        in_order = matching_rows(order_rows, position.column) if is_bounded else self.all_rows(position.column)
+        return probe_then_sort(position, count=count, in_order=in_order, matching=matching)
+
+    def all_rows(self, column: str) -> SqlPart:
+        """Return the query of all rows of the organization."""
+        sql, params = compile_all_rows(self._meta.model, column)
+        return SqlPart(sql, bind(params, {"organization": self.organization.pk}))
+
+    def replace_ids(self) -> bool:
+        """Replace ids that stand for another row; return whether there are any.
+
+        Raises ValidationFailed if a parameter is an id that the organization doesn't have.
+        """
+        values = self.form.cleaned_data if self.filters else {}
+        known = {
+            name: filter.known_id(self.organization, values[name])
+            for name, filter in self.filters.items()
+            if isinstance(filter, RelatedIdFilter)
+        }
+        if unknown := [name for name, id in known.items() if id is None]:
+            raise ValidationFailed({name: ["is not known in the organization"] for name in unknown})
+        is_other = any(id != values[name] for name, id in known.items())
+        values.update(known)
+        return is_other
+
+    @classmethod
+    def accepted_parameters(cls) -> dict[str, bool]:
+        """Return the names of all parameters, and whether they may be repeated."""
+        filters = {name: filter.takes_several for name, filter in cls.declared_filters.items()}
+        return {"page": False, "limit": False, **filters}
+
+    @classmethod
+    def parameters(cls) -> Iterator[tuple[str, Schema, str]]:
+        """Yield name, schema and description of each parameter, for the OpenAPI document."""
+        for name, filter in cls.declared_filters.items():
+            yield name, filter.schema, filter.help_text
+
+
+@cache
+def compile_all_rows(model: Any, column: str) -> SqlPart:
+    """Return the query of all rows of the parameter `organization`, compiled for the benchmark "list of 10"."""
+    return matching_rows(model.objects.of(Param("organization")), column)
+
+
+def narrow(rows: QuerySet, filters: Iterable[tuple[QueryFilter, object]]) -> QuerySet:
+    """Return the rows that match all of the filters with their values."""
+    for filter, value in filters:
+        rows = filter.filter(rows, value)
+    return rows

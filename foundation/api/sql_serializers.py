@@ -1,0 +1,287 @@
+"""Serializers that PostgreSQL runs: each is compiled to one statement that returns finished JSON.
+
+A `SQLSerializer` declares the fields of an object like a DRF serializer. `get_many` and `get` read objects as JSON by a
+statement that is compiled once per process; `schema` describes them in the OpenAPI document. List, detail, event bodies
+and documentation all come from the same declaration, so they can't drift apart. A new field is one line.
+
+Why not DRF's serializers: docs/decisions/0001.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any, ClassVar
+
+import orjson
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import models
+from django.db.models import Expression, F, Func, OuterRef, QuerySet, Subquery
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast
+
+from foundation.db.compiled import CompiledQuery, Param
+
+Json = orjson.Fragment  # JSON text that the renderer copies into the response as it is
+Schema = dict[str, Any]
+Tenant = models.Model  # an organization: this package can't import the app that defines it, and needs only its id
+SchemaResolver = Callable[[type["SQLSerializer"]], Schema]  # returns the reference to a serializer's component
+
+
+def or_null(schema: Schema) -> Schema:
+    """Return a schema that also allows null."""
+    if "type" not in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **choices}
+
+
+class Field:
+    """A field of a serializer: the expression that reads it, and its OpenAPI schema.
+
+    `path` is the column as in `filter` (`user__email`); the field's name by default.
+    """
+
+    openapi: ClassVar[Schema] = {"type": "string"}
+
+    def __init__(self, path: str = "", *, null: bool = False, help_text: str = "") -> None:
+        self.path = path
+        self.null = null
+        self.help_text = help_text
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the expression to select; `prefix` leads from the selected model to this serializer's model."""
+        return F(prefix + (self.path or name))
+
+    def schema(self, resolve: SchemaResolver) -> Schema:
+        """Return the field's schema in the OpenAPI document."""
+        schema = self.value_schema(resolve)
+        description = {"description": self.help_text} if self.help_text else {}
+        return (or_null(schema) if self.null else schema) | description
+
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        """Return the schema of a value that is not null."""
+        return dict(self.openapi)
+
+
+class StringField(Field):
+    """A string."""
+
+
+class UUIDField(Field):
+    """A UUID."""
+
+    openapi = {"type": "string", "format": "uuid"}
+
+
+class BooleanField(Field):
+    """A boolean."""
+
+    openapi = {"type": "boolean"}
+
+
+class IntegerField(Field):
+    """A whole number."""
+
+    openapi = {"type": "integer"}
+
+
+class NumberField(Field):
+    """A number, with or without a fraction."""
+
+    openapi = {"type": "number"}
+
+
+class AnyField(Field):
+    """Any JSON value; another field of the object says its type."""
+
+    openapi: ClassVar[Schema] = {}
+
+
+class ChoiceField(Field):
+    """One value of an enumeration."""
+
+    def __init__(
+        self, choices: type[models.TextChoices], path: str = "", *, null: bool = False, help_text: str = ""
+    ) -> None:
+        super().__init__(path, null=null, help_text=help_text)
+        self.choices = choices
+
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        return {"type": "string", "enum": list(self.choices.values)}
+
+
+class DateTimeField(Field):
+    """A timestamp in UTC, with milliseconds and a Z. PostgreSQL formats it."""
+
+    openapi = {"type": "string", "format": "date-time", "example": "2027-01-05T10:00:00.000Z"}
+
+    def expression(self, name: str, prefix: str) -> Expression:
+        """Return the expression that formats the column."""
+        return Func(
+            super().expression(name, prefix),
+            template="""to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
+            output_field=models.TextField(),
+        )
+
+
+class NestedObject(Field):
+    """The object that a foreign key points to; with `null=True` it is null if the foreign key is."""
+
+    def __init__(
+        self, serializer: type["SQLSerializer"], path: str = "", *, null: bool = False, help_text: str = ""
+    ) -> None:
+        super().__init__(path, null=null, help_text=help_text)
+        self.serializer = serializer
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the expression that builds the inner object."""
+        path = prefix + (self.path or name)
+        if not self.null:
+            return self.serializer.expression(f"{path}__")
+        # Not a join: PostgreSQL's planning time grows with each one, and would exceed the execution time.
+        rows = self.serializer.model._base_manager.filter(pk=OuterRef(path)).order_by()
+        return Subquery(rows.values_list(self.serializer.expression()), output_field=models.JSONField())
+
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        return resolve(self.serializer)
+
+
+class SameRowObject(NestedObject):
+    """Columns of the same row, grouped as an object."""
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the expression that builds the inner object."""
+        return self.serializer.expression(prefix)
+
+
+# Makes the queryset of related rows; it is passed a function that refers to a column of the outer row.
+RelatedRows = Callable[[Callable[[str], OuterRef]], QuerySet]
+
+
+class NestedList(Field):
+    """The rows that point to this one, in the order of the queryset; at most `limit` of them if it is given."""
+
+    def __init__(
+        self,
+        serializer: type["SQLSerializer"],
+        related_rows: RelatedRows,
+        *,
+        limit: int | None = None,
+        help_text: str = "",
+    ) -> None:
+        super().__init__(help_text=help_text)
+        self.serializer = serializer
+        self.related_rows = related_rows
+        self.limit = limit
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the subquery that builds the array."""
+        array = ArraySubquery(self.inner_objects(prefix)[: self.limit])
+        return Func(array, function="to_json", output_field=models.JSONField())
+
+    def inner_objects(self, prefix: str) -> QuerySet:
+        """Return the query of the inner objects as JSON."""
+        return self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
+
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        max_items = {"maxItems": self.limit} if self.limit else {}
+        return {"type": "array", "items": resolve(self.serializer), **max_items}
+
+
+class FirstRelatedObject(NestedList):
+    """The first of the rows that point to this one, in the order of the queryset, or null if there is none."""
+
+    def __init__(self, serializer: type["SQLSerializer"], related_rows: RelatedRows, *, help_text: str = "") -> None:
+        super().__init__(serializer, related_rows, help_text=help_text)
+        self.null = True
+
+    def expression(self, name: str, prefix: str) -> Combinable:
+        """Return the subquery that builds the object."""
+        return Subquery(self.inner_objects(prefix)[:1], output_field=models.JSONField())
+
+    def value_schema(self, resolve: SchemaResolver) -> Schema:
+        return resolve(self.serializer)
+
+
+class SQLSerializer:
+    """Base class of output serializers.
+
+    Class attributes that are a `Field` become the JSON object's members, in their order. A subclass inherits the fields
+    of its base and drops those named in `exclude`.
+    """
+
+    model: ClassVar[type[models.Model]]
+    component_name: ClassVar[str] = ""  # in the OpenAPI document; the class name without "Serializer" if empty
+    exclude: ClassVar[Sequence[str]] = ()
+    # What `previous` of an event leaves out: constants, the version, and other objects, which have events of their own.
+    untracked: ClassVar[Sequence[str]] = ("id", "created_at", "updated_at")
+    fields: ClassVar[dict[str, Field]] = {}
+
+    def __init_subclass__(cls) -> None:
+        declared = {name: value for name, value in vars(cls).items() if isinstance(value, Field)}
+        inherited = {name: field for name, field in cls.fields.items() if name not in cls.exclude}
+        cls.fields = {**inherited, **declared}
+
+    @classmethod
+    def expression(cls, prefix: str = "") -> Expression:
+        """Return the expression that builds the JSON object."""
+        arguments: list[Combinable] = []
+        for name, field in cls.fields.items():
+            # The name as a literal: a parameter for each would take psycopg longer on every call.
+            arguments += [Func(template=f"'{name}'"), field.expression(name, prefix)]
+        return Func(*arguments, function="json_build_object", output_field=models.JSONField())
+
+    @classmethod
+    def schema(cls, resolve: SchemaResolver) -> Schema:
+        """Return the object's schema in the OpenAPI document."""
+        properties = {name: field.schema(resolve) for name, field in cls.fields.items()}
+        schema = {"type": "object", "properties": properties, "required": list(properties)}
+        return schema | ({"description": (cls.__doc__ or "").strip()} if cls.__doc__ else {})
+
+    @classmethod
+    def get_many(cls, organization: Tenant, ids: Iterable[uuid.UUID]) -> list[Json]:
+        """Return the organization's objects with these ids, in the order of the ids; unknown ids are left out."""
+        ids = list(ids)
+        if not ids:
+            return []
+        json_by_id = dict(cls.query_by_ids().all(organization=organization.pk, ids=ids))
+        return [Json(json_by_id[id]) for id in ids if id in json_by_id]
+
+    @classmethod
+    def get(cls, organization: Tenant, id: uuid.UUID) -> Json | None:
+        """Return the organization's object with this id, or None."""
+        text = cls.get_text(organization, id)
+        return Json(text) if text else None
+
+    @classmethod
+    def get_text(cls, organization: Tenant, id: uuid.UUID) -> str | None:
+        """Return the text of `get`."""
+        row = cls.query_by_id().first(organization=organization.pk, id=id)
+        return row[1] if row else None
+
+    @classmethod
+    @cache
+    def query_by_ids(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
+        """Return the query of id and JSON for the parameters `organization` and `ids`."""
+        # Compiled for the benchmark "list of 10". Not `pk__in`: its text would depend on the number of ids.
+        is_listed = Func(
+            F("pk"), Param("ids"), template="%(expressions)s)", arg_joiner=" = ANY(", output_field=models.BooleanField()
+        )
+        return CompiledQuery(lambda: cls.base_query().filter(is_listed))
+
+    @classmethod
+    @cache
+    def query_by_id(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
+        """Return the query of id and JSON for the parameters `organization` and `id`.
+
+        Compiled for the benchmarks "detail" and "create an appointment", which builds the body of two events.
+        """
+        # Not `query_by_ids` with one id: PostgreSQL would plan that again on every call.
+        return CompiledQuery(lambda: cls.base_query().filter(pk=Param("id")))
+
+    @classmethod
+    def base_query(cls) -> QuerySet:
+        """Return the queryset of id and JSON for the rows of the parameter `organization`, without an order."""
+        rows = cls.model._base_manager.filter(organization=Param("organization")).order_by()
+        # As text: psycopg would parse a json column, and the response is only going to contain its bytes.
+        return rows.values_list("pk", Cast(cls.expression(), models.TextField()))

@@ -1,0 +1,155 @@
+"""Base classes of the API's views: the order of checks, reading input, and list and detail responses."""
+
+import time
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from psycopg.errors import QueryCanceled
+from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSetMixin
+
+from foundation.api.client_address import client_address
+from foundation.api.exceptions import ResourceNotFound, ValidationFailed, is_unavailable
+from foundation.api.fields import parse_uuid
+from foundation.api.filters import ListFilter
+from foundation.api.pagination import Page, read_parameters
+from foundation.api.rate_limits import (
+    WINDOW_SECONDS,
+    Usage,
+    count_slow_seconds,
+    find_exhausted,
+    hit,
+    remember_exhausted,
+    throttled,
+)
+from foundation.api.responses import data_response
+from foundation.api.sql_serializers import SQLSerializer
+
+
+class ApiView(APIView):
+    """Base class of every view that needs an API key.
+
+    The checks run in this order: key (401), rate limit (429), scope (403), method (405), media type (415), body.
+    `request.auth` is what the authentication class returns: it knows the organization, the actor and the rate limit.
+    """
+
+    http_method_names = ["get", "head", "post", "patch"]
+    usage: Usage | None = None
+    is_interrupted = False
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Respond to the request; count a slow read several times against the rate limit."""
+        started = time.monotonic()
+        response = super().dispatch(request, *args, **kwargs)
+        # A write does a bounded amount of work; if it takes seconds, it has waited for locks of other requests.
+        if self.usage and request.method in SAFE_METHODS and not self.is_interrupted:
+            count_slow_seconds(started, partial(self.auth.count_request, request))
+        return response
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Return the response to an exception; note whether the database interrupted the request."""
+        # The client caused a statement that took too long, but no other interruption.
+        self.is_interrupted = is_unavailable(exc) and not isinstance(exc.__cause__, QueryCanceled)
+        return super().handle_exception(exc)
+
+    def perform_authentication(self, request: Request) -> None:
+        """Authenticate by the key; count failures by client address. Raises 401, or 429 after too many of them."""
+        try:
+            super().perform_authentication(request)
+        except AuthenticationFailed:
+            address, limit = client_address(request.META), settings.FAILED_KEYS_PER_MINUTE
+            # A process that knows that the limit is used up asks nobody.
+            usage = find_exhausted(address) or hit(request._request, group="failed-keys", key=address, limit=limit)
+            remember_exhausted(address, usage, WINDOW_SECONDS)
+            if usage.exceeded:
+                raise throttled("failed-keys", usage) from None
+            raise
+
+    def check_permissions(self, request: Request) -> None:
+        """Count the request against the rate limit, then check the key's scope."""
+        # Before the scope, so that a key without it is limited too.
+        self.usage = self.auth.count_request(request._request)
+        if self.usage.exceeded:
+            raise throttled("organization", self.usage)
+        super().check_permissions(request)
+
+    def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
+        """Add the rate limit's headers to each response to a valid key."""
+        if self.usage:
+            # The IETF's draft on rate limit headers.
+            response["RateLimit-Policy"] = f'"default";q={self.usage.limit};w={WINDOW_SECONDS}'
+            response["RateLimit"] = f'"default";r={self.usage.remaining};t={self.usage.reset_after}'
+        else:
+            # Without a key nobody learns which methods a path has.
+            self.headers.pop("Allow", None)
+        return super().finalize_response(request, response, *args, **kwargs)
+
+    @property
+    def auth(self) -> Any:
+        """The authenticated key, as the authentication class returns it."""
+        return self.request.auth
+
+    @property
+    def organization(self) -> Any:
+        """The organization that the key belongs to."""
+        return self.auth.organization
+
+    @property
+    def actor(self) -> Any:
+        """The key, as the actor of what the request changes."""
+        return self.auth.actor
+
+    def validated(self, input_serializer: type[Serializer]) -> dict[str, Any]:
+        """Return the body's typed values; raises a 400 that names the invalid fields."""
+        serializer = input_serializer(data=self.request.data, context={"organization": self.organization})
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data
+
+
+class UnknownRouteView(ApiView):
+    """Every other path below /api/: 404 with a valid key and 401 without, so that routes can't be probed."""
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        """Run the checks, then raise 404."""
+        super().initial(request, *args, **kwargs)
+        raise NotFound
+
+
+class ExternalViewSet(ViewSetMixin, ApiView):
+    """Base class of the API's resources."""
+
+    def list_response(
+        self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str
+    ) -> Response:
+        """Return one page of the rows that match the filters; raises a 400 that names the invalid parameters."""
+        query, errors = read_parameters(self.request.query_params, filter_class.accepted_parameters())
+        page, page_errors = Page.from_query(query)
+        filters = filter_class(query, organization=self.organization)
+        errors = page_errors | filters.errors | errors
+        if errors:
+            raise ValidationFailed(errors)
+        total, ids = filters.page(page.offset, page.limit)
+        return data_response(message, serializer.get_many(self.organization, ids), pagination=page.describe(total))
+
+    def detail_response(self, serializer: type[SQLSerializer], id: str, *, message: str) -> Response:
+        """Return one object of the organization; raises a 404 if there is none with this id."""
+        data = serializer.get(self.organization, self.parse_id(id))
+        if data is None:
+            raise ResourceNotFound
+        return data_response(message, data)
+
+    def parse_id(self, text: str) -> UUID:
+        """Return the id from the path; raises a 404 if it is not a UUID, as for any unknown id."""
+        try:
+            return parse_uuid(text)
+        except ValueError:
+            raise ResourceNotFound from None

@@ -1,0 +1,106 @@
+"""Middleware for pages: a limit on a person's requests, and short refusals instead of server errors."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from django.conf import settings
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.db import DataError, OperationalError
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.template.loader import render_to_string
+from psycopg.errors import QueryCanceled
+
+from accounts.passwords import PasswordHashingBusy
+from foundation.api.exceptions import RETRY_AFTER_SECONDS
+from foundation.api.rate_limits import Usage, count_slow_seconds, hit
+from foundation.metrics.definitions import LIMITS_EXCEEDED
+from pipeline_backend.web.middleware import API_PATH
+
+logger = logging.getLogger(__name__)
+
+
+class PageRequestMiddleware:
+    """Counts a person's requests to the admin, and answers hostile or expensive ones with a short page.
+
+    Django would log a traceback for most of the exceptions below, so that a single client could fill the log. The API,
+    which has its own exception handler, passes.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if API_PATH.match(request.path_info):
+            return self.get_response(request)
+        is_counted = request.path_info.startswith("/admin/") and request.user.is_authenticated
+        user_id = str(request.user.pk) if is_counted else None
+        if user_id:
+            usage = count_request(request, user_id)
+            if usage.exceeded:
+                LIMITS_EXCEEDED.labels("admin").inc()
+                text = "You have sent more requests in a minute than are allowed. Wait a minute, then try again."
+                return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
+        if has_nul(request):
+            return bad_request()
+        started = time.monotonic()
+        response = self.get_response(request)
+        if user_id:
+            count_again = partial(count_request, request, user_id)
+            if isinstance(response, StreamingHttpResponse):
+                response.streaming_content = count_stream(response.streaming_content, started, count_again)
+            else:
+                count_slow_seconds(started, count_again)
+        return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Return the response to an exception of a view or its template; None leaves it to Django."""
+        if API_PATH.match(request.path_info):
+            return None
+        if isinstance(exception, PasswordHashingBusy):
+            text = "Many people are signing in at the moment. Wait a few seconds, then try again."
+            return refusal(429, "Try again in a moment", text, retry_after=RETRY_AFTER_SECONDS)
+        if isinstance(exception, OperationalError) and isinstance(exception.__cause__, QueryCanceled):
+            logger.warning("PostgreSQL canceled a page's statement")
+            text = "Nothing was changed. If this is a list, search for fewer words or choose a filter."
+            return refusal(503, "This page took too long", text, retry_after=RETRY_AFTER_SECONDS)
+        # BadRequest and SuspiciousOperation are refusals; a DataError is a value that PostgreSQL can't read or compare.
+        if isinstance(exception, BadRequest | SuspiciousOperation | DataError):
+            return bad_request()
+        return None
+
+
+def count_request(request: HttpRequest, user_id: str) -> Usage:
+    """Count a request of a person, and return the usage of their limit."""
+    return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
+
+
+def count_stream(chunks: Iterable[bytes], started: float, count_again: Callable[[], Usage]) -> Iterator[bytes]:
+    """Yield the chunks of an export; its seconds count when it ends, also if the client goes away before."""
+    try:
+        yield from chunks
+    finally:
+        count_slow_seconds(started, count_again)
+
+
+def has_nul(request: HttpRequest) -> bool:
+    """Return whether the path or the query contains a NUL, or more parameters than Django reads."""
+    try:
+        parameters = request.GET.lists()
+    except SuspiciousOperation:
+        return True
+    return "\0" in request.path_info or any("\0" in text for name, values in parameters for text in (name, *values))
+
+
+def bad_request() -> HttpResponse:
+    """Return the page for an address that no page understands."""
+    return refusal(400, "This address is not valid", "Go back and follow a link or use a filter of the page.")
+
+
+def refusal(status: int, title: str, text: str, *, retry_after: int | None = None) -> HttpResponse:
+    """Return a short page. It is rendered without the request, whose user and menu would cost queries."""
+    headers = {"Retry-After": str(retry_after)} if retry_after else {}
+    return HttpResponse(
+        render_to_string("refusal.html", {"title": title, "text": text}), status=status, headers=headers
+    )

@@ -1,0 +1,67 @@
+"""Responses to forms without a valid token: the person has signed in or out since, or another site sent the form."""
+
+from urllib.parse import urlsplit
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts.two_factor_views import SignInView
+from organizations.isolation import bypass_rls
+from organizations.permissions import current_user
+from pipeline_backend.web.error_handlers import handler403
+from pipeline_backend.web.middleware import API_PATH
+
+OUT_OF_DATE = (
+    "This page was out of date. Enter your password again. If you see this a second time, allow cookies for this site."
+)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Return the response to a form without a valid token, for Django's CSRF_FAILURE_VIEW. Nothing has been changed."""
+    if API_PATH.match(request.path_info):
+        return handler403(request)
+    if request.path_info == reverse("admin:login"):
+        return sign_in_again(request)
+    text = (
+        "You have signed in or out since you opened it, so nothing was saved. Go back, copy what you entered, open the "
+        "page again and save it there."
+    )
+    context = {"title": "This page is out of date", "text": text, "back": form_path(request)}
+    return HttpResponse(render_to_string("refusal.html", context), status=403)
+
+
+def form_path(request: HttpRequest) -> str:
+    """Return the path of the page that has sent the form if it is one of this site, else ""."""
+    referer = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(referer, {request.get_host()}, require_https=request.is_secure()):
+        return ""
+    url = urlsplit(referer)
+    # With two slashes first, or backslashes, which browsers take for slashes, it would be a link to another site.
+    path = "/" + url.path.lstrip("/\\")
+    return f"{path}?{url.query}" if url.query else path
+
+
+@bypass_rls()  # as at sign-in: no scope is set yet in which the account could be found
+def sign_in_again(request: HttpRequest) -> HttpResponse:
+    """Redirect a signed-in person; show everyone else the form with the typed address, without checking the password.
+
+    A request without a valid token, which another site may have sent, therefore signs nobody in.
+    """
+    context = {**admin.site.each_context(request), "title": "Log in", "app_path": request.get_full_path()}
+    form_class = admin.site.login_form
+    view = SignInView(authentication_form=form_class, template_name="admin/login.html", extra_context=context)
+    view.setup(request)
+    if admin.site.has_permission(request):
+        messages.info(request, f"You are already signed in as {current_user(request).email}.")
+        return HttpResponseRedirect(view.get_success_url())
+    messages.warning(request, OUT_OF_DATE)
+    typed = request.POST.get("username", "")
+    # Not a password that was typed in the wrong field.
+    form = view.get_form_class()(request, initial={"username": typed if "@" in typed else ""})
+    response = view.render_to_response(view.get_context_data(form=form))
+    if hasattr(response, "render"):
+        response.render()
+    return response

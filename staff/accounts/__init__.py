@@ -1,0 +1,1 @@
+"""Pages of organizations, members, users, invitations and the security log."""

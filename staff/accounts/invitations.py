@@ -1,0 +1,138 @@
+"""The admin page of invitations: invite people by e-mail, send an invitation again, withdraw it.
+
+The page is not in the `organizations` app because it needs `accounts`.
+"""
+
+from operator import attrgetter
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from accounts.invitations import allow_again, invite, send_again, withdraw
+from organizations.models import Invitation
+from organizations.permissions import Area, assignable_roles, current_user, is_operator
+from staff.accounts.members import RoleForm
+from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.forms import accepted_email
+from staff.toolkit.tenant import TenantAdmin
+
+STATUS_COLORS = {"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"}
+
+
+class InvitationForm(RoleForm):
+    """The form for a new invitation."""
+
+    class Meta:
+        model = Invitation
+        fields = ()
+        help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
+
+    def clean_email(self) -> str:
+        """Return the address as the API accepts it."""
+        return accepted_email(self, "email")
+
+
+class ConsentForm(ConfirmationForm):
+    """Asks how the person has agreed."""
+
+    consent = forms.CharField(
+        max_length=300,
+        label="How and when did they agree?",
+        help_text="The security log shows it to the organization's owners.",
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+@admin.register(Invitation)
+class InvitationAdmin(TenantAdmin):
+    """Invitations of the organizations that the user leads."""
+
+    empty_text = "Add one for each person of your team; they choose their own password."
+    area = Area.TEAM
+    can_change = False
+    form = InvitationForm
+    list_display = ("email", "role", "status_label", "invited_by", "last_sent_at", "sent_count", "expires_at")
+    select_related = ("invited_by",)
+    list_filter = ("role",)
+    search_fields = ("email",)
+    search_help_text = "E-mail"
+    actions_detail = ("send_again", "withdraw", "allow_again")
+    add_fieldsets = ((None, {"fields": ("email", "role")}),)
+    fields = (
+        "email",
+        "role",
+        "status_label",
+        ("invited_by", "created_at"),
+        ("last_sent_at", "sent_count", "delivery"),
+        "expires_at",
+        ("accepted_at", "declined_at", "withdrawn_at", "unsubscribed_at"),
+    )
+
+    def has_manage_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
+        """Return whether the user may assign the invitation's role, and so send it again or withdraw it."""
+        return obj is not None and obj.role in assignable_roles(request, obj.organization_id)
+
+    def has_operator_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
+        """Return True for operators only."""
+        return is_operator(request)
+
+    @display(description="State", label=STATUS_COLORS)  # type: ignore[untyped-decorator]
+    def status_label(self, invitation: Invitation) -> str:
+        """Return the state, which the page shows as a colored label."""
+        return invitation.status
+
+    @admin.display(description="E-mail's delivery")
+    def delivery(self, invitation: Invitation) -> str:
+        """Return whether the last e-mail was delivered, and the error if it was not."""
+        state = invitation.get_state_display()
+        return f"{state}: {invitation.last_error}" if invitation.last_error else state
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: InvitationForm, change: bool) -> None:
+        """Invite the address through the service, which queues the e-mail."""
+        invitation = invite(
+            organization=form.organization,
+            email=form.cleaned_data["email"],
+            role=form.cleaned_data["role"],
+            invited_by=current_user(request),
+            assignable=assignable_roles(request, form.organization.pk),
+        )
+        # Django goes on with `obj`: its log entry and the page's link need the stored row's id.
+        obj.pk = invitation.pk
+
+    @object_action(
+        "Send again",
+        icon="forward_to_inbox",
+        question="Mail the invitation once more? It is then valid for another seven days.",
+        when=attrgetter("is_open"),
+        permission="manage",
+    )
+    def send_again(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
+        """Mail the invitation again, as often as the service allows."""
+        send_again(invitation=invitation, invited_by=current_user(request))
+
+    @object_action(
+        "Withdraw",
+        icon="block",
+        question="Withdraw this invitation? Its link stops working at once.",
+        when=attrgetter("is_open"),
+        permission="manage",
+        danger=True,
+    )
+    def withdraw(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
+        """Withdraw the invitation, so that its link stops working."""
+        withdraw(invitation=invitation)
+
+    @object_action(
+        "Allow invitations again",
+        icon="undo",
+        question="The person has asked for no more invitations. Only if they themselves want to be invited again:",
+        form=ConsentForm,
+        when=attrgetter("unsubscribed_at"),
+        permission="operator",
+    )
+    def allow_again(self, request: HttpRequest, invitation: Invitation, form: ConsentForm) -> None:
+        """Let the organization invite the address again."""
+        allow_again(invitation=invitation, consent=form.cleaned_data["consent"])

@@ -1,0 +1,165 @@
+"""The admin page of members: change their role, deactivate them, leave the organization.
+
+Nobody assigns a role above their own. Members join by accepting an invitation (`staff.accounts.invitations`).
+"""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from organizations.actors import staff_actor
+from organizations.models import Membership
+from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
+from organizations.services import change_member, leave_organization
+from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.tenant import TenantAdmin, TenantForm
+
+
+def work_of(member: Membership) -> SafeString:
+    """Return what the member still has to do, as HTML, or nothing."""
+    return format_html_join(" ", "{}", ((text,) for work in MembershipAdmin.work if (text := work(member))))
+
+
+def leave_question(member: Membership) -> SafeString:
+    """Return what the form says by which a member leaves."""
+    text = "You lose access to this organization at once. You can come back only by a new invitation."
+    work = work_of(member)
+    return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
+
+
+class RoleForm(TenantForm):
+    """A form that offers the roles that the user may assign, the highest first."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "role" in self.fields:  # otherwise it is read-only
+            roles, field = assignable_roles(self.request, self.organization.pk), self.fields["role"]
+            field.choices = [(role.value, role.label) for role in reversed(roles)]  # type: ignore[attr-defined]
+
+
+class MemberForm(RoleForm):
+    """The form for a member's role, access and notifications."""
+
+    class Meta:
+        model = Membership
+        fields = ()
+        help_texts = {
+            "is_active": "Inactive members lose access immediately.",
+            "wants_mail": "E-mails about appointments, and about notes that mention the member.",
+        }
+
+
+@admin.register(Membership)
+class MembershipAdmin(TenantAdmin):
+    """Members of the user's organizations. Users without a leading role see only their own row."""
+
+    empty_text = "Invite your team under Invitations."
+    area = Area.TEAM
+    form = MemberForm
+    list_display = ("name", "email", "role", "is_active", "wants_mail", "created_at")
+    select_related = ("user",)
+    list_filter = ("role", "is_active")
+    search_fields = ("user__email", "user__first_name", "user__last_name")
+    search_help_text = "Name or e-mail"
+    ordering = ("user__first_name", "user__last_name", "id")
+    lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
+    actions_detail: tuple[str, ...] = ("leave",)
+    can_add = False
+    readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
+    fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at")
+    # What other apps know that a member still has to do: HTML, or nothing.
+    work: tuple[Callable[[Membership], SafeString | str], ...] = ()
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
+        """Return the user's own data, and for users who don't manage this member also role and access."""
+        if obj is None:
+            return ()
+        if not self.has_manage_permission(request, obj):
+            return (*self.readonly_fields, "role", "is_active")
+        fixed = list(self.readonly_fields)
+        if not obj.is_active:
+            fixed.append("is_active")  # a former member comes back by accepting an invitation only
+        if not obj.wants_mail and not self.has_own_permission(request, obj):
+            fixed.append("wants_mail")  # nobody else sends e-mail again to a member who has stopped it
+        return tuple(fixed)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        """Return the members of organizations that the user owns or manages, and the user's own memberships."""
+        own_memberships = Membership.unscoped.filter(
+            user=current_user(request), organization__in=roles_by_organization(request)
+        ).select_related("organization", *self.select_related)
+        return super().get_queryset(request) | own_memberships
+
+    def has_manage_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        """Return whether the user may change members and this member has no role above theirs."""
+        is_leader = self.has_write_permission(request, obj)
+        return is_leader and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
+
+    def has_view_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        """Return True for owners and managers, and for a user's own membership."""
+        return super().has_view_permission(request, obj) or obj is None or self.has_own_permission(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        """Return True for owners and managers, and for a user's own membership, where they choose notifications."""
+        return self.has_manage_permission(request, obj) or self.has_own_permission(request, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return whether the menu shows the page: to owners and managers only."""
+        return super().has_view_permission(request)
+
+    def has_own_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
+        """Return whether it is the user's own membership."""
+        return obj is not None and obj.user_id == current_user(request).pk
+
+    @admin.display(description="Name", ordering="user__first_name")
+    def name(self, member: Membership) -> str:
+        return str(member)
+
+    @admin.display(description="E-mail", ordering="user__email")
+    def email(self, member: Membership) -> str:
+        return member.user.email
+
+    @admin.display(description="Open work")
+    def open_work(self, member: Membership) -> SafeString | str:
+        """Return what somebody else would have to take over, with links."""
+        return work_of(member) or "Nothing"
+
+    @admin.display(description="User ID")
+    def account_id(self, member: Membership) -> str:
+        """Return the id by which the API and campaigns refer to the user."""
+        return member.user_id
+
+    def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
+        """Change the member through the service, which keeps an active owner."""
+        data = form.cleaned_data
+        change_member(
+            actor=staff_actor(current_user(request)),
+            member=obj,
+            # The form has those fields only that the user may change.
+            role=data.get("role", obj.role),
+            is_active=data.get("is_active", obj.is_active),
+            wants_mail=data.get("wants_mail", obj.wants_mail),
+            assignable=assignable_roles(request, obj.organization_id),
+        )
+        if "is_active" in form.changed_data and (work := work_of(obj)):
+            messages.warning(request, format_html("{} has no access any more. Open work: {}", obj, work))
+
+    @object_action(
+        "Leave the organization",
+        icon="logout",
+        question=leave_question,
+        when=attrgetter("is_active"),
+        permission="own",
+        danger=True,
+    )
+    def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> HttpResponse:
+        """End the signed-in user's own membership."""
+        leave_organization(member=member)
+        return HttpResponseRedirect(reverse("admin:index"))

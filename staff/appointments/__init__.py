@@ -1,0 +1,1 @@
+"""Pages of appointments: list, record, and what leads show of them."""

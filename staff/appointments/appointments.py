@@ -1,0 +1,297 @@
+"""Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
+
+from datetime import datetime
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from appointments import conditions
+from appointments.models import Appointment, AppointmentSource, CallCategory
+from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
+from foundation.db.timestamps import truncate_to_ms
+from leads.imports.models import ImportKind
+from leads.models import CustomField, Lead
+from optins.models import UTM_FIELDS
+from organizations.actors import staff_actor
+from organizations.isolation.tenancy import TenantModel
+from organizations.models import CAN_BE_NAMED, MemberRole, Membership
+from organizations.permissions import Area, current_user
+from staff.appointments.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
+from staff.appointments.forms import AppointmentForm, BookingForm
+from staff.appointments.record_page import AppointmentRecordAdmin
+from staff.appointments.schedule import render_other_appointments
+from staff.appointments.views import APPOINTMENT_VIEWS
+from staff.boards.appointments import AppointmentBoard
+from staff.boards.boards import to_uuid
+from staff.calendar.calendar import CALENDAR
+from staff.configuration.statuses import status_column
+from staff.imports import ImportableAdmin
+from staff.leads.columns import contact
+from staff.leads.search import LeadSearchAdmin
+from staff.toolkit.actions import change_selected
+from staff.toolkit.base import computed_once
+from staff.toolkit.bulk import members, set_for_selected
+from staff.toolkit.columns import when
+from staff.toolkit.export import Column, labels, member_columns, yes_or_no
+from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.forms import YEARS
+from statuses.models import Board, Status
+
+NEW_MEMBER_EFFECTS = (
+    "For appointments that are still to come, they get an invitation by e-mail, the member before them a cancellation, "
+    "and the others an update. Webhooks are sent."
+)
+CANCELLATION_EFFECTS = "The host, setter and triager are notified by e-mail, and webhooks are sent."
+
+
+def read_time(text: str) -> datetime | None:
+    """Return the time that a parameter means, or None if it isn't one of ours."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.year in YEARS else None
+
+
+@admin.register(Appointment)
+class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
+    """Appointments: booking, editing, rescheduling, canceling and notes."""
+
+    empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
+    area = Area.WORK
+    own_rows = staticmethod(conditions.is_open_to)
+    import_kind = ImportKind.APPOINTMENTS
+    entity = CustomField.Entity.APPOINTMENT
+    form = AppointmentForm
+    add_form = BookingForm
+    list_display = (
+        "lead_contact",
+        "time",
+        "event_type",
+        "host",
+        "setter",
+        status_column("outcome", "Outcome"),
+    )
+    select_related = ("lead", "event_type", "host__user", "setter__user", "outcome")
+    list_filter = (
+        AppointmentWorkFilter,
+        MyAppointmentsFilter,
+        ResultFilter,
+        "outcome",
+        "call_category",
+        "event_type",
+        "host",
+        "setter",
+        "triager",
+        "last_source",
+        "source",
+        "no_show",
+        ("schedule_time", DayRangeFilter),
+        ("created_at", DayRangeFilter),
+    )
+    views = APPOINTMENT_VIEWS
+    layouts = (*AppointmentBoard.layouts, CALENDAR)
+    lookups_of_links = ("lead__id__exact", "utm_campaign__exact", "utm_campaign__isnull")  # the latter: reports
+    search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
+    search_help_text = "Search by name, e-mail, phone or reference"
+    export_columns = (
+        Column("schedule_time", "Time", "schedule_time", is_time=True),
+        Column("lead_email", "Lead e-mail", "lead__email"),
+        Column("lead_first_name", "Lead first name", "lead__first_name"),
+        Column("lead_last_name", "Lead last name", "lead__last_name"),
+        Column("lead_phone", "Lead phone", "lead__phone_e164"),
+        Column("event_type", "Event type", "event_type__name"),
+        Column("call_category", "Call category", "call_category", labels(CallCategory.choices)),
+        Column("outcome", "Outcome", "outcome__name"),
+        Column("no_show", "No-show", "no_show", yes_or_no),
+        *member_columns("host", "Host"),
+        *member_columns("setter", "Setter"),
+        *member_columns("triager", "Triager"),
+        Column("meeting_url", "Meeting URL", "meeting_url"),
+        Column("recording_url", "Recording URL", "recording_url"),
+        Column("external_reference", "Reference", "external_reference"),
+        Column("source", "Booked with", "source", labels(AppointmentSource.choices)),
+        Column("first_source", "First source", "first_source__name"),
+        Column("last_source", "Last source", "last_source__name"),
+        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+        Column("created_at", "Created", "created_at", is_time=True),
+        Column("updated_at", "Updated", "updated_at", is_time=True),
+        Column("id", "ID", "id"),
+    )
+    autocomplete_fields = ("lead",)
+    actions = ("set_outcome_selected", "set_setter_selected", "set_host_selected", "cancel_selected")
+    readonly_fields = (
+        "lead",
+        "no_show",
+        "source",
+        "external_reference",
+        "first_source",
+        "last_source",
+        "created_at",
+        "updated_at",
+        *UTM_FIELDS,
+    )
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": [
+                    "lead",
+                    "schedule_time",
+                    ("outcome", "event_type", "call_category"),
+                    ("meeting_url", "recording_url"),
+                ]
+            },
+        ),
+        ("Participants", {"fields": [("host", "setter", "triager"), "other_appointments", "book_anyway"]}),
+        (
+            "Origin",
+            {
+                "fields": [
+                    ("source", "external_reference"),
+                    ("first_source", "last_source"),
+                    tuple(UTM_FIELDS[:3]),
+                    tuple(UTM_FIELDS[3:]),
+                    ("created_at", "updated_at"),
+                ]
+            },
+        ),
+    )
+    add_fieldsets = (
+        ("Lead", {"fields": [("lead", "lead_email"), ("lead_first_name", "lead_last_name", "lead_phone")]}),
+        (
+            "Appointment",
+            {
+                "fields": [
+                    "schedule_time",
+                    ("event_type", "meeting_url"),
+                    ("host", "setter", "triager"),
+                    "other_appointments",
+                    "book_anyway",
+                    "notes",
+                ]
+            },
+        ),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> list[str]:
+        """Return the read-only fields; the list of other appointments is one of a new appointment, too."""
+        return [*super().get_readonly_fields(request, obj), "other_appointments"]
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, object]:
+        """Return the values in the address of the booking form, such as those of a free time in the calendar."""
+        values: dict[str, object] = self.own_part(request) | super().get_changeform_initial_data(request)
+        if "schedule_time" in values:
+            values["schedule_time"] = read_time(str(values["schedule_time"]))
+        return values
+
+    def own_part(self, request: HttpRequest) -> dict[str, object]:
+        """Return the user's own part in a new appointment: a closer is its host, a setter the one of a lead without."""
+        organization = self.chosen_organization(request)
+        if organization is None:
+            return {}
+        own = Membership.objects.of(organization).filter(CAN_BE_NAMED, user=current_user(request)).first()
+        if own and own.role == MemberRole.CLOSER:
+            return {"host": own.pk}
+        has_setter = Lead.objects.of(organization).filter(pk=to_uuid(request.GET.get("lead", "")), setter__isnull=False)
+        return {"setter": own.pk} if own and own.role == MemberRole.SETTER and not has_setter.exists() else {}
+
+    @admin.display(description="Lead", ordering="lead__first_name")
+    def lead_contact(self, appointment: Appointment) -> str:
+        """Return the lead's name, e-mail and phone."""
+        return contact(appointment.lead)
+
+    @admin.display(description="Time", ordering="schedule_time")
+    def time(self, appointment: Appointment) -> str:
+        """Return the time with its day."""
+        return when(appointment.schedule_time)
+
+    @admin.display(description="Other appointments")
+    @computed_once
+    def other_appointments(self, appointment: Appointment) -> str:
+        """Render the other appointments of the host and the lead on that day."""
+        return render_other_appointments(appointment)
+
+    def custom_fields(self, request: HttpRequest, obj: TenantModel | None) -> list[CustomField]:
+        """Return no custom fields for a new appointment: booking has none."""
+        return super().custom_fields(request, obj) if obj else []
+
+    def save_model(
+        self, request: HttpRequest, obj: Appointment, form: BookingForm | AppointmentForm, change: bool
+    ) -> None:
+        """Book or change the appointment with the services."""
+        actor = staff_actor(current_user(request))
+        if isinstance(form, BookingForm):
+            book(
+                organization=form.organization,
+                actor=actor,
+                external_reference=None,
+                schedule_time=truncate_to_ms(form.cleaned_data["schedule_time"]),
+                **form.booking_data(),
+            )
+            obj.refresh_from_db()
+            return
+        values = form.changed_values()
+        if "schedule_time" in form.changed_data:
+            values["schedule_time"] = truncate_to_ms(form.cleaned_data["schedule_time"])
+        if "outcome" in form.changed_data and form.cleaned_data["outcome"]:
+            values["status_id"] = form.cleaned_data["outcome"].pk
+        edit_appointment(organization=obj.organization, actor=actor, appointment=obj, **values)
+
+    @admin.action(description="Set the outcome of the selected appointments", permissions=["change"])
+    def set_outcome_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Set the outcome of the selected appointments, after a page that asks for it."""
+        actor = staff_actor(current_user(request))
+        return set_for_selected(
+            self,
+            request,
+            rows,
+            lambda row, status: change_outcome(
+                organization=row.organization, actor=actor, appointment=row, status_id=status.pk
+            ),
+            action="set_outcome_selected",
+            label="Outcome",
+            choices=lambda organization: Status.objects.of(organization).choices(Board.APPOINTMENT, current=None),
+            question=f"How did these appointments go? A canceled outcome cancels them: {CANCELLATION_EFFECTS}",
+        )
+
+    @admin.action(description="Set the setter of the selected appointments", permissions=["change"])
+    def set_setter_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Set the setter of the selected appointments, after a page that asks for them."""
+        return self.set_member(request, rows, "setter")
+
+    @admin.action(description="Set the host of the selected appointments", permissions=["change"])
+    def set_host_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Set the host of the selected appointments, after a page that asks for them."""
+        return self.set_member(request, rows, "host")
+
+    def set_member(self, request: HttpRequest, rows: QuerySet[Appointment], role: str) -> HttpResponse | None:
+        """Set the host or the setter of the selected appointments."""
+        actor = staff_actor(current_user(request))
+        return set_for_selected(
+            self,
+            request,
+            rows,
+            lambda row, member: edit_appointment(
+                organization=row.organization, actor=actor, appointment=row, **{role: member}
+            ),
+            action=f"set_{role}_selected",
+            label=role.capitalize(),
+            choices=members,
+            question=f"Who is the {role} of these appointments from now on? {NEW_MEMBER_EFFECTS}",
+        )
+
+    @admin.action(description="Cancel the selected appointments", permissions=["change"])
+    def cancel_selected(self, request: HttpRequest, rows: QuerySet[Appointment]) -> HttpResponse | None:
+        """Cancel the selected appointments, after a confirmation page."""
+        actor = staff_actor(current_user(request))
+        return change_selected(
+            self,
+            request,
+            rows,
+            lambda row: cancel_appointment(organization=row.organization, actor=actor, appointment=row),
+            action="cancel_selected",
+            title="Cancel the appointments",
+            question=f"Cancel these appointments? {CANCELLATION_EFFECTS}",
+        )

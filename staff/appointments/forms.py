@@ -1,0 +1,142 @@
+"""The admin's forms for booking, editing, canceling and annotating appointments."""
+
+from typing import Any
+
+from django import forms
+from unfold import widgets
+
+from appointments.models import Appointment
+from appointments.services import BookingData
+from leads.models import Lead
+from leads.phones import parse_phone
+from organizations.models import Membership
+from staff.appointments.schedule import ScheduleForm
+from staff.configuration.custom_fields import CustomValuesForm
+from staff.toolkit.forms import WebAddressField, accepted_email
+from statuses.models import Board
+
+PARTICIPANT_FIELDS = ["host", "setter", "triager"]
+APPOINTMENT_FIELDS = ["event_type", "call_category", *PARTICIPANT_FIELDS, "meeting_url", "recording_url"]
+
+
+class BookingForm(ScheduleForm):
+    """The form for booking an appointment, with an existing lead or with an e-mail."""
+
+    lead_email = forms.EmailField(
+        required=False,
+        label="or e-mail",
+        widget=widgets.UnfoldAdminEmailInputWidget,
+        help_text="A new lead is created if none has this e-mail.",
+    )
+    lead_first_name = forms.CharField(
+        required=False, max_length=255, label="First name", widget=widgets.UnfoldAdminTextInputWidget
+    )
+    lead_last_name = forms.CharField(
+        required=False, max_length=255, label="Last name", widget=widgets.UnfoldAdminTextInputWidget
+    )
+    lead_phone = forms.CharField(
+        required=False,
+        max_length=40,
+        label="Phone",
+        widget=widgets.UnfoldAdminTextInputWidget,
+        help_text="Used only if the lead has no phone yet.",
+    )
+    meeting_url = WebAddressField(label="Meeting URL")
+    notes = forms.CharField(required=False, max_length=10_000, label="Note", widget=widgets.UnfoldAdminTextareaWidget)
+
+    class Meta:
+        model = Appointment
+        fields = ()
+        help_texts = {"setter": "Defaults to the lead's setter."}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # The model requires a lead, but the form can do with an e-mail; for the event type it is the other way round.
+        self.fields["lead"].required = False
+        self.fields["event_type"].required = True
+
+    def clean_lead_email(self) -> str:
+        """Return the address as the API accepts it."""
+        return accepted_email(self, "lead_email")
+
+    def clean_lead_phone(self) -> str:
+        """Refuse an unreadable number. The API ignores it, but staff can correct it."""
+        text = str(self.cleaned_data["lead_phone"])
+        if text and parse_phone(text, self.organization.default_country) is None:
+            raise forms.ValidationError("Enter a valid phone number.")
+        return text
+
+    def clean(self) -> dict[str, object]:
+        """Require either a lead or an e-mail."""
+        cleaned = super().clean() or self.cleaned_data
+        if "lead" in self.errors or "lead_email" in self.errors:
+            return cleaned
+        if bool(cleaned.get("lead")) == bool(cleaned.get("lead_email")):
+            self.add_error("lead", "Choose a lead or enter an e-mail, but not both.")
+        return cleaned
+
+    def set_lead(self) -> None:
+        """Set the lead that has the e-mail, if there is one."""
+        if email := self.cleaned_data.get("lead_email"):
+            organization = self.organization
+            self.instance.lead = Lead.objects.of(organization).with_email(organization.pk, email).first()
+
+    def booking_data(self) -> BookingData:
+        """Return the keyword arguments for the service `book`, except the time."""
+        data = self.cleaned_data
+        booking = BookingData(
+            id=self.instance.pk,
+            event_type_id=data["event_type"].pk,
+            lead_phone=data["lead_phone"],
+            meeting_url=data["meeting_url"],
+            notes=data["notes"],
+            host_email=email_or_blank(data["host"]),
+            setter_email=email_or_blank(data["setter"]),
+            triager_email=email_or_blank(data["triager"]),
+        )
+        if data["lead"]:
+            return {**booking, "lead_id": data["lead"].pk}
+        return {
+            **booking,
+            "lead_email": data["lead_email"],
+            "lead_first_name": data["lead_first_name"],
+            "lead_last_name": data["lead_last_name"],
+        }
+
+
+def email_or_blank(member: Membership | None) -> str:
+    """Return the member's e-mail, or an empty string for None."""
+    return member.user.email if member else ""
+
+
+class AppointmentForm(ScheduleForm, CustomValuesForm):
+    """The form for editing a booked appointment."""
+
+    meeting_url = WebAddressField(label="Meeting URL")
+    recording_url = WebAddressField(label="Recording URL")
+
+    class Meta:
+        model = Appointment
+        fields = ()
+        help_texts = {
+            "outcome": "Choosing a canceled status cancels the appointment and notifies its participants.",
+            "schedule_time": "Changing the time reschedules the appointment and notifies its participants.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "outcome" in self.fields:
+            outcome: Any = self.fields["outcome"]
+            outcome.queryset = outcome.queryset.choices(Board.APPOINTMENT, current=self.instance.outcome_id)
+            # An appointment may have no outcome, but one that has an outcome can't lose it.
+            outcome.required = self.instance.outcome_id is not None
+
+    def changed_values(self) -> dict[str, Any]:
+        """Return the changed fields as keyword arguments for `edit_appointment`.
+
+        Time and outcome are not among them: they have services of their own.
+        """
+        values = {name: self.cleaned_data[name] for name in APPOINTMENT_FIELDS if name in self.changed_data}
+        if self.has_changed_custom_values():
+            values["custom_values"] = self.custom_values()
+        return values

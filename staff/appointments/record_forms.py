@@ -1,0 +1,223 @@
+"""The forms behind the buttons of an appointment's page, and the sentences that say who will be told."""
+
+from collections.abc import Iterable
+from copy import copy
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.text import get_text_list
+from unfold import widgets
+
+from appointments.models import Appointment, CallAnalysis
+from appointments.services import Audience
+from foundation.db.timestamps import truncate_to_ms
+from leads.models import Lead
+from notifications.models import Kind
+from organizations.models import Membership
+from staff.appointments.schedule import OVERLAP_WARNING, other_appointments
+from staff.toolkit.actions import ConfirmationForm
+from staff.toolkit.forms import TimestampField, validate_year
+from statuses.models import Board, Status, StatusRole
+
+WHAT_MEMBERS_GET = {
+    Kind.CALL_BOOKED: "an invitation",
+    Kind.CALL_RESCHEDULED: "an updated invitation",
+    Kind.CALL_UPDATED: "an updated invitation",
+    Kind.CALL_CANCELED: "a cancellation",
+    Kind.CALL_REASSIGNED: "a cancellation",
+}
+
+
+def describe(audience: Audience, appointment: Appointment) -> str:
+    """Return the sentence that says who will be told about a change, and that the lead will not."""
+    parts = []
+    for kind, members in audience.members.items():
+        what = WHAT_MEMBERS_GET[kind] if audience.has_invitation else "a message"
+        names = sorted(str(member) for member in members)
+        parts.append(f"{get_text_list(names, 'and')} {'get' if len(names) > 1 else 'gets'} {what} by e-mail")
+    if audience.slack:
+        parts.append("Slack gets a message")
+    if audience.webhooks:
+        parts.append("webhooks are sent")
+    if not parts:
+        return "Nobody is notified."
+    text = "; ".join(parts)
+    lead = "" if not audience.members else f" {appointment.lead} isn't notified."
+    return f"{text[0].upper()}{text[1:]}.{lead}"
+
+
+def default_outcome(appointment: Appointment, role: str) -> Status | None:
+    """Return the status that an outcome of this role sets: the role's default for appointments, or else any."""
+    return default_of_role(appointment.outcome_choices, role, "is_appointment_default")
+
+
+def default_of_role(statuses: Iterable[Status], role: str, flag: str) -> Status | None:
+    """Return the default status of the role, or else its first one, or None."""
+    of_role = [status for status in statuses if status.role == role and status.is_active]
+    return next((status for status in of_role if getattr(status, flag)), of_role[0] if of_role else None)
+
+
+def suggested_outcome(appointment: Appointment) -> tuple[CallAnalysis | None, Status | None]:
+    """Return the call's analysis, and the status that it suggests by its name or role, if it isn't the outcome yet."""
+    analysis = CallAnalysis.objects.of(appointment.organization).filter(appointment=appointment).first()
+    if analysis is None:
+        return None, None
+    text = simplified(analysis.ai_suggested_outcome)
+    choices = [status for status in appointment.outcome_choices if status.is_active]
+    status = next((status for status in choices if simplified(status.name) == text), None)
+    roles = [role for role in StatusRole if text in (simplified(role.value), simplified(role.label))]
+    if status is None and roles:
+        status = default_outcome(appointment, roles[0])
+    return analysis, status if status and status.pk != appointment.outcome_id else None
+
+
+def simplified(text: str) -> str:
+    """Return the text's words in lowercase, so that NO_SHOW is the same as No-show."""
+    return " ".join(text.casefold().replace("-", " ").replace("_", " ").split())
+
+
+class OutcomeForm(ConfirmationForm):
+    """The form for setting an appointment's outcome, and with it the status of its lead."""
+
+    role: ClassVar[str] = ""  # of the outcome, or empty if the user chooses it
+
+    outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
+    lead_status = forms.ModelChoiceField(
+        Status.unscoped.none(), required=False, widget=widgets.UnfoldAdminSelectWidget, label="Lead's status"
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        appointment: Appointment = self.subject
+        statuses = Status.objects.of(appointment.organization)
+        outcome: Any = self.fields["outcome"]
+        outcome.queryset = statuses.choices(Board.APPOINTMENT, current=appointment.outcome_id)
+        outcome.initial = appointment.outcome_id
+        if chosen := self.chosen_outcome():
+            outcome.widget, outcome.initial = forms.HiddenInput(), chosen.pk
+            outcome.queryset = statuses.filter(pk=chosen.pk)
+        self.offer_lead_statuses(appointment.lead, chosen)
+
+    def chosen_outcome(self) -> Status | None:
+        """Return the outcome if the button says it."""
+        return default_outcome(self.subject, self.role) if self.role else None
+
+    def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
+        """Offer the statuses of the lead board, with that of the outcome's role chosen, to those who may set it."""
+        if self.request and not may_change(self.request, lead):
+            del self.fields["lead_status"]
+            return
+        board = self.subject.lead_status_choices
+        lead_status: Any = self.fields["lead_status"]
+        lead_status.queryset = Status.objects.of(self.subject.organization).filter(pk__in=[row.pk for row in board])
+        lead_status.label = "Also set the lead's status to" if outcome else "Lead's status"
+        unchanged = ("", f"Leave it as it is ({lead.status})")
+        lead_status.choices = [unchanged, *((status.pk, str(status)) for status in board)]
+        if outcome and outcome.role != lead.status.role:
+            lead_status.initial = default_of_role(board, outcome.role, "is_lead_default")
+
+
+class FollowUpForm(OutcomeForm):
+    """The form for the outcome "Follow-up", which can also set the lead's next step."""
+
+    role = StatusRole.FOLLOW_UP
+
+    next_step_at = forms.DateTimeField(
+        required=False,
+        label="Call back on",
+        validators=[validate_year],
+        widget=widgets.UnfoldAdminTextInputWidget(attrs={"type": "datetime-local"}),
+        help_text="Becomes the lead's next step.",
+    )
+
+    def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
+        """Offer the next step to those who may change the lead, too."""
+        super().offer_lead_statuses(lead, outcome)
+        if "lead_status" not in self.fields:
+            del self.fields["next_step_at"]
+
+
+class SuggestedOutcomeForm(OutcomeForm):
+    """The form for accepting the outcome that the call's analysis suggests."""
+
+    def chosen_outcome(self) -> Status | None:
+        return suggested_outcome(self.subject)[1]
+
+
+class RescheduleForm(ConfirmationForm):
+    """The form for moving an appointment, which asks once more if another appointment overlaps with the new time."""
+
+    schedule_time = TimestampField(
+        label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget, validators=[validate_year]
+    )
+    reason = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        help_text="Stored as a note. The members who are notified read it, too.",
+    )
+    book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    new_time: datetime | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["schedule_time"].initial = self.subject.schedule_time
+
+    def clean_schedule_time(self) -> datetime:
+        """Return the new time. Raises ValidationError for the one that it has already."""
+        self.new_time = truncate_to_ms(self.cleaned_data["schedule_time"])
+        if self.new_time == self.subject.schedule_time:
+            raise forms.ValidationError("This is the present time of the appointment. Choose another one.")
+        return self.new_time
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse an overlap, unless the box is ticked that then appears."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if "schedule_time" not in cleaned:
+            return cleaned
+        moved = copy(self.subject)
+        moved.schedule_time = cleaned["schedule_time"]
+        if any(overlaps for _, overlaps in other_appointments(moved)):
+            self.fields["book_anyway"].widget = widgets.UnfoldBooleanWidget()
+            if not cleaned["book_anyway"]:
+                self.add_error("book_anyway", OVERLAP_WARNING)
+        return cleaned
+
+
+class CancellationForm(ConfirmationForm):
+    """The confirmation form for canceling an appointment."""
+
+    notes = forms.CharField(
+        required=False,
+        max_length=10_000,
+        label="Note",
+        widget=widgets.UnfoldAdminTextareaWidget,
+        help_text="The reason. Stored as a note.",
+    )
+
+
+class NoteForm(ConfirmationForm):
+    """The form for adding a note to an appointment."""
+
+    note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
+    mentions = forms.ModelMultipleChoiceField(
+        Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        mentions: Any = self.fields["mentions"]
+        mentions.queryset = (
+            Membership.objects.of(self.subject.organization)
+            .filter(is_active=True, user__is_active=True)
+            .select_related("user")
+        )
+
+
+def may_change(request: HttpRequest, lead: Lead) -> bool:
+    """Return whether the user may change the lead on its own page."""
+    lead_admin: Any = admin.site.get_model_admin(Lead)
+    return bool(lead_admin.has_change_permission(request, lead))

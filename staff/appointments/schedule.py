@@ -1,0 +1,87 @@
+"""The other appointments of a host and a lead on the day of an appointment, and the warning about an overlap."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils import timezone
+from unfold.widgets import UnfoldBooleanWidget
+
+from appointments.models import Appointment
+from staff.toolkit.tenant import TenantForm
+from statuses.models import StatusRole
+
+MAX_LISTED = 100
+SCHEDULE_FIELDS = {"schedule_time", "event_type", "outcome", "host", "lead", "lead_email"}
+OVERLAP_WARNING = (
+    "Another appointment of the host or lead overlaps with this one. Change the time or the people, or tick this box "
+    "and save again."
+)
+
+
+class ScheduleForm(TenantForm):
+    """A form that asks once more before it saves an appointment that overlaps with another one."""
+
+    book_anyway = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+    def _post_clean(self) -> None:
+        super()._post_clean()
+        self.set_lead()
+        if "_preview" in self.data:
+            self.add_error(None, "The list of other appointments was refreshed, and nothing was saved.")
+        others, outcome = other_appointments(self.instance), self.instance.outcome
+        if not any(overlaps for _, overlaps in others) or SCHEDULE_FIELDS.isdisjoint(self.changed_data):
+            return
+        # A canceled appointment takes no time, but one that is moved becomes booked again (docs/interface.md, A28).
+        if outcome and outcome.role == StatusRole.CANCELED and "schedule_time" not in self.changed_data:
+            return
+        self.fields["book_anyway"].widget = UnfoldBooleanWidget()
+        if not self.errors and not self.cleaned_data["book_anyway"]:
+            self.add_error("book_anyway", OVERLAP_WARNING)
+
+    def set_lead(self) -> None:
+        """Set the instance's lead if the form names it in a way of its own."""
+
+
+def other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
+    """Return the other appointments of the host and the lead on the same day, and whether each overlaps with this one.
+
+    The day is one of the current time zone. Canceled appointments take no time. The result is kept with the instance,
+    because a page shows it at several places.
+    """
+    known: dict[object, list[tuple[Appointment, bool]]] = appointment.__dict__.setdefault("known_others", {})
+    key = (appointment.schedule_time, appointment.duration_minutes, appointment.host_id, appointment.lead_id)
+    if key not in known:
+        known[key] = find_other_appointments(appointment)
+    return known[key]
+
+
+def find_other_appointments(appointment: Appointment) -> list[tuple[Appointment, bool]]:
+    """Return the same from the database."""
+    start = appointment.schedule_time
+    if start is None:
+        return []
+    day = timezone.localtime(start).replace(hour=0, minute=0, second=0, microsecond=0)
+    next_day, end = day + timedelta(days=1), appointment.ends_at
+    people = [
+        Q(**{f"{name}_id": id}) for name in ("host", "lead") if (id := getattr(appointment, f"{name}_id")) is not None
+    ]
+    if not people:
+        return []
+    # One of the previous day may still be going on: no call takes longer than a day.
+    rows = (
+        Appointment.objects.of(appointment.organization)
+        .filter(people[0] | people[-1], schedule_time__gt=day - timedelta(days=1), schedule_time__lt=max(next_day, end))
+        .exclude(Q(pk=appointment.pk) | Q(outcome__role=StatusRole.CANCELED))
+        .select_related("lead", "event_type", "host__user")
+        .order_by("schedule_time", "id")
+    )
+    return [(row, row.schedule_time < end and row.ends_at > start) for row in rows[:MAX_LISTED] if row.ends_at > day]
+
+
+def render_other_appointments(appointment: Appointment) -> str:
+    """Return the list as HTML, which htmx refreshes."""
+    context: dict[str, Any] = {"appointment": appointment, "others": other_appointments(appointment)}
+    return render_to_string("appointments/other_appointments.html", context)

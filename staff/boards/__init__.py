@@ -1,0 +1,1 @@
+"""Boards: cards of leads or appointments in a column for each status."""

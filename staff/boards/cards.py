@@ -1,0 +1,98 @@
+"""The columns of a board, and the cards in them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import IntegerField, Subquery
+from django.http import QueryDict
+
+from foundation.db.timestamps import now
+from statuses.models import Status, StatusRole, readable_colors
+
+PAGE_SIZE = 25  # of a column at once
+MAX_COUNT = 1_000  # beyond it, a count is "1,000+", and cards are not loaded
+ROLE_ORDER = {role.value: number for number, role in enumerate(StatusRole)}
+
+
+class CountOf(Subquery):
+    """The number of rows of a subquery, which may have a limit."""
+
+    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
+@dataclass(frozen=True)
+class Card:
+    """A row on the board. `version` is the id of its status, by which a move recognizes that it was overtaken."""
+
+    id: UUID
+    row: str
+    url: str
+    lines: list[str]
+    since: datetime
+    limit: int | None
+    version: str
+    is_movable: bool
+
+    @property
+    def days(self) -> int:
+        """Return for how many whole days the row has had its status."""
+        return max(0, (now() - self.since).days)
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether it has had its status for longer than the status allows."""
+        return self.limit is not None and self.days > self.limit
+
+
+@dataclass
+class Column:
+    """A column of the board: a status, or none, with its first cards and the number of all."""
+
+    status: Status | None
+    row_count: int
+    ids: list[UUID]
+    list_url: str
+    parameters: QueryDict  # of the board's address
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        self.cards: list[Card] = []
+        self.text_color, self.bg_color = readable_colors(self.status) if self.status else ("", "")
+
+    @property
+    def key(self) -> str:
+        """Return the status's id, or an empty text for rows without status."""
+        return str(self.status.pk) if self.status else ""
+
+    @property
+    def name(self) -> str:
+        return self.status.name if self.status else "No outcome"
+
+    @property
+    def count(self) -> str:
+        """Return the number of rows as people read it."""
+        return f"{MAX_COUNT:,}+" if self.row_count > MAX_COUNT else f"{self.row_count:,}"
+
+    @property
+    def is_target(self) -> bool:
+        """Return whether a card can be moved here."""
+        return self.status is not None and self.status.is_active
+
+    @property
+    def has_more(self) -> bool:
+        """Return whether not all cards are shown."""
+        return len(self.ids) > PAGE_SIZE
+
+    @property
+    def more_url(self) -> str:
+        """Return the address of the next cards, or an empty text if only the list has them."""
+        parameters, offset = self.parameters.copy(), self.offset + PAGE_SIZE
+        parameters["layout"], parameters["column"], parameters["offset"] = "board", self.key, str(offset)
+        return f"?{parameters.urlencode()}" if offset < MAX_COUNT else ""
+
+
+def board_order(status: Status | None) -> tuple[int, int, str]:
+    """Return the key that sorts a board's columns: by position, then in the order of a sale, then by name."""
+    return (status.position, ROLE_ORDER.get(status.role, 0), status.name.casefold()) if status else (0, 0, "")

@@ -1,0 +1,1 @@
+"""Pages of statuses, custom fields and event types."""

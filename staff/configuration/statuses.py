@@ -1,0 +1,93 @@
+"""Statuses in the admin, and the colored label that other pages show a status with."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminColorInputWidget
+
+from organizations.permissions import Area
+from staff.toolkit.tenant import OptimisticLockForm, TenantAdmin
+from statuses.models import BY_NAME, BoardScope, Status, readable_colors
+from statuses.services import DEFAULT_FLAG, delete_status, save_status
+
+# Inline styles, because other apps' pages show the label too. A long name is cut; the tooltip has all of it.
+LABEL = (
+    '<span style="color:{};background-color:{};border-radius:6px;display:inline-block;font-weight:600;'
+    "max-width:16rem;overflow:hidden;padding:2px 8px;text-overflow:ellipsis;vertical-align:bottom;"
+    'white-space:nowrap" title="{}">{}</span>'
+)
+
+
+def status_label(status: Status | None) -> SafeString | str:
+    """Return the status's name in its colors, if they are readable, as HTML, or a dash for none."""
+    if status is None:
+        return "–"
+    return format_html(LABEL, *readable_colors(status), status.name, status.name)
+
+
+def status_column(name: str, label: str) -> Callable[[Model], SafeString | str]:
+    """Return a column for an admin list that shows the row's status of this name as a colored label."""
+
+    @admin.display(description=label, ordering=name)
+    def column(row: Model) -> SafeString | str:
+        return status_label(getattr(row, name))
+
+    return column
+
+
+class StatusForm(OptimisticLockForm):
+    """The form of a status."""
+
+    class Meta:
+        model = Status
+        fields = ()
+        widgets = {"text_color": UnfoldAdminColorInputWidget, "bg_color": UnfoldAdminColorInputWidget}
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a default of the wrong board, and make a retired status no default any more.
+
+        The service refuses to retire a default that automatic changes need.
+        """
+        cleaned = super().clean()
+        if not cleaned.get("is_active"):
+            cleaned |= dict.fromkeys(DEFAULT_FLAG.values(), False)
+        for board, flag in DEFAULT_FLAG.items():
+            if cleaned.get(flag) and cleaned.get("type", board) not in (board, BoardScope.BOTH):
+                self.add_error(flag, f"Only a status of the {board.label.lower()} can be its default.")
+        return cleaned
+
+
+@admin.register(Status)
+class StatusAdmin(TenantAdmin):
+    """The list and the page of statuses."""
+
+    empty_text = "Add the steps that your leads and appointments go through."
+    area = Area.SETUP
+    can_delete = True
+    save_service = staticmethod(save_status)  # refuses to remove a default that automatic changes need
+    delete_service = staticmethod(delete_status)
+    service_argument = "status"
+    form = StatusForm
+    list_display = ("label", "role", "type", "is_lead_default", "is_appointment_default", "is_active")
+    list_filter = ("role", "type", "is_active")
+    search_fields = ("name", "description")
+    fieldsets = (
+        (None, {"fields": ["name", "description", ("role", "type"), ("text_color", "bg_color"), "is_active"]}),
+        ("Board", {"fields": [("position", "days_limit")]}),
+        ("Automatic changes", {"fields": [("is_lead_default", "is_appointment_default")]}),
+    )
+
+    def save_model(self, request: HttpRequest, obj: Status, form: Any, change: bool) -> None:
+        """Save the status, and say so if its colors are hard to read."""
+        super().save_model(request, obj, form, change)
+        if readable_colors(obj)[0] != obj.text_color:
+            messages.warning(request, "These colors have a contrast below 4.5 : 1, so pages show black or white text.")
+
+    @admin.display(description="Status", ordering=BY_NAME)
+    def label(self, status: Status) -> SafeString | str:
+        return status_label(status)

@@ -1,0 +1,1 @@
+"""Pages of what connects an organization: API keys, webhook endpoints, events, deliveries, notifications."""

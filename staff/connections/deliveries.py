@@ -1,0 +1,112 @@
+"""The pages of deliveries and their attempts, from which deliveries are replayed (docs/interface.md, W23)."""
+
+import json
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
+from django.utils.safestring import SafeString
+
+from foundation.outbox import State
+from organizations.actors import staff_actor
+from organizations.permissions import Area, current_user
+from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.base import ReadOnlyInline, format_json, state_label
+from staff.toolkit.columns import when
+from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.newest_search import HELP, NewestSearchAdmin
+from webhooks.models import Attempt, Delivery
+from webhooks.replays import replay, replay_all
+
+
+class AttemptInline(ReadOnlyInline):
+    """The attempts of a delivery."""
+
+    model = Attempt
+    fields = ("created_at", "status_code", "error", "duration_ms", "response", "request_head", "is_stale")
+
+
+def is_replayable(delivery: Delivery) -> bool:
+    """Return whether to offer the replay: the delivery was attempted at least once, or has ended."""
+    return delivery.state != State.PENDING or delivery.attempt_count > 0
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(NewestSearchAdmin):
+    """The list and the page of deliveries. Nothing on them can be edited, but deliveries can be replayed."""
+
+    empty_text = "Add a webhook endpoint; each event that it wants is a delivery."
+    area = Area.CONNECTIONS
+    can_add = False
+    is_read_only = True
+    list_display = (
+        "topic",
+        "endpoint",
+        state_label,
+        "attempt_count",
+        "last_error",
+        "next_attempt",
+        "created",
+    )
+    select_related = ("event", "endpoint")
+    list_filter = ("state", "endpoint", ("created_at", DayRangeFilter))
+    search_fields = ("=event__id", "=event__subject_id", "endpoint__url", "last_error")
+    id_lookups = ("event__id", "event__subject_id")
+    search_help_text = f"Search by the ID of the event or its subject, the endpoint's URL, or the error. {HELP}"
+    actions = ("replay_selected",)
+    actions_detail = ("replay",)
+    inlines = (AttemptInline,)
+    fields = (
+        ("event", "endpoint"),
+        ("state", "attempt_count"),
+        ("last_error", "next_attempt_at"),
+        ("created_at", "finished_at"),
+        "formatted_body",
+    )
+
+    @admin.display(description="Body")
+    def formatted_body(self, delivery: Delivery) -> SafeString:
+        """Return the body, indented. The headers of each request are shown with the attempts."""
+        return format_json(json.loads(delivery.event.body))
+
+    @admin.display(description="Event", ordering="event__type")
+    def topic(self, delivery: Delivery) -> str:
+        """Return the name of the event's topic."""
+        return delivery.event.type
+
+    @admin.display(description="Next attempt", ordering="next_attempt_at")
+    def next_attempt(self, delivery: Delivery) -> str:
+        """Return the time of the next attempt, with its day."""
+        return when(delivery.next_attempt_at)
+
+    @admin.display(description="Created", ordering="created_at")
+    def created(self, delivery: Delivery) -> str:
+        """Return the time of the event, with its day."""
+        return when(delivery.created_at)
+
+    @object_action(
+        "Replay", icon="replay", question="Send this delivery again, with the same webhook-id?", when=is_replayable
+    )
+    def replay(self, request: HttpRequest, delivery: Delivery, form: ConfirmationForm) -> None:
+        """Send the delivery again, with a new retry schedule."""
+        replay(delivery=delivery)
+
+    @admin.action(description="Replay the selected deliveries", permissions=["change"])
+    def replay_selected(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
+        """Replay the selected deliveries, which can be all that match the list's filters."""
+        actor = staff_actor(current_user(request))
+        selected, disabled, queued = rows.count(), rows.filter(endpoint__is_active=False).count(), 0
+        # One replay per organization: the selection can be large, so only one row of each is loaded here.
+        for example in rows.order_by("organization_id").distinct("organization_id"):
+            if self.has_change_permission(request, example):
+                queued += replay_all(organization=example.organization, actor=actor, deliveries=rows)
+        if queued:
+            messages.success(
+                request,
+                f"{queued} deliver{pluralize(queued, 'y,ies')} queued. Follow progress on the endpoint page.",
+            )
+        if disabled:
+            messages.warning(request, f"Skipped {disabled}: the endpoint is disabled. Enable it, then replay.")
+        if queued + disabled < selected:
+            messages.warning(request, f"Skipped {selected - queued - disabled}: already in progress.")

@@ -1,0 +1,200 @@
+"""The pages of endpoints: settings, health and replays (docs/interface.md, W8 and W23)."""
+
+from operator import attrgetter
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.defaultfilters import pluralize
+from django.template.loader import render_to_string
+from django.urls import URLPattern, path, reverse
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
+
+from accounts.secret_page import secret_page
+from organizations.actors import staff_actor
+from organizations.permissions import Area, current_user
+from staff.connections.health import render_health
+from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.base import computed_once
+from staff.toolkit.forms import validate_year
+from staff.toolkit.tenant import TenantAdmin, TenantForm
+from webhooks.models import Endpoint
+from webhooks.replays import count_pending_replays, recent_replays, replay_since
+from webhooks.services import add_endpoint, change_endpoint, rotate_secret, send_test
+from webhooks.topics import TEST, topics
+
+SIGNING_EXPLANATION = (
+    "Receivers verify the signature of each delivery with this secret. It is shown only once: "
+    "store it now, where only your receiver can read it."
+)
+REPLAY_MISSED_QUESTION = (
+    "Replay everything that this endpoint missed in a period: failed deliveries, and events recorded while it was "
+    "disabled."
+)
+IS_ACTIVE = attrgetter("is_active")  # a disabled endpoint gets neither tests nor replays
+HEALTH_FIELDS = [
+    ("failures", "timeouts", "failing_since"),
+    ("last_success_at", "disabled_reason", "disabled_at"),
+    ("pending_replays", "paused_until", "previous_secret_until"),
+]
+
+
+class EndpointForm(TenantForm):
+    """The form of an endpoint."""
+
+    event_types = forms.MultipleChoiceField(
+        required=False,
+        choices=lambda: [(name, f"{name}: {topic.summary}") for name, topic in topics().items()],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="Leave empty to receive all event types.",
+    )
+
+    class Meta:
+        model = Endpoint
+        fields = ()
+        help_texts = {
+            "url": "A public https URL.",
+            "is_active": (
+                "A disabled endpoint receives nothing. Enabling it clears its failures and sends pending deliveries."
+            ),
+        }
+
+
+class ReplayMissedForm(ConfirmationForm):
+    """The period and the event types of a replay."""
+
+    since = forms.SplitDateTimeField(widget=UnfoldAdminSplitDateTimeWidget, validators=[validate_year])
+    until = forms.SplitDateTimeField(
+        required=False,
+        widget=UnfoldAdminSplitDateTimeWidget,
+        validators=[validate_year],
+        help_text="Leave empty to replay until now.",
+    )
+    types = forms.MultipleChoiceField(
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        label="Only these event types",
+        help_text="Leave empty to replay all event types that the endpoint receives.",
+    )
+
+    def __init__(self, *args: Any, subject: Endpoint, **kwargs: Any) -> None:
+        super().__init__(*args, subject=subject, **kwargs)
+        # What was missed most likely began when the endpoint failed or was disabled.
+        self.fields["since"].initial = subject.disabled_at or subject.failing_since
+        types: Any = self.fields["types"]
+        types.choices = [(name, name) for name in subject.event_types or topics() if name != TEST.name]
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(TenantAdmin):
+    """The list and the page of endpoints."""
+
+    empty_text = "Add the URL of a system that wants to know about bookings and leads."
+    area = Area.CONNECTIONS
+    form = EndpointForm
+    list_display = ("__str__", "url", "is_active", "failures", "last_success_at", "disabled_reason")
+    list_filter = ("is_active",)
+    search_fields = ("url", "description")
+    actions_detail = ("send_test", "replay_missed", "rotate_secret")
+    readonly_fields = ("recent_attempts", "replays", *(name for group in HEALTH_FIELDS for name in group))
+
+    add_fieldsets = ((None, {"fields": ["url", "description", "event_types"]}),)
+    fieldsets = (
+        (None, {"fields": ["url", "description", "is_active", "event_types"]}),
+        ("Health", {"fields": ["recent_attempts", *HEALTH_FIELDS]}),
+        ("Replays", {"fields": ["replays"]}),
+    )
+
+    class Media:
+        js = ("webhooks/replays.js",)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address from which the page refreshes its replays."""
+        view = self.admin_site.admin_view(self.replays_view)
+        return [path("<path:object_id>/replays/", view, name="webhooks_endpoint_replays"), *super().get_urls()]
+
+    def replays_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Respond with the replays alone, for people who may view the endpoint."""
+        endpoint = self.get_object(request, unquote(object_id))
+        if endpoint is None or not self.has_view_permission(request, endpoint):
+            raise Http404
+        return HttpResponse(self.replays(endpoint), headers={"Cache-Control": "no-store"})
+
+    @admin.display(description="Recent replays")
+    @computed_once
+    def replays(self, endpoint: Endpoint) -> str:
+        """Render who requested the recent replays, and their progress."""
+        recent = recent_replays(endpoint)
+        context = {
+            "recent": recent,
+            "source": reverse("admin:webhooks_endpoint_replays", args=[endpoint.pk]),
+            "in_progress": any(replay.pending for replay in recent),
+        }
+        return render_to_string("webhooks/replays.html", context)
+
+    def save_model(self, request: HttpRequest, obj: Endpoint, form: EndpointForm, change: bool) -> None:
+        data = form.cleaned_data
+        values = {name: data[name] for name in ("url", "description", "event_types")}
+        if change:
+            change_endpoint(endpoint=obj, is_active=data["is_active"], **values)
+            return
+        # The secret travels on `obj`, with which Django goes on, to `response_add`.
+        _, obj.secret = add_endpoint(organization=form.organization, id=obj.pk, **values)
+
+    def response_add(self, request: HttpRequest, obj: Endpoint, post_url_continue: str | None = None) -> HttpResponse:
+        """Show the new endpoint's secret, once."""
+        return self.show_secret(request, obj, "The new endpoint's signing secret", obj.secret)
+
+    @admin.display(description="Recent attempts")
+    @computed_once
+    def recent_attempts(self, endpoint: Endpoint) -> str:
+        """Render success rate and latency over a day and a week, and the last attempts as a sparkline."""
+        return render_health(endpoint)
+
+    @admin.display(description="Pending replays")
+    @computed_once
+    def pending_replays(self, endpoint: Endpoint) -> int:
+        """Return how many replayed deliveries wait. They are sent after new deliveries."""
+        return count_pending_replays(endpoint)
+
+    @object_action(
+        "Send test event",
+        icon="send",
+        question="Send a webhook.test event to this endpoint only?",
+        when=IS_ACTIVE,
+    )
+    def send_test(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> None:
+        """Send a test event. Its delivery shows what the receiver answered."""
+        send_test(endpoint=endpoint, actor=staff_actor(current_user(request)))
+
+    @object_action(
+        "Replay missed events",
+        icon="history",
+        question=REPLAY_MISSED_QUESTION,
+        form=ReplayMissedForm,
+        when=IS_ACTIVE,
+    )
+    def replay_missed(self, request: HttpRequest, endpoint: Endpoint, form: ReplayMissedForm) -> None:
+        """Replay what the endpoint missed in a period."""
+        count = replay_since(endpoint=endpoint, actor=staff_actor(current_user(request)), **form.cleaned_data)
+        messages.success(request, f"{count} deliver{pluralize(count, 'y,ies')} queued.")
+
+    @object_action(
+        "Rotate signing secret",
+        icon="autorenew",
+        question="Create a new signing secret? For 24 hours, deliveries are signed with the old one too.",
+        # A second rotation would end the overlap with the secret that receivers still have.
+        once=attrgetter("previous_secret_until"),
+    )
+    def rotate_secret(self, request: HttpRequest, endpoint: Endpoint, form: ConfirmationForm) -> HttpResponse:
+        """Rotate the secret and show the new one, once."""
+        secret = rotate_secret(endpoint=endpoint)
+        return self.show_secret(request, endpoint, "The endpoint's new signing secret", secret)
+
+    def show_secret(self, request: HttpRequest, endpoint: Endpoint, title: str, secret: str) -> HttpResponse:
+        """Respond with the page that shows a secret."""
+        return secret_page(
+            request, endpoint, row_url(endpoint), title=title, explanation=SIGNING_EXPLANATION, secret=secret
+        )

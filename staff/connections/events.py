@@ -1,0 +1,74 @@
+"""The pages of events, which show each event's body and deliveries."""
+
+import json
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+from unfold.contrib.filters.admin import DropdownFilter
+
+from organizations.permissions import Area
+from staff.toolkit.base import ReadOnlyInline, format_json
+from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.newest_search import HELP, NewestSearchAdmin
+from webhooks.models import Delivery, Event
+from webhooks.topics import topics
+
+
+class TopicFilter(DropdownFilter):
+    """A filter by the event's type, offering all topics."""
+
+    title = "type"
+    parameter_name = "type"
+
+    def lookups(self, request: HttpRequest, model_admin: ModelAdmin) -> list[tuple[str, str]]:
+        """Offer every topic, also those without events yet."""
+        return [(name, name) for name in topics()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        """Return the events of the selected topic, or all events."""
+        return queryset.filter(type=self.value()) if self.value() else queryset
+
+
+class DeliveryInline(ReadOnlyInline):
+    """The deliveries of an event."""
+
+    model = Delivery
+    fields = ("endpoint", "state", "attempt_count", "last_error", "next_attempt_at", "finished_at", "link")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        """Load the event and the endpoint, which a delivery's name is made of, in the same query."""
+        return super().get_queryset(request).select_related("event", "endpoint")
+
+
+@admin.register(Event)
+class EventAdmin(NewestSearchAdmin):
+    """The list and the page of events. Events are never changed."""
+
+    empty_text = "Every change to leads and appointments adds one."
+    area = Area.MESSAGES
+    can_add = can_change = False
+    list_display = ("type", "actor_name", "actor_kind", "subject_id", "created_at")
+    list_filter = (TopicFilter, "actor_kind", ("created_at", DayRangeFilter))
+    search_fields = ("=id", "=subject_id", "=request_id", "actor_name")
+    id_lookups = ("id", "subject_id")
+    search_help_text = f"Search by the ID of the event, its subject or its request, or by who caused it. {HELP}"
+    fields = (
+        ("type", "created_at"),
+        ("actor_name", "actor_kind"),
+        ("id", "subject_id"),
+        "request_id",
+        "formatted_body",
+    )
+    readonly_fields = ("formatted_body", "id")
+
+    def get_inlines(self, request: HttpRequest, obj: Event | None) -> tuple[type[DeliveryInline], ...]:
+        """Show the deliveries to people who may view deliveries: more roles may view events."""
+        deliveries = self.admin_site.get_model_admin(Delivery)
+        return (DeliveryInline,) if deliveries.has_view_permission(request, obj) else ()
+
+    @admin.display(description="Body")
+    def formatted_body(self, event: Event) -> SafeString:
+        return format_json(json.loads(event.body))

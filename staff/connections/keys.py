@@ -1,0 +1,146 @@
+"""The admin page of API keys: issue, rotate and revoke. The full key is shown once (docs/interface.md, K5 to K7)."""
+
+from datetime import datetime
+from operator import attrgetter
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
+
+from accounts.secret_page import secret_page
+from foundation.db.timestamps import now
+from organizations.defaults import both_scopes
+from organizations.models import ApiKey, Scope
+from organizations.permissions import Area, current_user
+from organizations.services import OVERLAPS, issue_key, revoke_key, rotate_key
+from staff.toolkit.actions import ConfirmationForm, object_action, row_url
+from staff.toolkit.tenant import TenantAdmin, TenantForm
+
+KEY_EXPLANATION = (
+    "Requests send it in the x-api-key header. It is shown only once: store it now, where only your integration can "
+    "read it."
+)
+OVERLAP_LABELS = {"now": "Immediately", "1h": "In 1 hour", "24h": "In 24 hours", "7d": "In 7 days"}
+
+
+class KeyForm(TenantForm):
+    """The form for a new key."""
+
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices, initial=both_scopes, widget=UnfoldAdminCheckboxSelectMultipleWidget
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ()
+        help_texts = {"name": "What the key is for.", "expires_at": "Leave empty for a key that does not expire."}
+
+    def clean_expires_at(self) -> datetime | None:
+        """Return the time, which must be in the future."""
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        if expires_at and expires_at <= now():
+            raise forms.ValidationError("Enter a time in the future.")
+        return expires_at
+
+
+class RotationForm(ConfirmationForm):
+    """Asks when the old key stops working."""
+
+    overlap = forms.ChoiceField(
+        choices=[(name, OVERLAP_LABELS[name]) for name in OVERLAPS],
+        initial="24h",
+        label="The old key stops working",
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+def newest_key_id(key: ApiKey) -> UUID:
+    """Return the id of the newest key with the same name: each rotation adds one."""
+    same_name = ApiKey.objects.of(key.organization).filter(name=key.name)
+    newest: UUID = same_name.order_by("created_at", "id").values_list("pk", flat=True).last()
+    return newest
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(TenantAdmin):
+    """API keys of the user's organizations."""
+
+    empty_text = "Add one for each system that sends opt-ins or bookings."
+    area = Area.CONNECTIONS
+    is_read_only = True
+    form = KeyForm
+    list_display = ("name", "public_part", "state", "scopes", "last_used_at", "expires_at", "created_by", "created_at")
+    select_related = ("created_by",)
+    search_fields = ("name", "key_id")
+    actions_detail = ("rotate", "revoke")
+    add_fieldsets = ((None, {"fields": ("name", "scopes", "expires_at")}),)
+    fields = (
+        "name",
+        "public_part",
+        "state",
+        "scopes",
+        ("created_at", "created_by"),
+        ("expires_at", "revoked_at"),
+        "last_used_at",
+    )
+
+    @admin.display(description="Key")
+    def public_part(self, key: ApiKey) -> str:
+        """Return the part of the key that isn't secret."""
+        return f"pb_{key.key_id}_…"
+
+    @admin.display(description="State")
+    def state(self, key: ApiKey) -> str:
+        """Return whether the key works, as one word."""
+        if key.revoked_at:
+            return "Revoked"
+        return "Active" if key.is_live else "Expired"
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: KeyForm, change: bool) -> None:
+        """Issue the key. `obj`, with which Django goes on, gets its ids and its full text."""
+        if change:
+            return
+        data = form.cleaned_data
+        key, obj.text = issue_key(
+            organization=form.organization,
+            name=data["name"],
+            scopes=data["scopes"],
+            expires_at=data["expires_at"],
+            created_by=current_user(request),
+            id=obj.pk,
+        )
+        obj.pk, obj.key_id = key.pk, key.key_id
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """Return the page that shows the full key, once."""
+        return secret_page(
+            request, obj, row_url(obj), title="New API key", explanation=KEY_EXPLANATION, secret=obj.text
+        )
+
+    @object_action(
+        "Rotate",
+        icon="autorenew",
+        question="Create a new key with the same name and scopes, and let this one expire?",
+        form=RotationForm,
+        when=attrgetter("is_live"),
+        once=newest_key_id,
+    )
+    def rotate(self, request: HttpRequest, key: ApiKey, form: RotationForm) -> HttpResponse:
+        """Rotate the key and show the new one."""
+        new_key, text = rotate_key(key=key, overlap=form.cleaned_data["overlap"], created_by=current_user(request))
+        self.log_addition(request, new_key, "Created by rotation.")
+        return secret_page(
+            request, new_key, row_url(new_key), title="New API key", explanation=KEY_EXPLANATION, secret=text
+        )
+
+    @object_action(
+        "Revoke",
+        icon="block",
+        question="Revoke this key? All further requests with it will be refused.",
+        danger=True,
+        when=attrgetter("is_live"),
+    )
+    def revoke(self, request: HttpRequest, key: ApiKey, form: ConfirmationForm) -> None:
+        revoke_key(key=key)

@@ -1,0 +1,101 @@
+"""Notifications in the admin, and the members' choice of e-mails."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from notifications.models import Kind, MailPreference, Notification
+from notifications.services import set_muted_kinds
+from organizations.models import Membership
+from organizations.permissions import Area
+from staff.accounts.members import MembershipAdmin
+from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.base import format_json, state_label
+from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.newest_search import HELP, NewestSearchAdmin
+
+
+class ChannelFilter(ChoicesDropdownFilter):
+    """A filter by the column `medium`, under the name that the pages use."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.title = "channel"
+
+
+@admin.register(Notification)
+class NotificationAdmin(NewestSearchAdmin):
+    """The list and the page of notifications: what members were sent, and whether it was delivered."""
+
+    empty_text = "Members get one when an appointment of theirs is booked, moved or canceled."
+    area = Area.MESSAGES
+    can_add = can_change = False
+    list_display = (
+        "kind",
+        "channel",
+        "recipient",
+        state_label,
+        "attempt_count",
+        "last_error",
+        "finished_at",
+        "created_at",
+    )
+    select_related = ("recipient__user",)
+    list_filter = ("kind", ("medium", ChannelFilter), "state", ("created_at", DayRangeFilter))
+    search_fields = ("recipient__user__email", "recipient__user__first_name", "recipient__user__last_name")
+    search_help_text = f"Search by the recipient's name or e-mail. {HELP}"
+    fields = (
+        ("kind", "channel", "recipient"),
+        ("state", "attempt_count"),
+        ("last_error", "next_attempt_at"),
+        ("created_at", "finished_at"),
+        "formatted_context",
+    )
+    readonly_fields = ("channel", "formatted_context")
+
+    @admin.display(description="Channel", ordering="medium")
+    def channel(self, notification: Notification) -> str:
+        """Return the name of the channel."""
+        return notification.get_medium_display()
+
+    @admin.display(description="Data")
+    def formatted_context(self, notification: Notification) -> SafeString:
+        """Return the data that the message is rendered from, as indented JSON."""
+        return format_json(notification.context)
+
+
+class EmailNotificationsForm(ConfirmationForm):
+    """The kinds of e-mails that a member gets."""
+
+    kinds = forms.MultipleChoiceField(
+        choices=Kind.choices, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, label="E-mails about"
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        preference: MailPreference | None = getattr(self.subject, "mail_preference", None)
+        self.initial["kinds"] = [kind for kind in Kind.values if preference is None or kind not in preference.muted]
+
+
+@MembershipAdmin.register_action
+@object_action(
+    "E-mail notifications",
+    icon="mail",
+    question="Which notifications does the member get by e-mail?",
+    form=EmailNotificationsForm,
+)
+def email_notifications(
+    page: MembershipAdmin, request: HttpRequest, member: Membership, form: EmailNotificationsForm
+) -> None:
+    """Store the choice. Members make it themselves; managers can only switch off more for their team."""
+    # Stored as the kinds switched off, so that a member gets new kinds until they choose otherwise.
+    wanted = set(form.cleaned_data["kinds"])
+    if not page.has_own_permission(request, member):
+        wanted &= set(form.initial["kinds"])
+    muted = [kind for kind in Kind.values if kind not in wanted]
+    set_muted_kinds(member=member, kinds=muted)

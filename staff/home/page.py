@@ -1,0 +1,208 @@
+"""What the home page is about, as its address says, and the addresses of the lists that its numbers link to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TypeVar
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.exceptions import BadRequest
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+
+from appointments.models import Appointment
+from appointments.reports import Period, Selection
+from foundation.db.timestamps import now
+from organizations.models import MemberRole, Membership, Organization
+from organizations.permissions import PERMISSIONS, Area, current_user, has_role, organizations_with_role
+from staff.toolkit.forms import YEARS
+from staff.toolkit.tenant import has_several_organizations
+
+T = TypeVar("T")
+
+MAX_ORGANIZATIONS = 500  # to choose from
+DAYS = [7, 30, 90]
+DEFAULT_DAYS = 30
+MAX_DAYS = 92  # of a chosen period, so that its numbers take a fraction of a second
+BY = {"host": "Closer", "setter": "Setter", "triager": "Triager", "last_source": "Source", "event_type": "Event type"}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number on the page: its text, the address of the list with its rows, and how many rows those are.
+
+    `change` says how much it differs from that of the period before, where the page compares.
+    """
+
+    text: str
+    url: str = ""
+    rows: int = 0
+    value: float = 0
+    is_rate: bool = False
+    change: str = ""
+
+
+@dataclass(frozen=True)
+class HomePage:
+    """What the page is about, as its address says, and what its parts have in common."""
+
+    request: HttpRequest
+    organization: Organization
+    organizations: list[Organization]
+    member: Membership | None
+    is_mine: bool
+    period: Period
+    by: str
+    narrowing: dict[str, UUID] = field(default_factory=dict)
+    problem: str = ""
+    at: datetime = field(default_factory=now)
+
+    @property
+    def member_id(self) -> UUID | None:
+        """The user's membership if the page shows the user's own rows only."""
+        return self.member.pk if self.member and self.is_mine else None
+
+    @property
+    def today(self) -> Period:
+        """The present day in the user's time zone."""
+        day = timezone.localdate(self.at)
+        return Period(day, day, self.period.zone)
+
+    @property
+    def soon(self) -> datetime:
+        """Until when the page says how long it is until an appointment."""
+        return self.at + timedelta(hours=2)
+
+    @property
+    def selection(self) -> Selection:
+        """The appointments that the numbers count."""
+        return Selection(self.organization, self.member_id, self.narrowing)
+
+    def list_url(self, model: type[Model], **parameters: object) -> str:
+        """Return the address of a model's list with these filters, for the organization and the person of the page."""
+        if has_several_organizations(self.request):
+            parameters["organization__id__exact"] = self.organization.pk
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        return f"{url}?{urlencode(parameters)}"
+
+    def add_url(self, model: type[Model]) -> str:
+        """Return the address of the form for a new row of the organization."""
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_add")
+        return f"{url}?{urlencode({'organization': self.organization.pk})}"
+
+    @property
+    def booking_url(self) -> str:
+        """The form for a new appointment, or nothing for people who may not book."""
+        may_book = has_role(self.request, PERMISSIONS[Area.WORK].add, self.organization.pk)
+        return self.add_url(Appointment) if may_book else ""
+
+    @property
+    def mine(self) -> dict[str, str]:
+        """Return the filter of the lists by the user's own rows, if the page shows only those."""
+        return {"whose": "me"} if self.member_id else {}
+
+    def appointments_url(self, **parameters: object) -> str:
+        """Return the address of the list of the selected appointments with these filters."""
+        narrowing = {f"{name}__id__exact": id for name, id in self.narrowing.items()}
+        return self.list_url(Appointment, **self.mine, **(narrowing | parameters))
+
+    def url(self, **changes: object) -> str:
+        """Return the page's address with these parameters changed; None removes one."""
+        parameters = {name: value for name, value in self.request.GET.items() if value} | changes
+        return "?" + urlencode({name: value for name, value in parameters.items() if value is not None})
+
+    @property
+    def mine_url(self) -> str:
+        """The page with the user's own rows only."""
+        return self.url(who="mine")
+
+    @property
+    def team_url(self) -> str:
+        """The page with everybody's rows."""
+        return self.url(who="team")
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the period is one of chosen days."""
+        return bool(self.request.GET.get("from"))
+
+    @property
+    def kept_parameters(self) -> list[tuple[str, str]]:
+        """The parameters that a form for another period keeps."""
+        return [(name, value) for name in ("organization", "who", "by") if (value := self.request.GET.get(name))]
+
+
+def read_page(request: HttpRequest, by: Mapping[str, str] = BY) -> HomePage | None:
+    """Return what the address asks for, or None without an organization. Raises BadRequest for unknown values.
+
+    `by` has what the numbers can be grouped by.
+    """
+    organizations = list(
+        organizations_with_role(request, PERMISSIONS[Area.WORK].view).order_by("name")[:MAX_ORGANIZATIONS]
+    )
+    if not organizations:
+        return None
+    ids = {str(organization.pk): organization for organization in organizations}
+    organization = read_choice(request, "organization", ids, organizations[0])
+    member = Membership.objects.of(organization).filter(user=current_user(request), is_active=True).first()
+    is_seller = member is not None and member.role in (MemberRole.CLOSER, MemberRole.SETTER)
+    is_mine = read_choice(request, "who", {"mine": True, "team": False}, is_seller) and member is not None
+    period, problem = read_period(request)
+    return HomePage(
+        request=request,
+        organization=organization,
+        organizations=organizations,
+        member=member,
+        is_mine=is_mine,
+        period=period,
+        by=read_choice(request, "by", {name: name for name in by}, "host"),
+        narrowing={name: id for name in BY if (id := read_id(request, name))},
+        problem=problem,
+    )
+
+
+def read_choice(request: HttpRequest, name: str, choices: Mapping[str, T], default: T) -> T:
+    """Return the choice that a parameter names. Raises BadRequest for an unknown one."""
+    value = request.GET.get(name)
+    if not value:
+        return default
+    if value not in choices:
+        raise BadRequest(f"The page has no such {name}.")
+    return choices[value]
+
+
+def read_id(request: HttpRequest, name: str) -> UUID | None:
+    """Return the id in a parameter, or None if it isn't set. Raises BadRequest for anything else."""
+    try:
+        return UUID(request.GET[name]) if request.GET.get(name) else None
+    except ValueError:
+        raise BadRequest(f"The parameter {name} has an invalid value.") from None
+
+
+def read_period(request: HttpRequest) -> tuple[Period, str]:
+    """Return the chosen period, and a sentence if the chosen days can't be one: then it is the default."""
+    zone, today = timezone.get_current_timezone(), timezone.localdate()
+    days = read_choice(request, "days", {str(number): number for number in DAYS}, DEFAULT_DAYS)
+    period = Period(today - timedelta(days=days - 1), today, zone)
+    texts = [request.GET.get("from", ""), request.GET.get("to", "")]
+    if not any(texts):
+        return period, ""
+    first, last = map(read_day, texts)
+    if first is None or last is None:
+        return period, "Enter the first and the last day."
+    if not timedelta() <= last - first < timedelta(days=MAX_DAYS):
+        return period, f"Choose at most {MAX_DAYS} days, the first before the last."
+    return Period(first, last, zone), ""
+
+
+def read_day(text: str) -> date | None:
+    """Return the day that a text such as 2027-01-31 means, or None."""
+    try:
+        day = parse_date(text)
+    except ValueError:
+        return None
+    return day if day and day.year in YEARS else None

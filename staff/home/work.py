@@ -1,0 +1,151 @@
+"""The home page's lists of what is to be done."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from appointments import conditions
+from appointments.models import Appointment
+from appointments.reports import Period, Selection
+from leads.models import Lead
+from optins.models import OptIn
+from staff.home.page import Figure, HomePage
+from staff.toolkit.actions import row_url
+from statuses.models import Board, Status, StatusRole
+
+MAX_ROWS = 8
+MAX_COUNT = 1_000  # more are shown as "1,000+"
+DAYS_TO_CALL = 30  # for which an opt-in that nobody has called is listed
+OUTCOME_BUTTONS = [StatusRole.WON, StatusRole.LOST, StatusRole.NO_SHOW, StatusRole.FOLLOW_UP]
+
+
+@dataclass(frozen=True)
+class WorkList:
+    """A list of what is to be done: its first rows with their addresses, their total, and the text without any."""
+
+    kind: str
+    title: str
+    total: Figure
+    rows: list[tuple[Any, str]]
+    empty: str
+    buttons: list[Status]
+    with_buttons: Collection[UUID] = ()  # the rows that the user may change
+
+
+def work_context(page: HomePage) -> dict[str, object]:
+    """Return the lists of what the user, or the team, has to do, and the next appointment after today."""
+    statuses = list(Status.objects.of(page.organization))
+    appointments = Selection(page.organization, page.member_id).appointments()
+    lists = [
+        *appointment_lists(page, appointments, statuses),
+        follow_up_list(page, statuses),
+        opt_in_list(page, statuses),
+    ]
+    upcoming = conditions.still_to_come(appointments.filter(schedule_time__gte=page.today.end), page.at)
+    return {"lists": lists, "next": upcoming.select_related("lead").order_by("schedule_time", "id").first()}
+
+
+def appointment_lists(page: HomePage, rows: QuerySet[Appointment], statuses: list[Status]) -> list[WorkList]:
+    """Return the appointments of today and tomorrow, and those whose outcome nobody has entered."""
+    tomorrow = page.today.last + timedelta(days=1)
+    days = {"today": page.today, "tomorrow": Period(tomorrow, tomorrow, page.period.zone)}
+    related = ("lead", "event_type", "host__user", "outcome")
+    lists = [
+        work_list(
+            day,
+            day.capitalize(),
+            conditions.still_to_come(rows.filter(period.contains("schedule_time")), page.at),
+            page.list_url(Appointment, work=day, **page.mine),
+            order=("schedule_time", "id"),
+            related=related,
+            empty=f"No appointments {'left ' if day == 'today' else ''}{day}.",
+        )
+        for day, period in days.items()
+    ]
+    without_outcome = work_list(
+        "without_outcome",
+        "Without outcome",
+        conditions.without_outcome(rows, status_ids(statuses, *conditions.BOOKED_ROLES), page.at),
+        page.list_url(Appointment, work="without_outcome", **page.mine),
+        order=("-schedule_time", "-id"),
+        related=related,
+        empty="Every past appointment has an outcome.",
+        buttons=outcome_buttons(statuses),
+    )
+    return [*lists, replace(without_outcome, with_buttons=writable_ids(page, Appointment, without_outcome))]
+
+
+def writable_ids(page: HomePage, model: type[Appointment | Lead], work: WorkList) -> Collection[UUID]:
+    """Return the ids of the shown rows that the user may change."""
+    shown = model.unscoped.filter(pk__in=[row.pk for row, _ in work.rows])
+    model_admin: Any = admin.site.get_model_admin(model)
+    return set(model_admin.writable_rows(page.request, shown).values_list("pk", flat=True))
+
+
+def follow_up_list(page: HomePage, statuses: list[Status]) -> WorkList:
+    """Return the leads to be contacted today."""
+    follow_up_statuses = status_ids(statuses, StatusRole.FOLLOW_UP)
+    due = work_list(
+        "follow_ups",
+        "Follow-ups due",
+        conditions.due_follow_ups(page.organization, page.member_id, follow_up_statuses, page.today.end),
+        page.list_url(Lead, work="follow_up", **page.mine),
+        order=(Coalesce("next_step_at", "next_touch_point_at"), "-created_at", "-id"),
+        related=("status", "setter__user"),
+        empty="No follow-up is due today.",
+    )
+    return replace(due, with_buttons=writable_ids(page, Lead, due))
+
+
+def opt_in_list(page: HomePage, statuses: list[Status]) -> WorkList:
+    """Return the latest opt-ins that nobody has called or booked."""
+    first = page.today.last - timedelta(days=DAYS_TO_CALL)
+    start = Period(first, first, page.period.zone).start
+    return work_list(
+        "opt_ins",
+        "Opt-ins not called yet",
+        conditions.opt_ins_to_call(page.organization, page.member_id, status_ids(statuses, StatusRole.NEW_LEAD), start),
+        page.list_url(OptIn, stage="not_called", created_at_from=first, **page.mine),
+        order=("-created_at", "-id"),
+        related=("lead", "lead__setter__user"),
+        empty=f"Everybody who opted in during the last {DAYS_TO_CALL} days was called or has booked.",
+    )
+
+
+def work_list(
+    kind: str,
+    title: str,
+    rows: QuerySet[Any],
+    url: str,
+    *,
+    order: tuple[Any, ...],
+    related: tuple[str, ...],
+    empty: str,
+    buttons: list[Status] | None = None,
+) -> WorkList:
+    """Return the first of the rows, and how many there are up to `MAX_COUNT`, with two statements."""
+    ids = list(rows.order_by(*order).values_list("pk", flat=True)[: MAX_COUNT + 1])
+    found = rows.model.unscoped.filter(pk__in=ids[:MAX_ROWS]).select_related(*related).in_bulk()
+    shown = [(found[id], row_url(found[id])) for id in ids[:MAX_ROWS] if id in found]
+    text = str(len(ids)) if len(ids) <= MAX_COUNT else f"{MAX_COUNT:,}+"
+    return WorkList(kind, title, Figure(text, url, len(ids)), shown, empty, buttons or [])
+
+
+def status_ids(statuses: list[Status], *roles: StatusRole) -> list[UUID]:
+    """Return the ids of the statuses with one of the roles."""
+    return [status.pk for status in statuses if status.role in roles]
+
+
+def outcome_buttons(statuses: list[Status]) -> list[Status]:
+    """Return the status of each button: the role's default for appointments, or else any that can be chosen."""
+    choices = [status for status in statuses if status.is_active and status.is_on_board(Board.APPOINTMENT)]
+    by_role: dict[str, Status] = {}
+    for status in sorted(choices, key=lambda status: not status.is_appointment_default):
+        by_role.setdefault(status.role, status)
+    return [by_role[role] for role in OUTCOME_BUTTONS if role in by_role]

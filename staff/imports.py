@@ -1,0 +1,327 @@
+"""The pages of imports: the list, the upload, and one page for all further steps of an import."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from tempfile import TemporaryFile
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import number_format
+from django.utils.text import get_valid_filename
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminFileFieldWidget
+
+from foundation.api.exceptions import DomainError, ValidationFailed
+from leads.imports.files import MAX_ROWS
+from leads.imports.importers import IMPORTERS
+from leads.imports.models import Import, ImportKind, ImportState, Verdict
+from leads.imports.services import (
+    add_import,
+    cancel_import,
+    choose_columns,
+    discard_rows,
+    guess_columns,
+    is_waiting,
+    start_import,
+)
+from organizations.actors import staff_actor
+from organizations.permissions import Area, current_user
+from staff.toolkit.actions import page_context, row_url
+from staff.toolkit.export import Cell, ExportAdmin, ListButton, download, write_csv
+from staff.toolkit.tenant import TenantAdmin, TenantForm
+
+MEGABYTE = 1024 * 1024
+EXAMPLES = 3  # rows of the file beside each column
+ROWS_PER_PAGE = 50
+ROWS_AT_A_TIME = 100  # of the file with the refused rows; each has at most 100,000 characters
+STEPS = ["File", "Columns", "Check", "Import", "Result"]
+STEP_OF_STATE = {
+    ImportState.READING: 0,
+    ImportState.MAPPING: 1,
+    ImportState.CHECKING: 2,
+    ImportState.CHECKED: 2,
+    ImportState.IMPORTING: 3,
+    ImportState.FAILED: 0,
+}
+STATE_COLORS = {
+    ImportState.DONE.label: "success",
+    ImportState.FAILED.label: "danger",
+    ImportState.CANCELED.label: "warning",
+}
+
+
+class ImportForm(TenantForm):
+    """The upload."""
+
+    upload = forms.FileField(label="File", widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.xlsx,.txt,.tsv"}))
+
+    class Meta:
+        model = Import
+        fields = ()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        megabytes = settings.IMPORT_LIMIT // MEGABYTE
+        self.fields["upload"].help_text = (
+            f"CSV or Excel (.xlsx), with the names of the columns in the first row. At most {MAX_ROWS:,} rows and "
+            f"{megabytes} MB. Nothing is changed before you have seen what would be."
+        )
+
+    def clean_upload(self) -> Any:
+        """Refuse a file that is too large."""
+        upload = self.cleaned_data["upload"]
+        if upload.size > settings.IMPORT_LIMIT:
+            raise forms.ValidationError(f"The file is larger than {settings.IMPORT_LIMIT // MEGABYTE} MB. Split it.")
+        return upload
+
+
+@admin.register(Import)
+class ImportAdmin(TenantAdmin):
+    """Imports. `change_view` shows the step that an import is at, and does the next one."""
+
+    empty_text = "Add one to load leads or appointments from a CSV file or an Excel workbook."
+    area = Area.SETUP
+    form = ImportForm
+    list_display = ("file_name", "kind", "state_label", "rows", "actor_name", "created_at")
+    list_filter = ("kind", "state")
+    search_fields = ("file_name",)
+    search_help_text = "Name of the file"
+    fields: ClassVar[tuple[str, ...]] = ("kind", "upload")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        """Return the rows, without the files."""
+        return super().get_queryset(request).defer("file")
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add what the page of an import loads."""
+        view = self.admin_site.admin_view
+        return [
+            path("<path:object_id>/progress/", view(self.progress_view), name="leads_import_progress"),
+            path("<path:object_id>/refused/", view(self.refused_view), name="leads_import_refused"),
+            *super().get_urls(),
+        ]
+
+    @display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
+    def state_label(self, row: Import) -> str:
+        """Return the state, which the list shows as a colored label."""
+        return row.get_state_display()
+
+    @admin.display(description="Rows")
+    def rows(self, row: Import) -> str:
+        """Return the numbers of rows by verdict."""
+        return summary(row) or (f"{number_format(row.total, force_grouping=True)} rows" if row.total else "–")
+
+    def save_model(self, request: HttpRequest, obj: Import, form: Any, change: bool) -> None:
+        """Store the file as a new import, which a worker then reads."""
+        upload = form.cleaned_data["upload"]
+        user = current_user(request)
+        add_import(
+            organization=obj.organization,
+            actor=staff_actor(user),
+            kind=obj.kind,
+            file_name=upload.name[-255:],
+            content=upload.read(),
+            time_zone=user.time_zone,
+            id=obj.pk,
+        )
+
+    def response_add(self, request: HttpRequest, obj: Import, post_url_continue: str | None = None) -> HttpResponse:
+        return redirect(row_url(obj))
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
+        """Show the upload, with one button."""
+        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**(extra_context or {}), **one_button})
+
+    def get_import(self, request: HttpRequest, object_id: str) -> Import:
+        """Return the import. Raises Http404 if the user can't see it, and PermissionDenied if they may not use it."""
+        row: Import | None = self.get_object(request, unquote(object_id))
+        if row is None:
+            raise Http404
+        if not self.has_change_permission(request, row):
+            raise PermissionDenied
+        return row
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, object] | None = None,
+    ) -> HttpResponse:
+        """Show the step of the import; a POST does the step that its button names."""
+        row = self.get_import(request, object_id)
+        problems: list[str] = []
+        if request.method == "POST":
+            try:
+                self.do_step(request, row)
+                return redirect(row_url(row))
+            except ValidationFailed as error:
+                problems = [sentence for sentences in error.errors.values() for sentence in sentences]
+            except DomainError as error:
+                problems = [str(error)]
+            row = self.get_import(request, object_id)
+        return TemplateResponse(request, "leads/import.html", self.step_context(request, row, problems))
+
+    def do_step(self, request: HttpRequest, row: Import) -> None:
+        """Do what the button says. Raises DomainError."""
+        step = request.POST.get("step")
+        if step == "columns":
+            mapping = [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
+            choose_columns(file_import=row, mapping=mapping, sends_invitations="invitations" in request.POST)
+            self.log_change(request, row, "Columns chosen.")
+        elif step == "start":
+            start_import(file_import=row)
+            self.log_change(request, row, "Import started.")
+        elif step == "cancel":
+            cancel_import(file_import=row)
+            self.log_change(request, row, "Canceled.")
+        elif step == "discard":
+            discard_rows(file_import=row)
+            self.log_change(request, row, "Refused rows deleted.")
+        else:
+            messages.warning(request, "Nothing was done: choose one of the buttons.")
+
+    def step_context(self, request: HttpRequest, row: Import, problems: Sequence[str]) -> dict[str, object]:
+        """Return what the page shows."""
+        is_mapping = row.state == ImportState.MAPPING or (row.state == ImportState.CHECKED and "columns" in request.GET)
+        current = 1 if is_mapping else STEP_OF_STATE.get(ImportState(row.state), 4)
+        context = page_context(self, request, row, str(row)) | {
+            "import": row,
+            "problems": problems,
+            "steps": [(name, index < current, index == current) for index, name in enumerate(STEPS)],
+            "is_mapping": is_mapping,
+            "is_appointments": row.kind == ImportKind.APPOINTMENTS,
+            "counts": summary(row),
+            "progress": progress_text(row),
+            "add_url": reverse("admin:leads_import_add"),
+        }
+        if is_mapping:
+            context |= {"columns": self.column_choices(request, row)}
+        elif not row.is_working:
+            context |= self.report(request, row)
+        context["writes"] = row.counts.get(Verdict.NEW, 0) + row.counts.get(Verdict.CHANGED, 0)
+        return context
+
+    def column_choices(self, request: HttpRequest, row: Import) -> list[dict[str, object]]:
+        """Return each column of the file with its first cells, what it can be read as, and what is chosen."""
+        options = [(column.name, column.label) for column in IMPORTERS[row.kind](row).columns()]
+        # The worker that read the file has guessed them, unless it was one of an earlier development version.
+        chosen = row.mapping or guess_columns(row)
+        if request.method == "POST":
+            chosen = [request.POST.get(f"column-{index}", "") for index in range(len(row.header))]
+        first_rows = [found.cells for found in row.rows.order_by("number")[:EXAMPLES]]
+        return [
+            {
+                "name": name or f"Column {index + 1}",
+                "examples": [cells[index][:60] for cells in first_rows if index < len(cells) and cells[index].strip()],
+                "field": f"column-{index}",
+                "options": options,
+                "chosen": chosen[index],
+            }
+            for index, name in enumerate(row.header)
+        ]
+
+    def report(self, request: HttpRequest, row: Import) -> dict[str, object]:
+        """Return a page of the rows with the planned changes, of one verdict if the address names it.
+
+        After the import's end, only the refused rows are shown, while they are kept.
+        """
+        show = request.GET.get("show", "") if row.is_open else Verdict.REFUSED.value
+        rows = row.rows.exclude(verdict="").order_by("number") if row.shows_rows else row.rows.none()
+        if show in Verdict.values:
+            rows = rows.filter(verdict=show)
+        page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("p"))
+        key = IMPORTERS[row.kind].key
+        index = row.mapping.index(key) if key in row.mapping else 0
+        tabs = [("", "All", sum(row.counts.values()))]
+        tabs += [(verdict.value, verdict.label, row.counts.get(verdict.value, 0)) for verdict in Verdict]
+        return {
+            "tabs": [
+                {"url": "?" + urlencode({"show": name}), "label": label, "count": count, "is_shown": name == show}
+                for name, label, count in tabs
+            ],
+            "key_label": IMPORTERS[row.kind].key_label.capitalize(),
+            "page": page,
+            "show": show,
+            "rows": [(found, found.cells[index] if index < len(found.cells) else "") for found in page],
+        }
+
+    def progress_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Return how far the import is, for the page's script."""
+        row = self.get_import(request, object_id)
+        return JsonResponse({"state": row.state, "done": row.done, "total": row.total, "text": progress_text(row)})
+
+    def refused_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        """Return the refused rows as a CSV file, with a column that says why.
+
+        It is written to a temporary file, so memory doesn't grow with the number of rows.
+        """
+        row = self.get_import(request, object_id)
+        name = get_valid_filename(f"{row.file_name.rpartition('.')[0] or row.file_name} refused")
+        with ExitStack() as stack:
+            file = stack.enter_context(TemporaryFile())
+            write_csv(file, name, [*row.header, "Problem"], refused_rows(row))
+            stack.pop_all()  # from here on the response closes it
+        return download(file, name, "csv")
+
+
+class ImportableAdmin(ExportAdmin):
+    """An admin page of rows that can be imported: its list has a button for it."""
+
+    import_kind: ClassVar[ImportKind]
+
+    def list_buttons(self, request: HttpRequest) -> list[ListButton]:
+        """Return the list's buttons; with the one that opens the upload, for those who may import."""
+        buttons = super().list_buttons(request)
+        if not self.admin_site.get_model_admin(Import).has_add_permission(request):
+            return buttons
+        title = f"Add or change {self.opts.verbose_name_plural} from a CSV file or an Excel workbook"
+        url = f"{reverse('admin:leads_import_add')}?{urlencode({'kind': self.import_kind})}"
+        return [ListButton("Import", url, "file_upload", title), *buttons]
+
+
+def refused_rows(row: Import) -> Iterator[list[Cell]]:
+    """Yield the cells of each refused row, as many as the header has, and the problem. Reads them in batches."""
+    width, number = len(row.header), 0
+    rows = (row.rows if row.shows_rows else row.rows.none()).filter(verdict=Verdict.REFUSED).order_by("number")
+    # Not `iterator()`, which would read everything at once behind a pooler.
+    while found := list(rows.filter(number__gt=number).values_list("number", "cells", "details")[:ROWS_AT_A_TIME]):
+        number = found[-1][0]
+        for _, cells, details in found:
+            yield [*cells[:width], *[""] * (width - len(cells)), details]
+
+
+def summary(row: Import) -> str:
+    """Return the numbers of rows by verdict as text."""
+    return ", ".join(
+        f"{number_format(row.counts[verdict], force_grouping=True)} {verdict.label.lower()}"
+        for verdict in Verdict
+        if row.counts.get(verdict)
+    )
+
+
+def progress_text(row: Import) -> str:
+    """Return how far the present step is, as text."""
+    if is_waiting(row):
+        return "Waiting for another import of your organization"
+    if row.failures:
+        return "Interrupted by an unexpected error, which is logged. It is tried again every half minute"
+    if row.state == ImportState.READING:
+        return f"{number_format(row.total, force_grouping=True)} rows read"
+    done, total = (number_format(number, force_grouping=True) for number in (row.done, row.total))
+    return f"{done} of {total} rows"

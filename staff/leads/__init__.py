@@ -1,0 +1,1 @@
+"""Pages of leads: list, record, duplicates and merging, erasing, search."""

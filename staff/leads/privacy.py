@@ -1,0 +1,117 @@
+"""The buttons of a lead's page that export and erase everything stored about the lead."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from foundation.api.emails import email_key
+from leads.models import Lead
+from leads.privacy.erasing import open_erasure, request_erasure
+from leads.privacy.export import export_lead
+from leads.privacy.rules import find_rows, load_rules
+from organizations.actors import staff_actor
+from organizations.models import SecurityEventKind
+from organizations.permissions import current_user
+from organizations.security_log import record_security_event
+from staff.leads.leads import LeadAdmin
+from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.timeline import when
+
+ERASURE = (
+    "This can't be undone. Names, e-mail, phone, notes, answers, traffic, links, custom values and the history of "
+    "changes are removed, with the notifications about the lead and the content of its events. What is counted stays "
+    "without them: the lead, its statuses, appointments and opt-ins. Connected systems are told by a webhook. E-mails "
+    "and calendar entries that were sent stay where they are."
+)
+
+MAX_COUNTED = 1000  # the form counts at most this many rows
+
+
+class ErasureForm(ConfirmationForm):
+    """Says what will be erased, and asks for the lead's e-mail."""
+
+    email = forms.CharField(label="To confirm, type the lead's e-mail", widget=UnfoldAdminTextInputWidget)
+
+    def __init__(self, *args: Any, subject: Lead, **kwargs: Any) -> None:
+        super().__init__(*args, subject=subject, **kwargs)
+        self.fields["email"].help_text = f"{subject.email}. {describe_rows(subject)}"
+
+    def clean_email(self) -> str:
+        """Return the e-mail, which must be the lead's."""
+        email = str(self.cleaned_data["email"])
+        if email_key(email.strip()) != email_key(self.subject.email):
+            raise forms.ValidationError("This is not the lead's e-mail.")
+        return email
+
+
+# What other apps say about a lead before it is erased: HTML, or nothing.
+ERASURE_NOTICES: list[Callable[[Lead], SafeString | str]] = []
+
+
+def erasure_question(lead: Lead) -> SafeString:
+    """Return what the page says before a lead is erased."""
+    notices = [notice(lead) for notice in ERASURE_NOTICES]
+    return format_html_join(" ", "{}", ((text,) for text in (ERASURE, *notices) if text))
+
+
+def describe_rows(lead: Lead) -> str:
+    """Return a sentence that counts the rows that are deleted, and those that stay without personal data."""
+    counts: dict[bool, list[str]] = {True: [], False: []}
+    rows = find_rows(lead, limit=MAX_COUNTED)
+    if sum(map(len, rows.values())) > MAX_COUNTED:
+        return f"More than {MAX_COUNTED:,} rows belong to this lead, so erasing it takes some minutes."
+    for model, ids in rows.items():
+        options = model._meta
+        name = options.verbose_name if len(ids) == 1 else options.verbose_name_plural
+        counts[load_rules()[model].is_deleted].append(f"{len(ids)} {name}")
+    return f"Deleted: {', '.join(counts[True]) or 'nothing'}. Emptied: {', '.join(counts[False])}."
+
+
+@LeadAdmin.register_action
+@object_action(
+    "Export as JSON",
+    icon="download",
+    question="Everything that is stored about this lead, in one file: its fields, history, notes, appointments, "
+    "opt-ins, events and notifications. Treat the file as confidential.",
+    permission="full_export",
+)
+def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> HttpResponse:
+    """Return the file, and record in the security log who took it."""
+    record_security_event(SecurityEventKind.EXPORTED, organization=lead.organization, details=f"Lead {lead.pk}")
+    headers = {"Content-Disposition": f'attachment; filename="lead-{lead.pk}.json"', "Cache-Control": "no-store"}
+    return HttpResponse(export_lead(lead), content_type="application/json", headers=headers)
+
+
+@LeadAdmin.register_action
+@object_action(
+    "Erase",
+    icon="person_remove",
+    question=erasure_question,
+    form=ErasureForm,
+    danger=True,
+    permission="erase",
+)
+def erase(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ErasureForm) -> str:
+    """Erase the lead with the service, or let a worker do it."""
+    actor = staff_actor(current_user(request))
+    erasure = request_erasure(organization=lead.organization, actor=actor, lead_id=lead.pk)
+    if not erasure.finished_at:
+        return "A lot is stored about this lead, so erasing it takes some minutes. This page shows when it is done."
+    lead.refresh_from_db()  # the history's entry for this button has the name of the row
+    return "The lead was erased."
+
+
+def erasure_notice(request: HttpRequest, lead: Lead) -> str:
+    """Return the notice that the lead is being erased, or nothing."""
+    erasure = open_erasure(lead)
+    if erasure is None:
+        return ""
+    return f"Being erased: requested by {erasure.actor_name}, {when(erasure.created_at)}. This can take some minutes."
+
+
+LeadAdmin.register_notice(erasure_notice)

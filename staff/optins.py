@@ -1,0 +1,143 @@
+"""Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
+
+from collections.abc import Iterator
+
+from django.contrib import admin
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import OuterRef, Subquery, TextField, Value
+from django.db.models.functions import Coalesce, Concat
+from django.http import HttpRequest
+
+from leads.models import Lead
+from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
+from organizations.permissions import Area
+from staff.configuration.statuses import status_label
+from staff.leads.columns import contact
+from staff.leads.leads import LeadAdmin
+from staff.leads.search import LeadSearchAdmin
+from staff.toolkit.actions import row_url
+from staff.toolkit.base import ReadOnlyInline
+from staff.toolkit.columns import two_lines, when
+from staff.toolkit.export import Column, ExportAdmin, labels
+from staff.toolkit.filters import DayRangeFilter
+from staff.toolkit.timeline import Cursor, Detail, TimelineEntry, newest
+
+
+class QuestionAnswerInline(ReadOnlyInline):
+    """The questions and answers of an opt-in."""
+
+    model = QuestionAnswer
+    verbose_name_plural = "Answers"
+    fields = ("position", "question", "answer")
+    ordering = ("position",)
+
+
+def answers() -> Subquery:
+    """Return the questions with their answers, each on a line."""
+    text = TextField()
+    answer = Coalesce("answer", Value("–"), output_field=text)
+    line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
+    rows = QuestionAnswer.objects.of(OuterRef("organization")).filter(opt_in=OuterRef("pk")).order_by()
+    lines = StringAgg(line, Value("\n"), order_by="position")
+    return Subquery(rows.values("opt_in").annotate(lines=lines).values("lines"))
+
+
+@admin.register(OptIn)
+class OptInAdmin(LeadSearchAdmin, ExportAdmin):
+    """Opt-ins, with their answers."""
+
+    empty_text = "Your forms send them through the API; they need a key from API keys."
+    area = Area.RECORDS
+    can_add = can_change = False
+    list_display = (
+        "lead_contact",
+        "submitted",
+        "source_and_form",
+        "traffic",
+        "lead_status",
+    )
+    select_related = ("lead__status",)
+    list_filter = ("source", ("created_at", DayRangeFilter))
+    lookups_of_links = ("utm_campaign__exact", "utm_campaign__isnull")  # the reports'
+    search_fields = ("lead__email", "lead__first_name", "lead__last_name", "external_reference")
+    search_help_text = "Search by the lead's name, e-mail or phone, or by reference"
+    export_columns = (
+        Column("created_at", "Created", "created_at", is_time=True),
+        Column("lead_email", "Lead e-mail", "lead__email"),
+        Column("lead_first_name", "Lead first name", "lead__first_name"),
+        Column("lead_last_name", "Lead last name", "lead__last_name"),
+        Column("lead_phone", "Lead phone", "lead__phone_e164"),
+        Column("lead_status", "Lead status", "lead__status__name"),
+        Column("source", "Source", "source", labels(OptInSource.choices)),
+        Column("provider_form_name", "Form", "provider_form_name"),
+        Column("provider_form_id", "Form ID", "provider_form_id"),
+        Column("external_reference", "Reference", "external_reference"),
+        *(Column(name, name.replace("utm_", "UTM "), name) for name in UTM_FIELDS),
+        Column("referrer", "Referrer", "referrer"),
+        Column("landing_page", "Landing page", "landing_page"),
+        Column("answers", "Answers", answers()),
+        Column("id", "ID", "id"),
+    )
+    inlines = (QuestionAnswerInline,)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": [
+                    "lead",
+                    ("source", "created_at"),
+                    ("provider_form_name", "provider_form_id"),
+                    "external_reference",
+                ]
+            },
+        ),
+        ("Traffic", {"fields": [tuple(TRAFFIC_FIELDS[:3]), tuple(TRAFFIC_FIELDS[3:5]), "referrer", "landing_page"]}),
+    )
+
+    @admin.display(description="Lead", ordering="lead__first_name")
+    def lead_contact(self, opt_in: OptIn) -> str:
+        """Return the lead's name, e-mail and phone."""
+        return contact(opt_in.lead)
+
+    @admin.display(description="Submitted", ordering="created_at")
+    def submitted(self, opt_in: OptIn) -> str:
+        """Return the time with its day."""
+        return when(opt_in.created_at)
+
+    @admin.display(description="Source", ordering="source")
+    def source_and_form(self, opt_in: OptIn) -> str:
+        """Return where it comes from, with the name of the form."""
+        return two_lines(opt_in.get_source_display(), opt_in.provider_form_name or "")
+
+    @admin.display(description="UTM source", ordering="utm_source")
+    def traffic(self, opt_in: OptIn) -> str:
+        """Return the UTM source, with the campaign."""
+        return two_lines(opt_in.utm_source or "–", opt_in.utm_campaign or "")
+
+    @admin.display(description="Lead's status", ordering="lead__status")
+    def lead_status(self, opt_in: OptIn) -> str:
+        """Return the lead's status as a colored label."""
+        return status_label(opt_in.lead.status)
+
+
+def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    """Yield a lead's opt-ins for its timeline, with their answers and where they came from."""
+    for row in newest(
+        OptIn.objects.of(lead.organization).filter(lead=lead).prefetch_related("question_answers"), cursor
+    ):
+        text = f"Opt-in: {row.get_source_display()}"
+        details = [Detail(answer.question, answer.answer or "–") for answer in row.question_answers.all()]
+        values = [
+            ("Form", row.provider_form_name),
+            *((traffic_label(name), getattr(row, name)) for name in TRAFFIC_FIELDS),
+        ]
+        details += [Detail(label, value) for label, value in values if value]
+        yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
+
+
+def traffic_label(name: str) -> str:
+    """Return the label of a traffic field: "UTM source"."""
+    return f"UTM {name[4:]}" if name.startswith("utm_") else name.replace("_", " ").capitalize()
+
+
+LeadAdmin.register_source("opt_ins", "Opt-ins", opt_ins)

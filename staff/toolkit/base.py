@@ -1,0 +1,358 @@
+"""Base of every admin page: services do all writes, and the form shows a service's error."""
+
+import json
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import wraps
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.core.exceptions import BadRequest, ValidationError
+from django.db import IntegrityError
+from django.db.models import Field, Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold import forms as unfold_forms
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import display
+from unfold.fields import UnfoldAdminReadonlyField
+from unfold.forms import PaginationInlineFormSet
+from unfold.views import ChangeList
+
+from foundation.api.exceptions import Conflict, DomainError
+from foundation.db.timestamps import MillisecondDateTimeField
+from foundation.outbox import Job, State
+from organizations.actors import staff_actor
+from organizations.permissions import current_user
+from staff.toolkit import actions
+from staff.toolkit.actions import AnyRow
+from staff.toolkit.forms import ServiceForm, TimestampField, validate_year
+from staff.toolkit.lists import MAX_SEARCH_LENGTH, MAX_SEARCH_WORDS, BoundedPaginator, OfferedLookupsChangeList
+
+STATE_COLORS = {
+    State.PENDING.label: "info",
+    State.DONE.label: "success",
+    State.DEAD.label: "danger",
+    State.CANCELED.label: "warning",
+}
+
+# The title and the options of each group of fields.
+Fieldsets: TypeAlias = Sequence[tuple[str | None, dict[str, Any]]]
+Result = TypeVar("Result")
+
+
+class ConcurrentSave(Conflict):
+    """A unique constraint failed after the form's own check: someone else saved the same value in between."""
+
+    message = "Someone else just saved a record with the same value. Check the list before you try again."
+
+
+class ReadOnlyField(UnfoldAdminReadonlyField):
+    """A value that can't be edited. It is a link to a related row only if the user may see that row's page."""
+
+    def get_admin_url(self, remote_field: Any, remote_obj: Model) -> str:
+        # The rows of an inline have no form of ours, and are on pages of those who may see all of them.
+        request, pages = getattr(self.form, "request", None), self.model_admin.admin_site._registry
+        page = pages.get(remote_field.model)
+        if request and page and not page.has_view_permission(request, remote_obj):
+            return str(remote_obj)
+        link: str = super().get_admin_url(remote_field, remote_obj)
+        return link
+
+
+unfold_forms.UnfoldAdminReadonlyField = ReadOnlyField
+
+
+class ServiceAdmin(ModelAdmin):
+    """An admin page whose writes go through services."""
+
+    # The services that store a row as the form has filled it in, and delete it. Their arguments are `organization` and
+    # the row, whose argument's name is `service_argument`. Pages that call others implement `save_model`.
+    save_service: Callable[..., object]
+    delete_service: Callable[..., object]
+    service_argument: str
+    can_add = can_change = True
+    can_delete = False
+    is_read_only = False  # nobody edits an existing row, although its buttons change it
+    form = ServiceForm
+    add_form: type[ServiceForm] | None = None  # as in Django's UserAdmin: the form for a new row
+    service_error: DomainError | None = None
+    compressed_fields = False
+    list_filter_submit = True
+    list_per_page = 50
+    paginator = BoundedPaginator
+    show_full_result_count = False  # counting a large table takes seconds
+    show_facets = admin.ShowFacets.NEVER
+    warn_unsaved_form = True
+    # Lookups that no filter offers, but a link of ours uses.
+    lookups_of_links: ClassVar[tuple[str, ...]] = ()
+    empty_text = ""  # what to do for the first row
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return OfferedLookupsChangeList
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list. Raises BadRequest for invalid values and pages; Django would redirect to all rows."""
+        try:
+            return super().get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            raise BadRequest("The list's address has an invalid value.") from None
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Return the rows that match. Raises BadRequest for a search that would be too expensive."""
+        if len(search_term) > MAX_SEARCH_LENGTH or len(search_term.split()) > MAX_SEARCH_WORDS:
+            raise BadRequest(f"Search for at most {MAX_SEARCH_WORDS} words.")
+        return super().get_search_results(request, queryset, search_term)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Return the row, or None. No row has a NUL in its id, which the database would refuse to compare."""
+        return None if "\0" in object_id else super().get_object(request, object_id, from_field)
+
+    def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the user may write the row; without a row, any."""
+        return False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.can_add and self.has_write_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        return self.can_change and self.has_write_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        return self.can_delete and self.has_write_permission(request, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Return whether the menu shows the page."""
+        return self.has_view_permission(request)
+
+    def save_model(self, request: HttpRequest, obj: AnyRow, form: Any, change: bool) -> None:
+        if not (change and self.is_read_only):
+            actor = staff_actor(current_user(request))
+            self.save_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
+
+    def delete_model(self, request: HttpRequest, obj: AnyRow) -> None:
+        actor = staff_actor(current_user(request))
+        self.delete_service(organization=obj.organization, actor=actor, **{self.service_argument: obj})
+
+    def save_related(self, request: HttpRequest, form: object, formsets: object, change: bool) -> None:
+        """Do nothing: inlines are read-only, and the service has written all that belongs to the row."""
+
+    def construct_change_message(
+        self, request: HttpRequest, form: forms.ModelForm, formsets: object, add: bool = False
+    ) -> list[dict[str, dict[str, list[str]]]]:
+        """Return the log message: the names of the changed fields, without their values."""
+        return super().construct_change_message(request, form, None, add)
+
+    def get_form(
+        self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ServiceForm]:
+        """Return a subclass of the form that knows its page and the request."""
+        if obj is None and self.add_form:
+            kwargs.setdefault("form", self.add_form)
+        form = super().get_form(request, obj, change=change, **kwargs)
+        return type(form.__name__, (form,), {"page": self, "request": request})
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
+        """Return the fields that show stored values, which a new row doesn't have."""
+        if obj and self.is_read_only:
+            return flatten_fieldsets(super().get_fieldsets(request, obj))
+        return self.readonly_fields if obj else ()
+
+    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
+        """Return the groups of fields; of a new row with its id, which is hidden."""
+        groups: Fieldsets = super().get_fieldsets(request, obj)
+        if obj:
+            return groups
+        (title, options), *others = groups
+        return [(title, {**options, "fields": [*options["fields"], "new_id"]}), *others]
+
+    def get_inlines(self, request: HttpRequest, obj: AnyRow | None) -> Sequence[type["ReadOnlyInline"]]:
+        """Return no inlines for a new row, to which no other row refers."""
+        return self.inlines if obj else ()
+
+    @classmethod
+    def register_inline(cls, inline: type["ReadOnlyInline"], *, first: bool = False) -> None:
+        """Show another app's rows on this page. That app may import this one, but not the other way round."""
+        cls.inlines = (inline, *cls.inlines) if first else (*cls.inlines, inline)
+
+    @classmethod
+    def register_action(cls, action: Callable[..., HttpResponse]) -> None:
+        """Show another app's button, which `object_action` has made, on this page."""
+        setattr(cls, action.__name__, action)
+        cls.actions_detail = (*cls.actions_detail, action.__name__)
+
+    @classmethod
+    def register_filter(cls, *filters: type[admin.ListFilter]) -> None:
+        """Offer another app's filters above those of this list."""
+        cls.list_filter = (*filters, *cls.list_filter)
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, object] | None = None,
+    ) -> HttpResponse:
+        """Show the form or save it. If a service raises an error, show the form again with it."""
+        context = extra_context or {}
+        if self.is_read_only:
+            others = {"show_save_and_continue": False, "show_save_and_add_another": False}
+            context = {**context, **others, "show_save": object_id is None}
+        if row := self.row_added_before(request, object_id):
+            return self.response_sent_before(request, row)
+        try:
+            return super().changeform_view(request, object_id, form_url, context)
+        except (DomainError, IntegrityError) as error:
+            # The same form may have been sent twice at the same time. The other one has been committed then.
+            if row := self.row_added_before(request, object_id):
+                return self.response_sent_before(request, row)
+            # Django has rolled the failed save back. The same POST again builds the form with the error, so it isn't
+            # valid and nothing is saved. The page is copied, because all requests share it.
+            page = copy(self)
+            page.service_error = error if isinstance(error, DomainError) else ConcurrentSave()
+        return super(ServiceAdmin, page).changeform_view(request, object_id, form_url, context)
+
+    def row_added_before(self, request: HttpRequest, object_id: str | None) -> Any:
+        """Return the row that this form has added when it was sent before, or None."""
+        new_id = request.POST.get("new_id") if object_id is None else None
+        return self.get_object(request, new_id) if new_id else None
+
+    def response_sent_before(self, request: HttpRequest, row: Model) -> HttpResponse:
+        """Show the row instead of adding another one."""
+        name = self.opts.verbose_name
+        done = f"This form was sent before, and its {name} was saved then. Nothing was added again."
+        text = f"{done} To add another one, open a new form."
+        messages.warning(request, text)
+        return redirect(actions.row_url(row))
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
+        """Ask for confirmation or delete. If the service raises an error, show it on the row's page."""
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except DomainError as error:
+            messages.error(request, str(error))
+        return redirect(actions.row_url(self.get_object(request, unquote(object_id))))
+
+    def get_deleted_objects(
+        self, objs: QuerySet | list[Model], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Return the rows alone, without related rows: the service decides whether they may be deleted."""
+        return [str(row) for row in objs], {str(self.opts.verbose_name_plural): len(objs)}, set(), []
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Run an action on the selected rows. Raises BadRequest if a selected id can't be one."""
+        try:
+            for selected in request.POST.getlist(ACTION_CHECKBOX_NAME):
+                self.opts.pk.to_python(selected)
+        except ValidationError:
+            raise BadRequest("The selection has an invalid id.") from None
+        return super().response_action(request, queryset)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the page's own actions, without Django's bulk deletion, which would bypass the services."""
+        actions: dict[str, Any] = super().get_actions(request)
+        actions.pop("delete_selected", None)
+        return actions
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Return the buttons that this row has for this user."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
+            return []
+        return [
+            action
+            for action in super().get_actions_detail(request, object_id)
+            if action.method.button.is_allowed(self, request, row) and action.method.button.is_possible(row)
+        ]
+
+    def formfield_for_dbfield(self, db_field: Field, request: HttpRequest, **kwargs: Any) -> forms.Field | None:
+        """Return the form field, without links to other forms; a timestamp has a year of the API's."""
+        if isinstance(db_field, MillisecondDateTimeField):
+            kwargs.setdefault("form_class", TimestampField)
+        field: Any = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field is None:
+            return None
+        for link in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
+            if hasattr(field.widget, link):
+                setattr(field.widget, link, False)
+        if isinstance(db_field, MillisecondDateTimeField):
+            field.validators = [*field.validators, validate_year]
+        return field
+
+
+def computed_once(method: Callable[[Any, Any], Result]) -> Callable[[Any, Any], Result]:
+    """Keep on the row what a read-only field shows: a page asks for it several times."""
+    key = f"_{method.__name__}"
+
+    @wraps(method)
+    def shown(page: Any, row: Any) -> Result:
+        if key not in row.__dict__:
+            row.__dict__[key] = method(page, row)
+        kept: Result = row.__dict__[key]
+        return kept
+
+    return shown
+
+
+@display(description="State", ordering="state", label=STATE_COLORS)  # type: ignore[untyped-decorator]
+def state_label(job: Job) -> str:
+    """Return the state of an e-mail or a delivery, which a list shows as a colored label."""
+    return job.get_state_display()
+
+
+def format_json(data: object) -> SafeString:
+    """Return the data as indented JSON in HTML."""
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    return format_html('<pre style="overflow-wrap:anywhere;white-space:pre-wrap">{}</pre>', text)
+
+
+class BoundedInlineFormSet(PaginationInlineFormSet):
+    """A page of an inline's rows, the first one if the address or the form names none."""
+
+    def get_page_num(self) -> int:
+        try:
+            number: int = super().get_page_num()
+        except ValueError:  # too many digits, or one such as ² that int() doesn't read
+            return 1
+        return number
+
+
+class ReadOnlyInline(TabularInline):
+    """A read-only table of related rows, for every user who may view the page."""
+
+    formset = BoundedInlineFormSet
+    extra = 0
+    per_page: int | None = 20
+    can_delete = False
+    show_title = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # What unfold 0.91 calls show_title. Later releases warn about it if the class has it.
+        self.hide_title = not self.show_title
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AnyRow | None = None) -> Sequence[str]:
+        return self.fields
+
+    def has_view_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        return True
+
+    def has_add_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        return False
+
+    has_change_permission = has_delete_permission = has_add_permission
+
+    @admin.display(description="")
+    def link(self, row: Model) -> SafeString:
+        """Return a link to the related row's own page."""
+        return format_html('<a class="text-link" href="{}">Open</a>', actions.row_url(row))

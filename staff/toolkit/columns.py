@@ -1,0 +1,35 @@
+"""What the columns of lists show: times near now, and cells of two lines."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+
+from foundation.db.timestamps import now
+
+NOTHING = "–"
+SOON = timedelta(hours=2)
+DAYS = {-1: "Yesterday", 0: "Today", 1: "Tomorrow"}
+
+
+def two_lines(first: object, second: object) -> SafeString:
+    """Return a cell with a main line, and a smaller one below it."""
+    return format_html('<span class="list-cell"><span>{}</span><small>{}</small></span>', first, second)
+
+
+def when(time: datetime | None) -> SafeString | str:
+    """Return a time of the user's zone with its day, and how far it is from now if that is less than two hours."""
+    if time is None:
+        return NOTHING
+    local, at = timezone.localtime(time), now()
+    days = (local.date() - timezone.localdate(at)).days
+    day = DAYS.get(days) or date_format(local, "D j M" if local.year == timezone.localdate(at).year else "D j M Y")
+    text = f"{day}, {date_format(local, 'TIME_FORMAT')}"
+    if abs(time - at) >= SOON:
+        return text
+    if abs(time - at) < timedelta(minutes=1):
+        return two_lines(text, "now")
+    return two_lines(text, f"in {timesince(at, time)}" if time > at else f"{timesince(time, at)} ago")

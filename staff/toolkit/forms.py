@@ -1,0 +1,91 @@
+"""Forms and form fields of the admin."""
+
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.http import HttpRequest
+from unfold.widgets import UnfoldAdminURLInputWidget
+from uuid_utils.compat import uuid7
+
+from foundation.api.emails import NOT_ASCII, parse_email
+from staff.toolkit import actions
+
+# The API's bounds on timestamps (docs/interface.md, G29).
+YEARS = range(1970, 2101)
+
+
+class TimestampField(forms.SplitDateTimeField):
+    """A day and a time in the user's time zone. A stored time that isn't changed stays exactly as it is."""
+
+    def _clean_bound_field(self, bf: forms.BoundField) -> datetime | None:
+        # Django refuses a time in the hour that a clock repeats, as it can't know which of the two is meant.
+        unchanged: datetime | None = None if bf._has_changed() else bf.initial  # type: ignore[attr-defined]
+        return unchanged or super()._clean_bound_field(bf)  # type: ignore[misc]
+
+
+class ServiceForm(forms.ModelForm):
+    """A form that can show the error of a service, which runs after the form's own validation."""
+
+    page: ClassVar[Any]  # the ServiceAdmin that shows the form
+    request: ClassVar[HttpRequest]
+    # The id of the row to add, chosen when the form is shown: as it is the primary key, a form sent twice adds one row.
+    new_id = forms.UUIDField(required=False, initial=uuid7, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.fields.pop("new_id")
+
+    def clean_new_id(self) -> UUID | None:
+        """Give the new row this id, which must be of the kind that all rows have."""
+        new_id: UUID | None = self.cleaned_data["new_id"]
+        if new_id and new_id.version != 7:
+            raise ValidationError("Open the form again.")
+        self.instance.pk = new_id or self.instance.pk
+        return new_id
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]
+        if self.page.service_error:
+            actions.add_form_errors(self, self.page.service_error)
+
+
+def accepted_email(form: forms.BaseForm, name: str) -> str:
+    """Return the e-mail address in the form's field as `parse_email` does, or unchanged if the person didn't edit it.
+
+    Raises ValidationError for an address that the API refuses.
+    """
+    text = str(form.cleaned_data[name]).strip()
+    if not text or name not in form.changed_data:
+        return text
+    try:
+        return parse_email(text)
+    except ValueError as error:
+        problem = "Use only ASCII characters before the @." if str(error) == NOT_ASCII else "Enter an e-mail address."
+        raise ValidationError(problem) from None
+
+
+class WebAddressField(forms.URLField):
+    """An http or https URL with the API's limits; None when empty."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(
+            max_length=2048,
+            assume_scheme="https",
+            required=False,
+            empty_value=None,
+            widget=UnfoldAdminURLInputWidget,
+            **kwargs,
+        )
+        # Django's form field also allows ftp.
+        self.validators = [URLValidator(schemes=["http", "https"])]
+
+
+def validate_year(timestamp: datetime) -> None:
+    """Raise ValidationError if the year is outside the API's bounds."""
+    if timestamp.year not in YEARS:
+        raise ValidationError(f"Enter a year from {YEARS[0]} to {YEARS[-1]}.")

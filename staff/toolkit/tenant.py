@@ -1,0 +1,297 @@
+"""`TenantAdmin`: base of the admin pages of rows that belong to an organization.
+
+A user sees the rows of their organizations only: in lists, searches, filters, autocompletion, selects and histories,
+and also when they send another row's id by hand. A form always belongs to one organization; users of several
+organizations choose one before they add a row.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from django import forms
+from django.contrib.admin import RelatedFieldListFilter
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import ValidationError
+from django.db.models import ForeignKey, ManyToManyField, Model, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from foundation.db.timestamps import isoformat_z
+from organizations.models import CAN_BE_NAMED, Membership, Organization
+from organizations.permissions import (
+    PERMISSIONS,
+    Area,
+    current_user,
+    filter_by_role,
+    has_role,
+    is_operator,
+    organization_ids,
+    organizations_with_role,
+    roles_by_organization,
+)
+from staff.toolkit.actions import AnyRow
+from staff.toolkit.base import Fieldsets
+from staff.toolkit.forms import ServiceForm
+from staff.toolkit.views import ListWithViews
+
+
+class TenantForm(ServiceForm):
+    """A form for a row of one organization."""
+
+    organization: ClassVar[Organization]
+    # What to show when a database constraint would fail: the constraint's name → the field and the message.
+    constraint_messages: ClassVar[dict[str, tuple[str, str]]] = {}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance._state.adding:
+            self.instance.organization = self.organization
+        for name, field in self.fields.items():
+            if isinstance(field, forms.ModelChoiceField) and field.queryset is not None:
+                field.queryset = self.choices(name, field.queryset.model)
+
+    def choices(self, name: str, model: type[Model]) -> QuerySet:
+        """Return the organization's rows that a field may refer to: of members those who can be chosen, or are now."""
+        rows = self.page.visible_rows(self.request, model).filter(organization=self.organization)
+        if model is not Membership:
+            return rows
+        return rows.filter(CAN_BE_NAMED | Q(pk=getattr(self.instance, f"{name}_id", None)))
+
+    def validate_unique(self) -> None:
+        """Also check the constraints that have a message, and show each failed one at its field."""
+        super().validate_unique()
+        # Django skips constraints on fields that the form lacks, and the organization is never one of its fields.
+        exclude = self._get_validation_exclusions() - {"organization"}  # type: ignore[attr-defined]
+        for constraint in self.instance._meta.constraints:
+            if constraint.name not in self.constraint_messages:
+                continue
+            try:
+                constraint.validate(type(self.instance), self.instance, exclude=exclude)
+            except ValidationError:
+                self.add_error(*self.constraint_messages[constraint.name])
+
+
+class OptimisticLockForm(TenantForm):
+    """A form that refuses to overwrite a row that someone else has changed since the form was opened."""
+
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.instance._state.adding:
+            self.initial["version"] = self.version_of(self.instance)
+
+    @staticmethod
+    def version_of(row: Any) -> str:  # any model's
+        """Return what identifies the row's present state."""
+        return isoformat_z(row.updated_at)
+
+    def clean(self) -> dict[str, Any]:
+        """Compare the version with the stored row's, which stays locked until this save ends."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.instance._state.adding:
+            return cleaned
+        # no_key: foreign keys to the row can still be checked while it is locked.
+        rows = type(self.instance).objects.of(self.organization).select_for_update(no_key=True)
+        if self.version_of(rows.get(pk=self.instance.pk)) != cleaned.get("version"):
+            raise ValidationError(
+                "Someone else has changed this record since you opened it. Nothing was saved: reload the page and "
+                "enter your changes again."
+            )
+        return cleaned
+
+
+class ChooseOrganizationForm(forms.Form):
+    """Asks for the organization of a new row."""
+
+    organization = forms.ModelChoiceField(
+        Organization.objects.none(), label="For which organization?", empty_label=None, widget=UnfoldAdminSelectWidget
+    )
+
+    def __init__(self, choices: QuerySet[Organization]) -> None:
+        super().__init__()
+        field: Any = self.fields["organization"]
+        field.queryset = choices
+
+
+class TypedChoice(AutocompleteSelect):
+    """Django's autocomplete select, which can also render a submitted value that is not an id."""
+
+    def optgroups(self, name: str, value: Sequence[str], attr: dict[str, Any] | None = None) -> list[Any]:
+        """Return the chosen row as an option, or none for an invalid id; the form's error says that it is invalid."""
+        try:
+            return super().optgroups(name, value, attr)
+        except ValidationError:
+            return super().optgroups(name, [], attr)
+
+
+class TenantRelatedFilter(RelatedDropdownFilter):
+    """A list filter by a related row that offers only rows of the user's organizations."""
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: "TenantAdmin") -> list[tuple[str, str]]:
+        """Return ids and labels; with the organization's name for users of several organizations."""
+        rows = model_admin.visible_rows(request, field.remote_field.model)
+        if field.remote_field.model is Organization or not has_several_organizations(request):
+            return [(str(row.pk), str(row)) for row in rows]
+        return [(str(row.pk), f"{row} ({row.organization})") for row in rows]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet | None:
+        """Return the rows with the chosen one, or, for a link to those without any, the rows without any."""
+        if self.lookup_val_isnull is None:
+            return super().queryset(request, queryset)
+        # Past Unfold's filter, which ignores this lookup.
+        return RelatedFieldListFilter.queryset(self, request, queryset)
+
+    def has_output(self) -> bool:
+        """Return whether the filter is offered. Django would ignore a filter by the only choice that there is."""
+        return bool(self.used_parameters) or super().has_output()
+
+
+class TenantAdmin(ListWithViews):
+    """An admin page of tenant rows. `area` decides which roles may view and change them."""
+
+    area: ClassVar[Area]
+    form = TenantForm
+    # Relations that a row's name, columns and buttons use. (Django's list_select_related is for lists only.)
+    select_related: ClassVar[tuple[str, ...]] = ()
+    # The condition that a row is assigned to one of these memberships, or to nobody. In an area whose `write_own` names
+    # roles, they may write such rows only; without a condition, none.
+    own_rows: Callable[[QuerySet[Any]], Q] | None = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        """Return the rows that the user may view. All of Django's admin views start from it."""
+        rows = filter_by_role(request, PERMISSIONS[self.area].view, super().get_queryset(request))
+        return rows.select_related("organization", *self.select_related)
+
+    def visible_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet:
+        """Return the rows of a related model that this page may show to the user."""
+        if model is Organization:
+            return organizations_with_role(request, PERMISSIONS[self.area].view)
+        rows = model._default_manager.select_related("organization", *(["user"] if model is Membership else []))
+        return filter_by_role(request, PERMISSIONS[self.area].view, rows)
+
+    def has_view_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the user's role in the row's organization may view it; without a row, in any."""
+        return has_role(request, PERMISSIONS[self.area].view, obj and obj.organization_id)
+
+    def has_write_permission(self, request: HttpRequest, obj: AnyRow | None = None) -> bool:
+        """Return whether the user may write the row: by their role in its organization, or because it is their own.
+
+        Without a row, return whether they may write any. It is read once in a request.
+        """
+        permission = PERMISSIONS[self.area]
+        if obj is None:
+            return has_role(request, permission.add)
+        if has_role(request, permission.write, obj.organization_id):
+            return True
+        if not has_role(request, permission.write_own, obj.organization_id):
+            return False
+        known: dict[object, bool] = request.__dict__.setdefault("own_rows", {})
+        key = (self.model, obj.pk)
+        if key not in known:
+            known[key] = self.writable_rows(request, self.model._default_manager.filter(pk=obj.pk)).exists()
+        return known[key]
+
+    def writable_rows(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Filter rows of this page's model to those that the user may write."""
+        if is_operator(request):
+            return rows
+        permission = PERMISSIONS[self.area]
+        condition = Q(organization_id__in=organization_ids(request, permission.write))
+        if self.own_rows and (sellers_at := organization_ids(request, permission.write_own)):
+            members = Membership.unscoped.filter(user=current_user(request)).values("pk")
+            condition |= Q(organization_id__in=sellers_at) & self.own_rows(members)
+        return rows.filter(condition)
+
+    def get_form(
+        self, request: HttpRequest, obj: AnyRow | None = None, change: bool = False, **kwargs: Any
+    ) -> type[ServiceForm]:
+        """Return a subclass of the form that knows its organization: the row's, or the chosen one for a new row."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        organization = obj.organization if obj else self.chosen_organization(request)
+        return type(form.__name__, (form,), {"organization": organization})
+
+    def chosen_organization(self, request: HttpRequest) -> Organization | None:
+        """Return the organization of a new row: the one in the URL, or else the only one in which the user may add it.
+
+        Returns None if the user has to choose one. Raises Http404 if the user may not add rows in the one in the URL:
+        another one in its place would get a row that was meant for somebody else.
+        """
+        candidates = list(organizations_with_role(request, PERMISSIONS[self.area].add))
+        named = request.GET.get("organization")
+        if named is None:
+            return candidates[0] if len(candidates) == 1 else None
+        organization = next((row for row in candidates if str(row.pk) == named), None)
+        if organization is None:
+            raise Http404
+        return organization
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
+        """Show the add form; before it, let users of several organizations choose one."""
+        if self.has_add_permission(request) and self.chosen_organization(request) is None:
+            return self.ask_for_organization(request)
+        return super().add_view(request, form_url, extra_context)
+
+    def ask_for_organization(self, request: HttpRequest) -> HttpResponse:
+        """Return the page that asks for the new row's organization."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Add {self.opts.verbose_name}",
+            "opts": self.opts,
+            "form": ChooseOrganizationForm(organizations_with_role(request, PERMISSIONS[self.area].add)),
+            # Sent on with the choice, because they may prefill the add form.
+            "parameters": [(name, value) for name, value in request.GET.items() if name != "organization"],
+        }
+        return TemplateResponse(request, "admin/choose_organization.html", context)
+
+    def get_fieldsets(self, request: HttpRequest, obj: AnyRow | None = None) -> Fieldsets:
+        """Return the fieldsets, with the hidden version of an `OptimisticLockForm` in the first one."""
+        fieldsets: Fieldsets = super().get_fieldsets(request, obj)
+        if obj is None or not issubclass(self.form, OptimisticLockForm) or not self.has_change_permission(request, obj):
+            return fieldsets
+        (title, options), *others = fieldsets
+        return [(title, {**options, "fields": [*options["fields"], "version"]}), *others]
+
+    def formfield_for_foreignkey(
+        self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelChoiceField | None:
+        """Return a choice without rows: `TenantForm` offers those of its organization, so another's id is invalid."""
+        kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs.setdefault("widget", TypedChoice(db_field, self.admin_site))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_manytomany(
+        self, db_field: ManyToManyField, request: HttpRequest, **kwargs: Any
+    ) -> forms.ModelMultipleChoiceField | None:
+        """Return a multiple choice without rows, as above."""
+        kwargs["queryset"] = db_field.remote_field.model._default_manager.none()
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """Return the columns; with the organization's name for users of several organizations."""
+        columns = list(super().get_list_display(request))
+        return [*columns, "organization"] if has_several_organizations(request) else columns
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        """Return the filters, each of the kind that fits its field."""
+        filters = [*super().get_list_filter(request)]
+        if has_several_organizations(request):
+            filters.append("organization")
+        return [self.filter_for(name) if isinstance(name, str) else name for name in filters]
+
+    def filter_for(self, name: str) -> tuple[str, type]:
+        """Return the filter for a field. One by a related row must not offer other organizations' rows."""
+        field = self.opts.get_field(name)
+        if field.is_relation:
+            return name, TenantRelatedFilter
+        return name, ChoicesDropdownFilter if getattr(field, "choices", None) else BooleanRadioFilter
+
+
+def has_several_organizations(request: HttpRequest) -> bool:
+    """Return whether the user may see rows of more than one organization, as operators always may."""
+    return is_operator(request) or len(roles_by_organization(request)) > 1

@@ -1,0 +1,186 @@
+"""The timeline of a record: pages of what happened, from several sources, newest first, and changes in words."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.exceptions import BadRequest
+from django.db.models import DateTimeField, F, Func, JSONField, Model, Q, QuerySet, Value
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString
+
+from foundation.db.timestamps import isoformat_z
+from organizations.versions import Change
+
+PAGE = 50  # entries of the timeline
+# Fields of the API that have another name in the model, or none because they follow from another field.
+FIELD_NAMES = {"appointment_event_type": "event_type", "appointment_type": "", "no_show": ""}
+
+
+class Detail(NamedTuple):
+    """A line below an entry of the timeline: a value, and of a change also what it was before."""
+
+    label: str
+    text: str
+    before: str | None = None
+
+
+class TimelineEntry(NamedTuple):
+    """One thing that happened: what, who and when. `id` is the row's, and orders entries of the same time.
+
+    `body` is a text that somebody wrote. Changes in `details` are always visible, other details are folded.
+    """
+
+    at: datetime
+    id: UUID
+    kind: str
+    text: str | SafeString
+    actor_name: str = ""
+    body: str = ""
+    details: Sequence[Detail] = ()
+    url: str = ""
+
+    @property
+    def folded(self) -> list[Detail]:
+        """The details that are no changes."""
+        return [detail for detail in self.details if detail.before is None]
+
+
+class Cursor(NamedTuple):
+    """The place in a timeline after which a page begins: its last entry that is newer."""
+
+    at: datetime
+    id: UUID
+
+
+# Returns the newest entries about a record that are older than the cursor: at most `PAGE` + 1, as `newest` limits them.
+TimelineQuery: TypeAlias = Callable[[HttpRequest, Any, Cursor | None], Iterable[TimelineEntry]]
+
+
+class TimelineSource(NamedTuple):
+    """Where entries come from. Several sources may have one kind, which people can filter by."""
+
+    kind: str
+    label: str
+    query: TimelineQuery
+    is_allowed: Callable[[HttpRequest, Any], bool]
+
+
+class Timeline(NamedTuple):
+    """A page of the timeline: its entries, newest first, the kinds to filter by, and the address of older entries."""
+
+    entries: Sequence[TimelineEntry]
+    kinds: dict[str, str]
+    kind: str
+    newest: str
+    older: str
+
+
+def parse_cursor(text: str) -> Cursor | None:
+    """Return the cursor in a link to older entries, or None without one. Raises BadRequest for another text."""
+    if not text:
+        return None
+    at, _, id = text.partition("_")
+    try:
+        return Cursor(datetime.fromisoformat(at).astimezone(UTC), UUID(id))
+    except (ValueError, OverflowError):
+        raise BadRequest("The timeline's address has an invalid value.") from None
+
+
+def newest(rows: QuerySet[Any], cursor: Cursor | None) -> QuerySet[Any]:
+    """Return the newest rows that are older than the cursor, one more than a page has."""
+    if cursor:
+        # The second condition follows from the first. It tells PostgreSQL where to begin in the index.
+        is_older = Q(created_at__lt=cursor.at) | Q(created_at=cursor.at, id__lt=cursor.id)
+        rows = rows.filter(is_older, created_at__lte=cursor.at)
+    return rows.order_by("-created_at", "-id")[: PAGE + 1]
+
+
+def fields_without(*names: str) -> Func:
+    """Return the expression for the changed fields of a change without these."""
+    template = "(%(expressions)s::text[])"
+    return Func(F("fields"), Value([*names]), template=template, arg_joiner=" - ", output_field=JSONField())
+
+
+def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, cursor: Cursor | None) -> Timeline:
+    """Return the page with the newest of the entries, which are those after the cursor."""
+    entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
+    chosen, older = {"kind": kind} if kind else {}, ""
+    if len(entries) > PAGE:
+        last = entries[PAGE - 1]
+        older = "?" + urlencode({**chosen, "older": f"{isoformat_z(last.at)}_{last.id}"})
+    return Timeline(entries[:PAGE], kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
+
+
+def when(at: datetime) -> str:
+    """Return a time with its weekday, in the current time zone."""
+    return date_format(timezone.localtime(at), "DATETIME_FORMAT")
+
+
+def change_entry(
+    kind: str, change: Change, model: type[Model], *, text: str = "", without: Collection[str] = ()
+) -> TimelineEntry:
+    """Return the entry about changed fields of a row of the model, by default with their names as its text."""
+    details = describe_changes(model, {name: pair for name, pair in change.fields.items() if name not in without})
+    names = ", ".join(detail.label if number == 0 else lowered(detail.label) for number, detail in enumerate(details))
+    return TimelineEntry(
+        change.created_at,
+        change.pk,
+        kind,
+        text or (f"{names} changed" if names else "Changed"),
+        actor_name=change.actor_name,
+        details=details,
+    )
+
+
+def lowered(label: str) -> str:
+    """Return the label as it is written inside a sentence."""
+    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+
+
+def describe_changes(model: type[Model], fields: dict[str, list[Any]]) -> list[Detail]:
+    """Return the changed fields as people read them: pairs of old and new values as the API shows them."""
+    details: list[Detail] = []
+    for name, (before, after) in fields.items():
+        if name == "custom_fields":
+            details += describe_custom_fields(before, after)
+        elif field := FIELD_NAMES.get(name, name):
+            column: Any = next((column for column in model._meta.concrete_fields if column.name == field), None)
+            label = str(getattr(column, "verbose_name", "") or field.replace("_", " "))
+            details.append(Detail(label[:1].upper() + label[1:], shown(column, after), shown(column, before)))
+    return sorted(details, key=lambda detail: detail.label)
+
+
+def describe_custom_fields(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[Detail]:
+    """Return the custom fields whose values differ."""
+    old = {field["id"]: field["value"] for field in before}
+    return [
+        Detail(str(field["label"]), plain(field["value"]), plain(old.get(field["id"])))
+        for field in after
+        if field["value"] != old.get(field["id"])
+    ]
+
+
+def shown(column: Any, value: Any) -> str:  # any field, and any JSON
+    """Return a value of the column, as the API shows it, as people read it."""
+    if isinstance(value, str) and value and isinstance(column, DateTimeField):
+        return when(datetime.fromisoformat(value))
+    if isinstance(value, str) and getattr(column, "flatchoices", None):
+        return str(dict(column.flatchoices).get(value, value))
+    return plain(value)
+
+
+def plain(value: Any) -> str:  # any JSON
+    """Return a JSON value as text: of an object its name."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool):
+        return "Yes" if value else "No"
+    if isinstance(value, dict):
+        name = value.get("name") or value.get("ai_generated_title")
+        return str(name or f"{value.get('first_name', '')} {value.get('last_name', '')}".strip() or value.get("email"))
+    return ", ".join(map(plain, value)) or "–" if isinstance(value, list) else str(value)
