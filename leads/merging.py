@@ -257,6 +257,8 @@ def moved_ids(row: LeadMerge) -> dict[type[TenantModel], list[UUID]]:
 
 def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> str | None:
     """Return why a merge can't be undone, or could not at an earlier time, as a sentence; None if it can."""
+    if Erasure.objects.of(row.organization).filter(lead_id=row.lead_id, finished_at=None).exists():
+        return BEING_ERASED
     if row.snapshot is None or row.created_at < now() - timedelta(days=UNDO_DAYS):
         return f"Merged leads can be separated for {UNDO_DAYS} days, and these were merged longer ago."
     organization, ids = row.organization, moved_ids(row)

@@ -176,6 +176,11 @@ class Lead(VersionedModel):
             ),
         ]
 
+    @property
+    def is_erased(self) -> bool:
+        """Whether the lead's personal data was erased, which nothing adds again."""
+        return self.email == f"erased-{self.pk}@erased.invalid"
+
     def __str__(self) -> str:
         return f"{self.first_name} {self.last_name}".strip() or self.email
 

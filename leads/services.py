@@ -84,6 +84,9 @@ def upsert_lead(
     def merge(lead: Lead) -> None:
         if last_source:
             lead.last_source = last_source
+        if lead.is_erased:
+            lead.setter = setter or lead.setter
+            return
         if first_name and (not lead.first_name or lead.is_first_name_from_email):
             lead.first_name, lead.is_first_name_from_email = first_name, False
         lead.last_name = lead.last_name or last_name

@@ -1,7 +1,6 @@
 """Celery tasks of leads."""
 
 import threading
-from uuid import UUID
 
 from celery import shared_task
 
@@ -10,7 +9,6 @@ from leads.imports.services import TASK, publish
 from leads.imports.turns import is_any_waiting
 from leads.imports.worker import run_turn
 from leads.merging import prune_snapshots
-from leads.privacy import erasing
 from organizations.models import Organization
 from organizations.services import for_each_organization
 
@@ -20,13 +18,11 @@ BATCHES_PER_RUN = 20
 # Imports that a process works on at once, so that two of a worker's four threads stay free for all other tasks.
 IMPORTS_AT_ONCE = 2
 import_places = threading.BoundedSemaphore(IMPORTS_AT_ONCE)
-# A process erases one lead at a time, so that erasures take no more than one of these threads.
-erasure_place = threading.BoundedSemaphore(1)
 
 
 @shared_task(name=TASK)
 def run_imports() -> None:
-    """Work on imports for one turn, and send the message for the next one. Safe to run several times at once.
+    """Erase and import for one turn, and send the message for the next one. Safe to run several times at once.
 
     Does nothing while the process works on `IMPORTS_AT_ONCE` imports, because each of these sends a message at its end.
     Without a broker, takes the next turns itself.
@@ -45,6 +41,12 @@ def run_imports() -> None:
 @shared_task(name="leads.run_import")
 def run_import(organization_id: str, import_id: str) -> None:
     """Do `run_imports`, whatever import the message names."""
+    run_imports()
+
+
+@shared_task(name="leads.run_erasure")
+def run_erasure(organization_id: str, erasure_id: str) -> None:
+    """Do `run_imports`, whatever request the message names."""
     run_imports()
 
 
@@ -71,25 +73,3 @@ def search_batches(*, organization: Organization) -> None:
 def prune() -> None:
     """Delete expired undo snapshots of merges, in every organization."""
     for_each_organization(prune_snapshots, Organization.objects.all())
-
-
-@shared_task(name=erasing.TASK)
-def run_erasure(organization_id: str, erasure_id: str) -> None:
-    """Erase a lead. Does nothing while the process erases another: `run_waiting_erasures` does it soon."""
-    organization = Organization.objects.filter(pk=organization_id).first()
-    if organization and erasure_place.acquire(blocking=False):
-        try:
-            erasing.run_erasure(organization=organization, erasure_id=UUID(erasure_id))
-        finally:
-            erasure_place.release()
-
-
-@shared_task(name="leads.run_waiting_erasures")
-def run_waiting_erasures() -> None:
-    """Erase the leads whose message was lost, or whose worker was busy or killed, in every organization."""
-    if not erasure_place.acquire(blocking=False):
-        return
-    try:
-        for_each_organization(erasing.run_waiting_erasures, Organization.objects.all())
-    finally:
-        erasure_place.release()

@@ -28,7 +28,6 @@ DEFAULT_QUEUE, IMPORT_QUEUE = "celery", "imports"
 SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
 TOUCH_POINT_SECONDS = 60
 IMPORT_SECONDS = 30
-ERASURE_SECONDS = 30
 DUPLICATES_SECONDS = 120
 DIGEST_SECONDS = 600
 PRUNE_SECONDS = 3600
@@ -73,7 +72,6 @@ app.conf.update(
         for task, seconds in {
             "appointments.refresh_touch_points": TOUCH_POINT_SECONDS,
             "leads.run_imports": IMPORT_SECONDS,
-            "leads.run_waiting_erasures": ERASURE_SECONDS,
             "leads.search_duplicates": DUPLICATES_SECONDS,
             "webhooks.send_endpoint_digest": DIGEST_SECONDS,
             "leads.prune": PRUNE_SECONDS,

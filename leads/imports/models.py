@@ -67,6 +67,7 @@ class Import(TenantModel, ActorFields):
     problem = models.TextField(blank=True)  # why the file was refused
     # How often a worker had to stop because of an unexpected error; it is tried again after the other imports.
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    erased = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # rows, with the lead they mention
     updated_at = MillisecondDateTimeField(default=now, editable=False)
     finished_at = MillisecondDateTimeField("finished", null=True, editable=False)
     # The number of stored characters, of the file and of the rows (`ImportRow.size`). Null in older imports.

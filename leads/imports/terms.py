@@ -12,29 +12,35 @@ from itertools import pairwise
 from uuid import UUID
 from zlib import crc32
 
+import phonenumbers
+
 # Each of these takes time that is linear in the text's length, whatever the text is.
 WORD = re.compile(r"[^\W_]+")
 DIGITS = re.compile(r"[0-9]+")
 END_OF_LOCAL_PART = re.compile(r"[\w.+-]*")  # of the reversed text
 DOMAIN = re.compile(r"(?:[^\W_]|-)*(?:\.[^\W_](?:[^\W_]|-)*)*")
-WITHOUT_ACCENTS = str.maketrans("łøđßıæœ", "lodsiao")  # these letters don't decompose
+WITHOUT_ACCENTS = str.maketrans("łøđıæœ", "lodiao")  # these letters don't decompose
+INVISIBLE = [0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF]
+# What is left out or replaced before normalizing: invisible characters, the dots of domains in other scripts, and two
+# characters that would become 18 times as long.
+PLAIN: dict[int, str] = dict.fromkeys(INVISIBLE, "") | {0x3002: ".", 0xFF61: ".", 0xFDFA: " ", 0xFDFB: " "}
 # A phone may be written with spaces and without its country, so the last digits are compared.
-PHONE_DIGITS = 9
+PHONE_DIGITS, MIN_PHONE_DIGITS = 9, 7
 # Different terms of a row. A note of 10,000 characters has about 1,700; a row with more than these isn't stored.
 MAX_TERMS = 5000
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Return the texts as one, folded."""
-    return fold(" | ".join(texts))
+    """Return the texts as one, folded, without spaces around each @."""
+    return fold(" | ".join(texts)).replace("%40", "@").replace(" @", "@").replace("@ ", "@")
 
 
 def fold(text: str) -> str:
-    """Return the text in lower case, without accents, with compatible characters and digits of all scripts replaced."""
+    """Return the text for comparison: without case, accents, and differences of compatible characters and digits."""
     if text.isascii():
         return text.lower()
     # Marks go first: normalizing a long run of them takes time that is quadratic in its length.
-    letters = unicodedata.normalize("NFKD", drop_marks(text)).lower()
+    letters = unicodedata.normalize("NFKD", drop_marks(text.translate(PLAIN))).casefold()
     plain = drop_marks(letters).translate(WITHOUT_ACCENTS)
     return re.sub(r"\d", lambda digit: str(int(digit[0])), plain)
 
@@ -57,13 +63,28 @@ def find_emails(text: str) -> Iterator[str]:
 
 
 def find_phone_ends(text: str) -> Iterator[str]:
-    """Yield the nine digits before each end of a group of digits, whatever separates the groups but a bar."""
+    """Yield the nine digits before each end of a group of digits, whatever separates the groups but a bar.
+
+    Of seven or eight digits in all, yields these: some countries have such numbers.
+    """
     for part in text.split("|"):
         digits = ""
         for group in DIGITS.findall(part):
             digits = (digits + group[-PHONE_DIGITS:])[-PHONE_DIGITS:]
             if len(digits) == PHONE_DIGITS:
                 yield digits
+        if MIN_PHONE_DIGITS <= len(digits) < PHONE_DIGITS:
+            yield digits
+
+
+def phone_endings(e164: str) -> list[str]:
+    """Return what `find_phone_ends` finds of a phone number: with its country, and without it if it is short."""
+    digits = e164.lstrip("+")
+    national = str(phonenumbers.parse(f"+{digits}").national_number) if digits else ""
+    return [
+        *([digits[-PHONE_DIGITS:]] if len(digits) >= PHONE_DIGITS else []),
+        *([national] if MIN_PHONE_DIGITS <= len(national) < PHONE_DIGITS else []),
+    ]
 
 
 def checksums(organization_id: UUID, words: Iterable[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Turns: which organization's import a worker works on next, and for how long.
+"""Turns: which organization's erasures and imports a worker works on next, and for how long.
 
 An organization has one turn at a time, whatever the number of workers, and the one whose last turn is longest ago has
 the next. A turn is a lease: the organization's row in `ImportTurn` says when it expires unless the worker extends it,
@@ -20,18 +20,24 @@ EXTEND_SECONDS = 2  # how often a worker extends its turn, and looks whether the
 LEASE_SECONDS = 30
 
 WAITING = """
-SELECT import.organization_id
-FROM leads_import AS import
-JOIN organizations_organization AS organization ON organization.id = import.organization_id AND organization.is_active
-LEFT JOIN leads_importturn AS turn ON turn.organization_id = import.organization_id
-WHERE (
+WITH work AS (
+    SELECT import.organization_id, import.updated_at AS since
+    FROM leads_import AS import
+    JOIN organizations_organization AS organization ON organization.id = import.organization_id
+    WHERE organization.is_active AND (
         import.state IN ('READING', 'CHECKING', 'IMPORTING')
         -- Its rows are to be deleted.
         OR (import.size > 0 AND import.rows_until <= clock_timestamp())
     )
-    AND (turn.expires_at IS NULL OR turn.expires_at <= clock_timestamp())
-GROUP BY import.organization_id, turn.expires_at
-ORDER BY turn.expires_at NULLS FIRST, min(import.updated_at)
+    UNION ALL
+    SELECT organization_id, updated_at FROM leads_erasure
+    WHERE finished_at IS NULL AND updated_at <= clock_timestamp() - make_interval(mins => 1)
+)
+SELECT work.organization_id
+FROM work LEFT JOIN leads_importturn AS turn ON turn.organization_id = work.organization_id
+WHERE turn.expires_at IS NULL OR turn.expires_at <= clock_timestamp()
+GROUP BY work.organization_id, turn.expires_at
+ORDER BY turn.expires_at NULLS FIRST, min(work.since)
 """
 BEGIN = """
 INSERT INTO leads_importturn AS turn (id, created_at, organization_id, expires_at)
@@ -54,12 +60,12 @@ WHERE organization_id = %s AND expires_at = %s
 
 
 class Overtaken(Exception):
-    """Another worker works on the import now, or it has been canceled."""
+    """Another worker has the turn now, or the import has been canceled."""
 
 
 @dataclass
 class Turn:
-    """A worker's turn with the imports of one organization."""
+    """A worker's turn with the erasures and imports of one organization."""
 
     organization: Organization
     expires_at: datetime
@@ -95,7 +101,7 @@ class Turn:
 
 
 def is_any_waiting() -> bool:
-    """Return whether an import of any organization waits for a turn."""
+    """Return whether an organization has work that waits for a turn."""
     return bool(waiting_organizations())
 
 
@@ -111,7 +117,7 @@ def begin_turn() -> Turn | None:
 
 
 def waiting_organizations() -> list[UUID]:
-    """Return the ids of the organizations whose imports wait for a turn, the next one first."""
+    """Return the ids of the organizations whose work waits for a turn, the next one first."""
     with connection.cursor() as cursor:
         cursor.execute(WAITING)
         return [organization for (organization,) in cursor.fetchall()]

@@ -34,6 +34,7 @@ from leads.imports.services import (
 from leads.imports.terms import MAX_TERMS, terms_of
 from leads.imports.turns import Overtaken, Turn, begin_turn
 from leads.imports.workbooks import FileRefused
+from leads.privacy.erasing import run_next_erasure
 from organizations.actors import Actor
 from organizations.models import Organization
 
@@ -57,7 +58,7 @@ WHERE stored.organization_id = %s AND stored.id = result.id
 
 
 def run_turn() -> None:
-    """Work on the oldest import of the organization whose turn it is, until the step or the turn has ended.
+    """Work on the erasures, else on the oldest import, of the organization whose turn it is, until the turn has ended.
 
     Safe to run several times at once, and to be killed: the next turn continues where this one has stopped. After an
     error the turn is left to expire, so that other organizations come first, and the organization's other imports
@@ -67,11 +68,13 @@ def run_turn() -> None:
     if turn is None:
         return
     try:
-        run_step(turn)
+        while run_next_erasure(turn):
+            if turn.is_over:
+                break
+        else:
+            run_step(turn)
     except Overtaken:
-        logger.info(
-            "organization %s: another worker has taken over its import, or it was canceled", turn.organization.pk
-        )
+        logger.info("organization %s: another worker has taken over, or the import was canceled", turn.organization.pk)
     turn.end()
 
 

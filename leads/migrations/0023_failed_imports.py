@@ -15,4 +15,14 @@ class Migration(migrations.Migration):
             name='failures',
             field=models.PositiveIntegerField(db_default=0, default=0, editable=False),
         ),
+        migrations.AddField(
+            model_name='import',
+            name='erased',
+            field=models.PositiveIntegerField(db_default=0, default=0, editable=False),
+        ),
+        migrations.AddField(
+            model_name='erasure',
+            name='position',
+            field=models.JSONField(default=dict, editable=False),
+        ),
     ]

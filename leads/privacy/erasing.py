@@ -1,28 +1,28 @@
 """Erasing a lead: at once if little is stored about it, else by a worker in short transactions."""
 
-import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from celery import current_app
 from django.db import OperationalError, transaction
-from django.db.models import F, QuerySet, Value
+from django.db.models import F, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Greatest
-from kombu.exceptions import OperationalError as BrokerError
 from psycopg.errors import DeadlockDetected, LockNotAvailable, QueryCanceled
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_or_get
+from leads.imports.services import enqueue_on_commit
+from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history, has_many_entries
-from leads.privacy.imports import forget_imported_rows, has_many_candidates
+from leads.privacy.imports import Position, cancel_unread_imports, forget_imported_rows, has_many_candidates
 from leads.privacy.models import Erasure
 from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from leads.privacy.saved_views import forget_views
@@ -35,15 +35,12 @@ from organizations.versions import VersionedModel
 from webhooks.models import Event
 from webhooks.services import record_event, replace_events
 
-logger = logging.getLogger(__name__)
-
-TASK = "leads.run_erasure"
 BATCH = 500  # rows, events or other entries of a transaction
 # Up to this many of each kind, a request erases the lead itself, in less than a second; a statement may take five.
 SMALL = 500
 # More imported rows than these may take longer: one has up to 100,000 characters.
 SMALL_IMPORTED = 50
-STALE = timedelta(seconds=30)  # since the last batch; then another worker may continue
+PAUSE = timedelta(minutes=1)  # after an error
 TOO_SLOW = (QueryCanceled, LockNotAvailable, DeadlockDetected)
 
 
@@ -58,15 +55,13 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
         if lead is None:
             raise ValidationFailed({"lead_id": ["is not known in the organization"]})
         lead.organization = organization
-        # As if a worker had given it up, so that the first one takes it at once.
-        free = now() - STALE
-        new = Erasure(organization=organization, lead_id=lead_id, updated_at=free, **actor_columns(actor))
+        new = Erasure(organization=organization, lead_id=lead_id, updated_at=now() - PAUSE, **actor_columns(actor))
         erasure, is_new = insert_or_get(new, lambda: open_erasure(lead))
         if not is_new or finish_in_time(erasure, lead):
             return erasure
         details = f"Lead {lead_id}: requested; a worker erases it"
         record_security_event(SecurityEventKind.LEAD_ERASED, organization=organization, details=details)
-        transaction.on_commit(partial(enqueue, organization.pk, erasure.pk))
+        enqueue_on_commit()
     return erasure
 
 
@@ -95,6 +90,8 @@ def finish_in_time(erasure: Erasure, lead: Lead) -> bool:
         with transaction.atomic():
             if not is_small(lead):
                 return False
+            for _ in forget_imported_rows(lead):
+                pass
             finish(erasure)
     except OperationalError as error:
         if not isinstance(error.__cause__, TOO_SLOW):
@@ -106,85 +103,95 @@ def finish_in_time(erasure: Erasure, lead: Lead) -> bool:
 # --- What workers do
 
 
-def run_erasure(*, organization: Organization, erasure_id: UUID) -> None:
-    """Erase the lead in short transactions, which delay nobody, unless another worker does. Safe to be killed."""
-    erasure = take_erasure(organization, erasure_id)
+def run_next_erasure(turn: Turn) -> bool:
+    """Work on the organization's oldest request until the turn is over; return whether there was one to work on.
+
+    The next turn continues after the last batch. After an error the request waits for a minute, so that it holds up
+    neither the others nor the organization's imports. Raises Overtaken if the turn is lost.
+    """
+    waiting = Erasure.objects.of(turn.organization).filter(finished_at=None, updated_at__lte=now() - PAUSE)
+    erasure: Erasure | None = waiting.order_by("updated_at", "pk").first()
     if erasure is None:
-        return
-    lead = Lead.objects.of(organization).get(pk=erasure.lead_id)
-    lead.organization = organization
-    after_batch = partial(store_progress, erasure, Counter())
-    forget_imported_rows(lead, after_batch)
-    rules = load_rules()
+        return False
+    erasure.organization = turn.organization
+    try:
+        run_erasure(erasure, turn)
+    except Overtaken:
+        raise
+    except Exception:
+        erasure.updated_at, erasure.position = now(), {}
+        erasure.save(update_fields=["updated_at", "position"])
+        raise
+    return True
+
+
+def run_erasure(erasure: Erasure, turn: Turn) -> None:
+    """Erase the lead in short transactions, until the turn is over."""
+    lead = Lead.objects.of(erasure.organization).get(pk=erasure.lead_id)
+    lead.organization = erasure.organization
+    # The organization's imports don't work meanwhile, so what has been compared stays compared.
+    for position in forget_imported_rows(lead, Position(**erasure.position) if erasure.position else None):
+        store_progress(erasure, turn, position=asdict(position))
+        if turn.is_over:
+            return
     for model, ids in reversed(find_rows(lead).items()):
         for some in batches(ids, BATCH):
-            counts = forget_traces(lead, model, some, after_batch)
+            counts = forget_traces(lead, model, some, turn.extend)
             # The lead and its merges stay until the end, because all other rows are found through them.
-            if model not in (Lead, LeadMerge):
-                apply_rule(model, some)
-                # Rows that stay are counted at the end.
-                counts[str(model._meta.verbose_name_plural)] += len(some) if rules[model].is_deleted else 0
-            store_progress(erasure, counts)
+            changed = apply_rule(model, some) if model not in (Lead, LeadMerge) else 0
+            # Rows that stay are counted at the end.
+            counts[str(model._meta.verbose_name_plural)] += changed if load_rules()[model].is_deleted else 0
+            store_progress(erasure, turn, counts=dict(Counter(erasure.counts) + counts))
+            # What earlier turns have emptied is found again, and costs little.
+            if changed and turn.is_over:
+                return
     finish(erasure)
 
 
-@transaction.atomic
-def take_erasure(organization: Organization, erasure_id: UUID) -> Erasure | None:
-    """Return the request for this worker alone, or None if it is finished or another worker has it.
-
-    It stays this worker's as long as `store_progress` is called at least every `STALE`.
-    """
-    rows = free_erasures(organization).select_for_update(skip_locked=True)
-    erasure: Erasure | None = rows.filter(pk=erasure_id).first()
-    if erasure:
-        erasure.organization, erasure.updated_at = organization, now()
-        erasure.save(update_fields=["updated_at"])
-    return erasure
-
-
-def free_erasures(organization: Organization) -> QuerySet[Erasure]:
-    """Return the organization's requests that aren't finished, and that no worker has."""
-    rows: QuerySet[Erasure] = Erasure.objects.of(organization).filter(finished_at=None, updated_at__lte=now() - STALE)
-    return rows
-
-
-def run_waiting_erasures(*, organization: Organization) -> None:
-    """Erase the organization's leads that no worker is erasing, one after the other."""
-    # What failed last comes last, so that it delays no other.
-    for erasure_id in list(free_erasures(organization).order_by("updated_at").values_list("pk", flat=True)):
-        run_erasure(organization=organization, erasure_id=erasure_id)
-
-
-@transaction.atomic
-def store_progress(erasure: Erasure, counts: Counter[str]) -> None:
-    """Add the counts of erased rows, and set `updated_at`, so that no other worker takes over."""
-    stored = Erasure.objects.of(erasure.organization).select_for_update().get(pk=erasure.pk)
-    stored.counts, stored.updated_at = dict(Counter(stored.counts) + counts), now()
-    stored.save(update_fields=["counts", "updated_at"])
+def store_progress(erasure: Erasure, turn: Turn, **columns: object) -> None:
+    """Store how far the erasure has come. Raises Overtaken if the turn is lost."""
+    turn.extend()
+    for name, value in columns.items():
+        setattr(erasure, name, value)
+    erasure.save(update_fields=list(columns))
 
 
 @atomic_with_retry
 def finish(erasure: Erasure) -> None:
-    """Erase what is left of the lead, in one transaction, unless another worker has. Locks the request and the lead."""
+    """Erase what is left of the lead, in one transaction. Locks the request and the lead.
+
+    Imported rows were compared before: a transaction that lasts holds up the events of all organizations.
+    """
     rows = Erasure.objects.of(erasure.organization).select_for_update().filter(pk=erasure.pk, finished_at=None)
     stored: Erasure | None = rows.first()
     if stored is None:
         return
     actor = Actor(ActorKind(stored.actor_kind), stored.actor_id, stored.actor_name)
-    erase_lead(organization=erasure.organization, actor=actor, lead_id=stored.lead_id, counts=stored.counts)
+    erase_rows(organization=erasure.organization, actor=actor, lead_id=stored.lead_id, counts=stored.counts)
     erasure.finished_at = stored.finished_at = now()
     stored.save(update_fields=["finished_at"])
 
 
 @atomic_with_retry
-def erase_lead(
-    *, organization: Organization, actor: Actor, lead_id: UUID, counts: dict[str, int] | None = None
-) -> None:
-    """Erase all personal data of a lead; record `lead.erased` and an entry in the security log (interface.md, L20).
+def erase_lead(*, organization: Organization, actor: Actor, lead_id: UUID) -> None:
+    """Erase all personal data of a lead in one transaction (interface.md, L20), for scripts: it may take long.
 
-    Runs in one transaction, which takes long for a large lead: requests call `request_erasure`. `counts` is how many
-    rows earlier transactions have erased, by kind. Erasing again erases what has been added since. Locks the lead
-    and the rows that stay. Raises ValidationFailed if the organization has no such lead.
+    Erasing again erases what has been added since. Raises ValidationFailed if the organization has no such lead.
+    """
+    lead: Lead | None = Lead.objects.of(organization).filter(pk=lead_id).first()
+    if lead:
+        lead.organization = organization
+        for _ in forget_imported_rows(lead):
+            pass
+    erase_rows(organization=organization, actor=actor, lead_id=lead_id, counts={})
+
+
+@atomic_with_retry
+def erase_rows(*, organization: Organization, actor: Actor, lead_id: UUID, counts: dict[str, int]) -> None:
+    """Erase what refers to the lead and the lead itself; record `lead.erased` and an entry in the security log.
+
+    `counts` is how many rows earlier transactions have erased, by kind. Locks the lead and the rows that stay. Raises
+    ValidationFailed if the organization has no such lead.
     """
     # Unlike other changes this locks the key, too: rows that refer to the lead are added before or after, never during.
     lead: Lead | None = Lead.objects.of(organization).select_for_update().filter(pk=lead_id).first()
@@ -192,7 +199,7 @@ def erase_lead(
         raise ValidationFailed({"lead_id": ["is not known in the organization"]})
     lead.organization = organization
     forget_views(lead)
-    forget_imported_rows(lead)
+    cancel_unread_imports(organization)
     rows = find_rows(lead, lock=True)
     total = Counter(
         {str(model._meta.verbose_name_plural): len(ids) for model, ids in rows.items() if model is not Lead}
@@ -201,7 +208,7 @@ def erase_lead(
         for some in batches(ids, BATCH):
             apply_rule(model, some)
             total.update(forget_traces(lead, model, some))
-    total.update(counts or {})
+    total.update(counts)
     record_event(ERASED, lead, actor=actor)
     details = ", ".join(f"{count} {name}" for name, count in total.items() if count)
     record_security_event(
@@ -242,30 +249,20 @@ def erase_all(step: Callable[[], int], after_batch: Callable[[], object] | None)
 
 
 @transaction.atomic
-def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> None:
-    """Delete or empty these rows of a model, after those that refer to them."""
+def apply_rule(model: AnyModel, ids: Sequence[UUID]) -> int:
+    """Delete or empty these rows of a model, after those that refer to them; return how many were not empty yet."""
     rule = load_rules()[model]
-    found = model._base_manager.filter(pk__in=ids)
+    rows = model._base_manager.filter(pk__in=ids)
     if rule.is_deleted:
-        found.delete()
-    elif rule.values:
-        found.update(**rule.values)
-        if issubclass(model, VersionedModel):
-            next_version = F("updated_at") + timedelta(milliseconds=1)
-            found.update(updated_at=Greatest(next_version, Value(now())))
-
-
-# --- The message
-
-
-def enqueue(organization_id: UUID, erasure_id: UUID) -> None:
-    """Send the message in a thread, so that no request waits for the broker."""
-    threading.Thread(target=publish, args=[str(organization_id), str(erasure_id)], daemon=True).start()
-
-
-def publish(organization_id: str, erasure_id: str) -> None:
-    """Send the message. Without the broker, beat's task finds the request later."""
-    try:
-        current_app.send_task(TASK, (organization_id, erasure_id), retry=False)
-    except (BrokerError, OSError) as error:
-        logger.warning("Message broker unreachable (%s); beat will find the erasure", type(error).__name__)
+        rows.delete()
+        return len(ids)
+    if not rule.values:
+        return 0
+    if not any(isinstance(value, Combinable) for value in rule.values.values()):
+        filled = list(rows.exclude(**rule.values).values_list("pk", flat=True))
+        rows = model._base_manager.filter(pk__in=filled)
+    count: int = rows.update(**rule.values)
+    if issubclass(model, VersionedModel):
+        next_version = F("updated_at") + timedelta(milliseconds=1)
+        rows.update(updated_at=Greatest(next_version, Value(now())))
+    return count

@@ -1,30 +1,36 @@
 """Rows of imported files that are about a lead, and to which no foreign key leads."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from hashlib import blake2b
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, Sum, TextField
+from django.db.models.functions import Cast, Length
 
 from foundation.api.emails import spellings
 from leads.imports.importers import normalize
-from leads.imports.models import Import, ImportColumn, ImportRow, ImportState
+from leads.imports.models import Import, ImportColumn, ImportRow, ImportState, Verdict
 from leads.imports.services import cancel_import
 from leads.imports.terms import (
-    PHONE_DIGITS,
     checksums,
     find_emails,
     find_phone_ends,
     find_words,
     fold,
     join_texts,
+    phone_endings,
     terms_of,
 )
-from leads.models import Lead, LeadMerge
+from leads.models import Lead
 from leads.privacy.history import forget_history
+from leads.privacy.identities import identity_of
 from leads.privacy.rules import batches, find_rows
 from organizations.isolation import TenantModel, bypass_rls
+from organizations.models import Organization
 
 CANCELED = (
     "A lead of your organization was erased before this file had been read, and it may mention that person. "
@@ -32,91 +38,126 @@ CANCELED = (
 )
 BATCH = 200  # rows that are compared at a time; each has at most 100,000 characters
 PAGE = 10_000  # ids that are fetched at a time; each fetch finds all that are left again
-REFERENCES = 50  # that are looked up at a time
+VALUES = 50  # that are looked up at a time
+MAX_COMPARED = 500_000  # characters that a request compares with the lead
 REFERENCE_COLUMNS = {"id", "external_reference"}  # of appointments
 ERASED_NAME = "erased"
+# No name goes on behind these, but domains and addresses of pages do.
+SEPARATORS = re.compile(r"[.@/:]")
 
 
 class Mentions:
-    """Finds texts that mention a lead: by its e-mails, its phone, its full name, or its appointments' references.
+    """Finds texts that mention a lead: by its e-mails, its phones, its full names, or its appointments' references.
 
     E-mails and names are compared as whole words, and references only with the columns read as such, so that rows of
     others stay.
     """
 
     def __init__(self, lead: Lead) -> None:
-        merged = LeadMerge.objects.of(lead.organization).filter(lead=lead, email__isnull=False)
+        identity = identity_of(lead)
         self.organization_id = lead.organization_id
-        stored = [lead.email, *merged.values_list("email", flat=True)]
-        self.emails = sorted({fold(form) for email in stored for form in spellings(email)})
+        self.emails = sorted({fold(form) for email in identity.emails for form in spellings(email)})
         emails = "|".join(map(re.escape, self.emails))
         self.email = re.compile(rf"(?<![\w.+-])(?:{emails})(?![^\W_]|-|\.[^\W_])")
-        digits = (lead.phone_e164 or "").lstrip("+")
-        self.phone = digits[-PHONE_DIGITS:] if len(digits) >= PHONE_DIGITS else ""
-        names = [find_words(fold(name)) for name in (lead.first_name, lead.last_name)]
-        self.names = names if all(names) else []
+        digits = {phone.lstrip("+") for phone in identity.phones}
+        self.phones = sorted({ending for phone in digits for ending in phone_endings(phone)})
+        pairs = [tuple(" ".join(find_words(fold(name))) for name in names) for names in identity.names]
+        self.names = sorted({(first, last) for first, last in pairs if first and last})
         self.references = find_references(lead)
 
+    @property
+    def key(self) -> str:
+        """What the order of `conditions` depends on, but for references, of which new ones come last."""
+        return blake2b(repr((self.emails, self.phones, self.names)).encode(), digest_size=16).hexdigest()
+
     def conditions(self) -> list[Q]:
-        """Return the possible conditions: all terms of an e-mail, phone, full name or reference; or none yet."""
-        names = [word for words in self.names for word in words]
-        wanted: list[Iterable[str]] = [*map(find_emails, self.emails), [self.phone] if self.phone else [], names]
-        terms = [checksums(self.organization_id, words) for words in wanted]
-        conditions = [Q(terms__contains=group) for group in terms if group]
-        references = [checksums(self.organization_id, find_words(fold(text))) for text in sorted(self.references)]
-        groups = batches([group for group in references if group], REFERENCES)
-        conditions += [Q(*(("terms__contains", group) for group in some), _connector=Q.OR) for some in groups]
-        return [Q(terms=None), *conditions]
+        """Return the conditions of rows that may mention the lead: no terms yet, or all of a value's terms."""
+        words: list[Iterable[str]] = [*map(find_emails, self.emails), *([phone] for phone in self.phones)]
+        words += [f"{first} {last}".split() for first, last in self.names]
+        words += [find_words(fold(text)) for text in self.references]
+        groups = [terms for value in words if (terms := checksums(self.organization_id, value))]
+        # Few at a time, so that each statement uses the index of the terms.
+        alternatives = [[("terms__contains", group) for group in some] for some in batches(groups, VALUES)]
+        return [Q(terms=None), *(Q(*some, _connector=Q.OR) for some in alternatives)]
 
     def are_in(self, texts: Iterable[str]) -> bool:
-        """Return whether the texts mention the lead."""
+        """Return whether the texts have an e-mail or a phone of the lead."""
         text = join_texts(texts)
-        words = f" {' '.join(find_words(text))} "
-        return (
-            self.email.search(text) is not None
-            or self.phone in (set(find_phone_ends(text)) if self.phone else ())
-            or (bool(self.names) and all(f" {' '.join(name)} " in words for name in self.names))
+        return self.email.search(text) is not None or not set(self.phones).isdisjoint(find_phone_ends(text))
+
+    def are_named_in(self, cells: Iterable[str]) -> bool:
+        """Return whether a cell has a full name of the lead, in either order, or two cells are the two names."""
+        folded = [fold(cell) for cell in cells]
+        whole = [" ".join(find_words(text)) for text in folded]
+        parts = [f" {' '.join(find_words(part))} " for text in folded for part in SEPARATORS.split(text)]
+        return any(
+            (whole.count(first) > 1 if first == last else {first, last} <= set(whole))
+            or any(f" {pair} " in part for part in parts for pair in (f"{first} {last}", f"{last} {first}"))
+            for first, last in self.names
         )
 
     def are_in_references(self, cells: Sequence[str], mapping: Sequence[str]) -> bool:
         """Return whether a cell in a column read as a reference or an ID is one of the lead's appointments."""
         named = [cell.strip() for name, cell in zip(mapping, cells, strict=False) if name in REFERENCE_COLUMNS]
         # An export guards a text against being a formula with an apostrophe; IDs may be in upper case.
-        return any({text, text.removeprefix("'"), text.lower()} & self.references for text in named)
+        return any(not self.references.isdisjoint({text, text.removeprefix("'"), text.lower()}) for text in named)
+
+    def are_in_row(self, row: ImportRow, mapping: Sequence[str]) -> bool:
+        """Return whether the row is about the lead.
+
+        A row with an e-mail is about the person who has it: that another lead has the same name doesn't count, unless
+        the row was refused.
+        """
+        texts = [*row.cells, row.details]
+        is_by_name = row.verdict == Verdict.REFUSED or not any("@" in cell for cell in row.cells)
+        return (
+            self.are_in(texts)
+            or self.are_in_references(row.cells, mapping)
+            or (is_by_name and self.are_named_in(row.cells))
+        )
+
+    def are_in_header(self, file_import: Import) -> bool:
+        """Return whether the file's name or header mention the lead. A header with an e-mail is a row of the file."""
+        header, name = file_import.header, file_import.file_name
+        return (
+            self.are_in([*header, name])
+            or self.are_in_references(header, file_import.mapping)
+            or self.are_named_in([name])
+            or (any("@" in cell for cell in header) and self.are_named_in(header))
+        )
 
     def are_in_column(self, name: str) -> bool:
         """Return whether a column's normalized name, which has no more than letters and digits, mentions the lead."""
         words = find_words(fold(name))
-        text = f" {' '.join(words)} "
+        text, digits = f" {' '.join(words)} ", re.sub(r"[^0-9]", "", name)
         return (
             any(f" {' '.join(find_words(email))} " in text for email in self.emails)
-            or (bool(self.phone) and self.phone in re.sub(r"[^0-9]", "", text))
-            or (bool(self.names) and {word for name in self.names for word in name} <= set(words))
+            or any(phone in digits for phone in self.phones)
+            or any(set(f"{first} {last}".split()) <= set(words) for first, last in self.names)
         )
 
 
-def find_references(lead: Lead) -> set[str]:
-    """Return the IDs and references of the rows that belong to the lead and have a reference."""
-    found: set[str] = set()
+def find_references(lead: Lead) -> Set[str]:
+    """Return the IDs and references of the rows that belong to the lead and have a reference, the oldest first."""
+    found: list[tuple[UUID, str | None]] = []
     for model, ids in find_rows(lead).items():
         if any(field.name == "external_reference" for field in model._meta.concrete_fields):
             for some in batches(ids):
-                rows = model._base_manager.filter(pk__in=some).values_list("pk", "external_reference")
-                found.update(str(value) for pair in rows for value in pair if value)
-    return found
+                found += model._base_manager.filter(pk__in=some).values_list("pk", "external_reference")
+    return dict.fromkeys(str(value) for pair in sorted(found, key=str) for value in pair if value).keys()
 
 
 def has_many_candidates(lead: Lead, limit: int) -> bool:
-    """Return whether more than `limit` imports and rows have terms of the lead and have to be compared."""
-    conditions = Mentions(lead).conditions()
-    return (
-        sum(
-            len(find_candidates(lead, model, condition, limit + 1))
-            for model in (Import, ImportRow)
-            for condition in conditions
-        )
-        > limit
-    )
+    """Return whether more than `limit` imports and rows, or much text, have to be compared with the lead."""
+    count = length = 0
+    for condition in Mentions(lead).conditions():
+        rows = find_candidates(lead, ImportRow, condition, limit + 1)
+        count += len(rows) + len(find_candidates(lead, Import, condition, limit + 1))
+        if count > limit:
+            return True
+        cells = ImportRow.objects.of(lead.organization).filter(pk__in=rows).annotate(text=Cast("cells", TextField()))
+        length += cells.aggregate(total=Sum(Length("text")))["total"] or 0
+    return length > MAX_COMPARED
 
 
 def find_candidates(
@@ -135,48 +176,55 @@ def find_candidates(
         return [id for (id,) in cursor.fetchall()]
 
 
-def candidate_batches(lead: Lead, model: type[TenantModel], conditions: list[Q]) -> Iterator[list[UUID]]:
-    """Yield the ids of the imports or rows that have to be compared, `BATCH` at a time."""
-    # One condition after the other, so that each uses its index.
-    for condition in conditions:
-        page = find_candidates(lead, model, condition, PAGE)
-        while page:
-            yield from batches(page, BATCH)
-            page = find_candidates(lead, model, condition, PAGE, after=page[-1])
+@dataclass
+class Position:
+    """How far the imports and rows have been compared: the number of the condition, and the last id."""
+
+    key: str = ""
+    step: int = 0
+    after: str = ""
 
 
-def forget_imported_rows(lead: Lead, after_batch: Callable[[], object] | None = None) -> None:
-    """Delete the imported rows that mention the lead; empty the headers and file names that do.
+def forget_imported_rows(lead: Lead, position: Position | None = None) -> Iterator[Position]:
+    """Delete the imported rows that mention the lead, and empty the headers and file names that do, in batches.
 
     Cancels imports whose file has not been read yet, because it may mention the lead, too. Each batch is a transaction,
-    and `after_batch` is called after it; may run in the caller's.
+    after which the position is yielded; continues after `position`, unless the lead has got other values since.
     """
-    organization = lead.organization
-    for unread in Import.objects.of(organization).filter(state=ImportState.READING):
-        cancel_import(file_import=unread, reason=CANCELED)
+    cancel_unread_imports(lead.organization)
     mentions = Mentions(lead)
     conditions = mentions.conditions()
-    for ids in candidate_batches(lead, ImportRow, conditions):
-        forget_rows(lead, mentions, ids)
-        if after_batch:
-            after_batch()
-    for ids in candidate_batches(lead, Import, conditions):
-        forget_headers(lead, mentions, ids)
-        if after_batch:
-            after_batch()
+    steps = [(model, forget, condition) for model, forget in FORGET.items() for condition in conditions]
+    start = position if position and position.key == mentions.key else Position(mentions.key)
+    if start.step == len(steps):
+        return
+    # The references' conditions come last for rows, and new ones shift those for imports, which are few.
+    for step, (model, forget, condition) in enumerate(steps[start.step :], start.step):
+        after = UUID(start.after) if start.after and step == start.step else None
+        while page := find_candidates(lead, model, condition, PAGE, after=after):
+            for ids in batches(page, BATCH):
+                forget(lead, mentions, ids)
+                yield Position(mentions.key, step, str(ids[-1]))
+            after = page[-1]
     forget_columns(lead, mentions)
+    yield Position(mentions.key, len(steps))
 
 
+def cancel_unread_imports(organization: Organization) -> None:
+    """Cancel the imports whose file has not been read yet."""
+    for unread in Import.objects.of(organization).filter(state=ImportState.READING):
+        cancel_import(file_import=unread, reason=CANCELED)
+
+
+@transaction.atomic
 def forget_rows(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
-    """Delete these rows that mention the lead."""
-    rows = ImportRow.objects.of(lead.organization)
-    found = rows.filter(pk__in=ids).annotate(mapping=F("file_import__mapping")).only("cells", "details")
-    about = [
-        row.pk
-        for row in found
-        if mentions.are_in([*row.cells, row.details]) or mentions.are_in_references(row.cells, row.mapping)
-    ]
-    rows.filter(pk__in=about).delete()
+    """Delete these rows if they mention the lead, and count them in their imports."""
+    rows = ImportRow.objects.of(lead.organization).filter(pk__in=ids).defer("terms")
+    mappings = dict(Import.objects.of(lead.organization).filter(rows__in=ids).values_list("pk", "mapping"))
+    about = [row for row in rows if mentions.are_in_row(row, mappings[row.file_import_id])]
+    for import_id, count in sorted(Counter(row.file_import_id for row in about).items(), key=str):
+        Import.objects.of(lead.organization).filter(pk=import_id).update(erased=F("erased") + count)
+    rows.filter(pk__in=[row.pk for row in about]).delete()
 
 
 def forget_columns(lead: Lead, mentions: Mentions) -> None:
@@ -184,7 +232,7 @@ def forget_columns(lead: Lead, mentions: Mentions) -> None:
 
     The first row of a file without a header counts as the header.
     """
-    names = {normalize(text) for text in (lead.first_name, lead.last_name)} - {""}
+    names = {normalize(text) for pair in identity_of(lead).names for text in pair} - {""}
     columns = ImportColumn.objects.of(lead.organization)  # some thousand at most
     about = [
         column.pk for column in columns.only("name") if column.name in names or mentions.are_in_column(column.name)
@@ -201,11 +249,16 @@ def forget_headers(lead: Lead, mentions: Mentions, ids: Sequence[UUID]) -> None:
     """
     imports = Import.objects.of(lead.organization).filter(pk__in=ids).order_by("pk").defer("file")
     for file_import in imports.select_for_update(no_key=True):
-        texts = [*file_import.header, file_import.file_name]
-        if is_about := mentions.are_in(texts) or mentions.are_in_references(file_import.header, file_import.mapping):
+        if is_about := mentions.are_in_header(file_import):
             while forget_history(Import, [file_import.pk], BATCH):  # its entries have the file's name
                 pass
             file_import.header, file_import.file_name = [""] * len(file_import.header), ERASED_NAME
         if is_about or file_import.terms is None:
             file_import.terms = terms_of(lead.organization_id, [*file_import.header, file_import.file_name])
             file_import.save(update_fields=["header", "file_name", "terms"])
+
+
+FORGET: dict[type[TenantModel], Callable[[Lead, Mentions, Sequence[UUID]], None]] = {
+    ImportRow: forget_rows,
+    Import: forget_headers,
+}

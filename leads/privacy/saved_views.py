@@ -6,6 +6,7 @@ from django.http import QueryDict
 
 from leads.imports.terms import fold
 from leads.models import Lead
+from leads.privacy.identities import Identity, identity_of
 from leads.search import SEPARATORS
 from organizations.models import SavedView
 
@@ -16,26 +17,29 @@ MIN_DIGITS, MIN_LETTERS = 6, 3
 def forget_views(lead: Lead) -> None:
     """Delete the organization's views that look for the lead by e-mail, a name or phone, or are named after it."""
     views = SavedView.objects.of(lead.organization)
-    views.filter(pk__in=[view.pk for view in views if is_about(view, lead)]).delete()
+    identity = identity_of(lead)
+    views.filter(pk__in=[view.pk for view in views if is_about(view, identity)]).delete()
 
 
-def is_about(view: SavedView, lead: Lead) -> bool:
-    """Return whether the view's query or name has the lead's e-mail or phone, or its name both names.
+def is_about(view: SavedView, person: Identity) -> bool:
+    """Return whether the view's query has an e-mail, a phone or both names of the person, or its name is about them.
 
     Also if a word of its search finds the lead: the beginning of a name, or of a part of the e-mail before the @.
     """
-    query, email = QueryDict(view.query), lead.email.lower()
-    values = [view.name, *(value for _, found in query.lists() for value in found)]
+    query, emails = QueryDict(view.query), [email.lower() for email in person.emails]
+    values = [view.name, *(value for _, texts in query.lists() for value in texts)]
     digits = [re.sub(r"\D", "", value).lstrip("0") for value in values]
-    search, names = fold(" ".join(query.getlist("q"))), words_of(f"{lead.first_name} {lead.last_name}")
-    found_by = words_of(f"{lead.first_name} {lead.last_name} {lead.email.partition('@')[0]}")
+    search = fold(" ".join(query.getlist("q")))
+    searched = words_of(search)
+    names = [words_of(f"{first} {last}") for first, last in person.names]
+    found_by = set().union(*names, *(words_of(email.partition("@")[0]) for email in emails))
     return (
-        any(email in value.lower() for value in values)
-        or any(email.startswith(word) for word in search.split() if "@" in word.strip("@"))
-        or any(len(number) >= MIN_DIGITS and number in (lead.phone_e164 or "") for number in digits)
-        or bool(found_by & words_of(search))
-        or any(len(word) >= MIN_LETTERS and name.startswith(word) for word in words_of(search) for name in found_by)
-        or (len(names) > 1 and names <= words_of(view.name))
+        any(email in value.lower() for value in values for email in emails)
+        or any(email.startswith(word) for word in search.split() if "@" in word.strip("@") for email in emails)
+        or any(number in phone for number in digits if len(number) >= MIN_DIGITS for phone in person.phones)
+        or bool(found_by & searched)
+        or any(name.startswith(word) for word in searched if len(word) >= MIN_LETTERS for name in found_by)
+        or any(len(words) > 1 and words <= words_of(view.name) for words in names)
     )
 
 

@@ -366,7 +366,8 @@ def test_other_leads_keep_everything(lead: Lead, organization: Organization) -> 
 def test_only_rows_of_imports_that_mention_the_lead_go(organization: Organization, api: ApiClient) -> None:
     api.submit(email="al@x.example", first_name="Jo", last_name="Li", phone_e164=f"+1{PHONE}", phone_country="US")
     others = ["val@x.example,Joan,Lindt", "al@x.example.org,Jo,Lim", "x-al@x.example,John,Li", "a@b.example,-,-"]
-    theirs = ["Al <AL@X.example>,,", "mailto:al@x.example,,", "b@b.example,LI,Jo", "c@b.example,Call (202) 555-0143,"]
+    others += ["b@b.example,LI,Jo", ",jo.li,www.jo.li/x"]  # someone with the same name, and a domain
+    theirs = ["Al <AL@X.example>,,", "mailto:al@x.example,,", ",LI,Jo", "c@b.example,Call (202) 555-0143,", ",Li; Jo,"]
     theirs.append('d@b.example,"Two lines:\nal@x.example.",')
     content = "\n".join(["E-mail,A,B", *others, *theirs]).encode()
     stored = add_import(

@@ -1,38 +1,33 @@
 """Erasing always works: it reads only what is about the lead, and a worker does what takes long, and ends it."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 
 from foundation.api.exceptions import Conflict
-from foundation.db.timestamps import now
+from leads.imports import turns
 from leads.imports.models import Import, ImportColumn, ImportRow
 from leads.imports.services import add_import
 from leads.imports.terms import terms_of
 from leads.imports.worker import run_turn
-from leads.merging import merge_leads
-from leads.models import Lead, LeadNote
-from leads.privacy.erasing import (
-    SMALL,
-    SMALL_IMPORTED,
-    TASK,
-    request_erasure,
-    run_erasure,
-    run_waiting_erasures,
-)
+from leads.merging import merge_leads, undo_merge
+from leads.models import Lead, LeadMerge, LeadNote
+from leads.privacy import erasing
+from leads.privacy.erasing import SMALL, SMALL_IMPORTED, request_erasure
 from leads.privacy.models import Erasure
 from organizations.actors import SYSTEM, actor_columns
-from organizations.models import Organization, SecurityEvent
+from organizations.models import Organization, SavedView, SecurityEvent
 from pipeline_backend.celery import app
+from tests.admin.forms import form_data
 from tests.admin.pages import admin_url, logged_in_client
 from tests.client import ApiClient
-from tests.factories import events_of, owner_of, snapshot_of
+from tests.factories import events_of, make_api, owner_of, snapshot_of
+from tests.imports.files import expire_turns
 
 EMAIL, ROWS = "ada@example.com", 20_000
 TABLES = ["leads_importrow", "leads_import", "webhooks_event", "django_admin_log", "notifications_notification"]
@@ -107,22 +102,10 @@ def erase_by_page(owner: Client, lead: Lead) -> Any:
     return owner.post(admin_url(Lead, "erase", lead.pk), {"email": EMAIL})
 
 
-def run_task(erasure: Erasure) -> None:
+def run_task() -> None:
     """Do what a worker does that gets the message."""
     app.loader.import_default_modules()
-    app.tasks[TASK].apply(args=(str(erasure.organization_id), str(erasure.pk)), throw=True)
-
-
-def expire_leases() -> None:
-    """Let it be a while since a worker has worked on the requests."""
-    Erasure.unscoped.update(updated_at=now() - timedelta(minutes=5))
-
-
-def run_beat() -> None:
-    """Run beat's task, as it is when no worker has heard of the requests for a while."""
-    expire_leases()
-    app.loader.import_default_modules()
-    app.tasks["leads.run_waiting_erasures"].apply(throw=True)
+    app.tasks["leads.run_imports"].apply(throw=True)
 
 
 def scans() -> dict[str, int]:
@@ -175,7 +158,7 @@ def test_what_takes_long_is_erased_by_a_worker_and_the_page_says_so(
     responses = [erase_by_page(owner, lead) for _ in range(2)]
     waiting = owner.get(url).content.decode()
     before = Lead.objects.of(organization).get().email, LeadNote.objects.of(organization).count()
-    run_task(Erasure.objects.of(organization).get())
+    run_task()
     erased = owner.get(url).content.decode()
 
     assert f"{SMALL + 1} lead notes" in form
@@ -214,13 +197,14 @@ def test_a_worker_that_is_killed_is_followed_by_another_without_a_message(
     others = snapshot_of(other_organization)
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
     for statements in (1, 1):
-        expire_leases()
+        expire_turns()
         with pytest.raises(Killed), connection.execute_wrapper(kill_after(statements)):
-            run_task(Erasure.objects.of(organization).get())
+            run_task()
     left = LeadNote.objects.of(organization).count()
 
-    run_beat()
-    run_beat()
+    expire_turns()
+    run_task()
+    run_task()
 
     assert 0 < left < 3 * SMALL
     assert LeadNote.objects.of(organization).count() == 0
@@ -244,7 +228,7 @@ def test_a_lead_that_takes_a_request_too_long_is_erased_later(
     with connection.execute_wrapper(time_out):
         request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
     state = Erasure.objects.of(organization).get().finished_at, Lead.objects.of(organization).get().email
-    run_beat()
+    run_task()
 
     assert state == (None, EMAIL)
     assert Lead.objects.of(organization).get().email == f"erased-{lead.pk}@erased.invalid"
@@ -279,26 +263,17 @@ def test_a_request_reads_only_as_many_rows_as_it_may_erase(lead: Lead, organizat
 def test_while_a_worker_erases_rows_no_other_works_on_the_same_lead(lead: Lead, organization: Organization) -> None:
     stored = add_rows_of_the_lead(organization, 1000)
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
-    erasure = Erasure.objects.of(organization).get()
-    deletes, erased = 0, []
+    erased = []
 
     def let_others_try(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
-        nonlocal deletes
         if sql.startswith('DELETE FROM "leads_importrow"'):
-            deletes += 1
             before = stored.rows.count()
-            if deletes == 1:
-                expire_leases()
-                run_task(erasure)  # in the same process: it erases one lead at a time
-                app.tasks["leads.run_waiting_erasures"].apply(throw=True)
-            if deletes == 2:  # since the first batch the lease is new
-                run_erasure(organization=organization, erasure_id=erasure.pk)
-                run_waiting_erasures(organization=organization)
+            run_task()
             erased.append(before - stored.rows.count())
         return run(sql, *arguments)
 
     with connection.execute_wrapper(let_others_try):
-        run_task(erasure)
+        run_task()
 
     assert erased == [0] * 5
     assert list(stored.rows.values_list("cells", flat=True)) == [["bob@example.com"]]
@@ -321,11 +296,167 @@ def test_rows_that_spell_the_person_with_other_characters_go(
     name = {"first_name": "Am\u00e9lie", "last_name": "\u0141ukasz"}
     api.submit(email=EMAIL, phone_e164="+14155552671", phone_country="US", **name)
     lead = Lead.objects.of(organization).get()
-    stored = load(organization, f"E-mail,A,B,C\nx@x.example,{cells}\nbob@example.com,Bob,\u0141ukasz,\n")
+    stored = load(organization, f"E-mail,A,B,C\n,{cells}\nbob@example.com,Bob,\u0141ukasz,\n")
 
     request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
 
     assert list(stored.rows.values_list("cells", flat=True)) == [["bob@example.com", "Bob", "\u0141ukasz"]]
+
+
+def add_similar_rows(organization: Organization, count: int) -> Import:
+    """Store an import with as many rows that have the words of Ada's name, and are about others."""
+    return load(organization, "E-mail,A,B\n" + "ada@x.example,Lovelace Street,x\n" * count)
+
+
+def test_the_last_transaction_of_an_erasure_compares_no_imported_rows(lead: Lead, organization: Organization) -> None:
+    stored = add_similar_rows(organization, SMALL_IMPORTED + 10)
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    statements = []
+
+    def note(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        statements.append(sql)
+        return run(sql, *arguments)
+
+    with connection.execute_wrapper(note):
+        run_task()
+
+    locks = [number for number, sql in enumerate(statements) if "leads_erasure" in sql and "FOR UPDATE" in sql]
+    compared = [number for number, sql in enumerate(statements) if "leads_importrow" in sql]
+    assert len(locks) == 1
+    assert 0 < max(compared) < locks[0]
+    assert stored.rows.count() == SMALL_IMPORTED + 10
+    assert Erasure.objects.of(organization).get().finished_at
+
+
+def test_erasures_of_one_organization_take_turns_with_those_of_others(
+    organization: Organization, other_organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "TURN_SECONDS", 0)
+    leads = []
+    for owner, names in ((organization, "abc"), (other_organization, "d")):
+        for name in names:
+            lead_id = make_api(owner).submit(email=f"{name}@example.com").json()["data"]["lead_id"]
+            leads.append(Lead.objects.of(owner).get(pk=lead_id))
+            add_notes(leads[-1], 2 * SMALL)
+            request_erasure(organization=owner, actor=SYSTEM, lead_id=leads[-1].pk)
+    emails = {lead.pk: lead.email for lead in leads}
+    order: list[str] = []
+
+    for _ in range(40):
+        run_task()
+        done = Erasure.unscoped.exclude(finished_at=None).values_list("lead_id", flat=True)
+        order += sorted({emails[id][0] for id in done} - set(order))
+
+    assert order == ["a", "d", "b", "c"]
+    assert LeadNote.unscoped.count() == 0
+
+
+def test_an_erasure_that_fails_holds_up_neither_others_nor_imports(
+    lead: Lead, organization: Organization, api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Lead.objects.of(organization).get(pk=api.submit(email="zoe@example.com").json()["data"]["lead_id"])
+    for row in (lead, other):
+        add_notes(row)
+        request_erasure(organization=organization, actor=SYSTEM, lead_id=row.pk)
+    run = erasing.run_erasure
+
+    def fail(erasure: Erasure, turn: turns.Turn) -> None:
+        if erasure.lead_id == lead.pk:
+            raise OperationalError("index row size exceeds maximum")
+        run(erasure, turn)
+
+    monkeypatch.setattr(erasing, "run_erasure", fail)
+    with pytest.raises(OperationalError):
+        run_task()
+    expire_turns()
+    run_task()
+    stored = load(organization, "E-mail\nbob@example.com\n")
+
+    assert stored.rows.count() == 1
+    assert [row.finished_at is None for row in Erasure.objects.of(organization).order_by("created_at")] == [True, False]
+
+
+def test_a_row_of_another_person_stays_whatever_a_lead_calls_itself(
+    owner: Client, organization: Organization, api: ApiClient
+) -> None:
+    api.submit(email=EMAIL, first_name="Gmail", last_name="Com")
+    rows = ["bob@gmail.com,Bob", "eve@gmail.com,see www.gmail.com", "zoe@example.com,Gmail Com", ",Gmail Com"]
+    stored = load(organization, "\n".join(["E-mail,First name", *rows]))
+
+    erase_by_page(owner, Lead.objects.of(organization).get())
+
+    assert [",".join(row.cells) for row in stored.rows.order_by("number")] == rows[:3]
+    page = owner.get(admin_url(Import, "change", stored.pk)).content.decode()
+    assert "1 row was removed, because a lead that it mentions was erased." in page
+
+
+def test_what_a_lead_was_called_before_goes_too(owner: Client, organization: Organization, api: ApiClient) -> None:
+    api.submit(
+        email="ada@work.example", first_name="Adda", last_name="Byron", phone_e164="+14155552671", phone_country="US"
+    )
+    lead = Lead.objects.of(organization).get()
+    phone = {"phone_e164": "+4512345678", "phone_country": "DK"}
+    merged = api.submit(email="bobbo@x.example", first_name="Bobbo", last_name="Kurz", **phone)
+    url = admin_url(Lead, "change", lead.pk)
+    owner.post(url, form_data(owner, url, email=EMAIL, first_name="Ada", last_name="Lovelace", phone="+14155552672"))
+    merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=UUID(merged.json()["data"]["lead_id"]))
+    rows = ["ada@work.example,", ",Byron Adda", ",+1 (415) 555-2671", ",Bobbo Kurz", ",12 34 56 78"]
+    stored = load(organization, "\n".join(["E-mail,Note", *rows, "bob@example.com,Bob"]))
+    for query in ("q=ada%40work.example", "q=bobbo%40x.example", "q=Kurz", "q=zoltan"):
+        owner.post(f"{admin_url(Lead, 'changelist')}views/save/", {"name": query[2:], "query": query})
+
+    erase_by_page(owner, Lead.objects.of(organization).get())
+
+    assert [row.cells[0] for row in stored.rows.all()] == ["bob@example.com"]
+    assert list(SavedView.objects.of(organization).values_list("query", flat=True)) == ["q=zoltan&view=all"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ",J\u00dcRGEN WEISS",
+        ",J\u00fcrgen Weiss",
+        ",J\u00fcr\u00adgen We\u200bi\u00df",
+        "weiss @ b\u00fccher.example,",
+        "weiss@b\u00fccher\u3002example,",
+        ",mailto:weiss%40b\u00fccher.example",
+    ],
+)
+def test_other_spellings_of_a_name_and_an_email_are_found(organization: Organization, api: ApiClient, row: str) -> None:
+    api.submit(email="weiss@b\u00fccher.example", first_name="J\u00fcrgen", last_name="Wei\u00df")
+    stored = load(organization, f"E-mail,Name\n{row}\nbob@example.com,Bob\n")
+
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=Lead.objects.of(organization).get().pk)
+
+    assert [stored_row.cells[0] for stored_row in stored.rows.all()] == ["bob@example.com"]
+
+
+def test_a_merge_is_not_undone_while_the_lead_is_being_erased(
+    lead: Lead, organization: Organization, api: ApiClient
+) -> None:
+    merged = UUID(api.submit(email="ada@work.example").json()["data"]["lead_id"])
+    merge_leads(organization=organization, actor=SYSTEM, keep=lead.pk, merge=merged)
+    add_notes(lead)
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+    before = snapshot_of(organization)
+
+    with pytest.raises(Conflict, match="being erased"):
+        undo_merge(organization=organization, actor=SYSTEM, merge_id=LeadMerge.objects.of(organization).get().pk)
+
+    assert snapshot_of(organization) == before
+
+
+def test_a_booking_for_an_erased_lead_adds_no_personal_data(
+    lead: Lead, organization: Organization, api: ApiClient
+) -> None:
+    request_erasure(organization=organization, actor=SYSTEM, lead_id=lead.pk)
+
+    names = {"lead_first_name": "Ada", "lead_last_name": "Lovelace", "lead_phone": "+4512345678"}
+    booked = api.book(lead_id=str(lead.pk), lead_email=None, **names)
+
+    stored = Lead.objects.of(organization).get()
+    assert booked.status_code == 201
+    assert (stored.first_name, stored.last_name, stored.phone_e164) == ("", "", None)
 
 
 def test_a_lead_that_is_being_erased_is_not_merged(lead: Lead, organization: Organization, api: ApiClient) -> None:
@@ -359,7 +490,7 @@ def test_headers_and_names_of_files_that_mention_the_lead_are_emptied(
 
 
 def test_rows_that_were_stored_before_the_upgrade_are_found(lead: Lead, organization: Organization) -> None:
-    stored = load(organization, "E-mail,A,B\nx@x.example,Lovelace,Ada\nbob@example.com,Bob,\n")
+    stored = load(organization, "E-mail,A,B\n,Lovelace,Ada\nbob@example.com,Bob,\n")
     ImportRow.objects.of(organization).update(terms=None)
     Import.objects.of(organization).update(terms=None)
 

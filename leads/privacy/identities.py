@@ -1,0 +1,42 @@
+"""What a lead is and was called: by these values, stored texts are compared with it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from leads.models import Lead, LeadMerge
+
+FIELDS = ("email", "first_name", "last_name", "phone_e164")
+# A client can change a lead as often as it likes, so older values than these are not compared.
+MAX_CHANGES = 500
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The e-mails, phones and pairs of first and last name of a lead, of those merged into it, and its former ones."""
+
+    emails: list[str]
+    phones: list[str]
+    names: list[tuple[str, str]]
+
+
+def identity_of(lead: Lead) -> Identity:
+    """Return all present and former values, sorted. Reads the changes of the lead and its merges."""
+    values = list(states_of(lead))
+    return Identity(
+        sorted({text for state in values if (text := state.get("email"))}),
+        sorted({text for state in values if (text := state.get("phone_e164"))}),
+        sorted({(state.get("first_name") or "", state.get("last_name") or "") for state in values} - {("", "")}),
+    )
+
+
+def states_of(lead: Lead) -> Iterator[Mapping[str, Any]]:
+    """Yield the values of `FIELDS` at each time, from now backwards, and those of merged leads."""
+    state = {name: getattr(lead, name) for name in FIELDS}
+    yield state
+    for fields in lead.changes.values_list("fields", flat=True)[:MAX_CHANGES]:
+        state = state | {name: fields[name][0] for name in FIELDS if name in fields}
+        yield state
+    for email, snapshot in LeadMerge.objects.of(lead.organization).filter(lead=lead).values_list("email", "snapshot"):
+        yield {"email": email}
+        yield snapshot["merged"] if snapshot else {}
