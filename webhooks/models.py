@@ -82,7 +82,7 @@ class Endpoint(TenantModel):
     previous_secret_until = MillisecondDateTimeField(null=True, editable=False)
     failing_since = MillisecondDateTimeField(null=True, editable=False)
     failures = models.PositiveIntegerField("failures in a row", default=0, editable=False)
-    timeouts = models.PositiveIntegerField("timeouts in a row", default=0, editable=False)
+    timeouts = models.PositiveIntegerField("slow attempts in a row", default=0, editable=False)
     last_success_at = MillisecondDateTimeField(null=True, editable=False)
     disabled_at = MillisecondDateTimeField(null=True, editable=False)
     paused_until = MillisecondDateTimeField(

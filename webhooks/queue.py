@@ -1,6 +1,7 @@
 """The queue of webhook deliveries: sends an endpoint's events, several at once, and stores every attempt."""
 
 from datetime import timedelta
+from functools import lru_cache
 
 from django.conf import settings
 from django.db import transaction
@@ -10,6 +11,7 @@ from uuid_utils.compat import uuid7
 from foundation.db.timestamps import now
 from foundation.egress import GONE, EndpointClient
 from foundation.outbox import Queue, Result
+from foundation.outbox.queue import GroupId
 from webhooks.host_limit import HostLimit
 from webhooks.models import Delivery, Endpoint
 from webhooks.services import disable
@@ -18,11 +20,12 @@ from webhooks.signing import signed_headers
 FAILING_FOR = timedelta(days=5)
 FAILING_TIMES = 10
 SLOW_AFTER_TIMEOUTS = 3
+SLOW_PART = 3  # an attempt that takes more than a third of the deadline counts as a timeout, whatever its result
 
 
 RESULT_COLUMNS = """,
         attempt_id uuid, organization_id uuid, endpoint_id uuid,
-        duration_ms int, status_code int, request_head text, response text"""
+        is_slow boolean, duration_ms int, status_code int, request_head text, response text"""
 
 # Additional CTEs of the statement that stores results (outbox/models.py): insert attempts, update endpoint health.
 # On success an endpoint's row is touched at most every 10 s, so that its deliveries don't wait for each other.
@@ -41,19 +44,21 @@ RESULT_CTES = """, new_attempts AS (
     FROM input
     {join} updated ON updated.id = input.id
 ), changed_endpoints AS (
-    SELECT endpoint.id, input.error
+    SELECT endpoint.id, input.error, input.is_slow
     FROM webhooks_endpoint AS endpoint
     JOIN input ON input.endpoint_id = endpoint.id
     JOIN updated ON updated.id = input.id
     WHERE input.error <> ''
+        OR input.is_slow
         OR endpoint.failures > 0
+        OR endpoint.timeouts > 0
         OR endpoint.last_success_at IS NULL
         OR endpoint.last_success_at < statement_timestamp() - interval '10 seconds'
     FOR NO KEY UPDATE OF endpoint {lock_clause}
 ), endpoint_health AS (
     UPDATE webhooks_endpoint AS endpoint
     SET failures = CASE WHEN error = '' THEN 0 ELSE failures + 1 END,
-        timeouts = CASE WHEN error = 'timeout' THEN timeouts + 1 ELSE 0 END,
+        timeouts = CASE WHEN is_slow THEN timeouts + 1 ELSE 0 END,
         failing_since = CASE WHEN error = '' THEN NULL ELSE coalesce(failing_since, statement_timestamp()) END,
         told_at = CASE WHEN error = '' THEN NULL ELSE told_at END,
         last_success_at = CASE WHEN error = '' THEN statement_timestamp() ELSE last_success_at END
@@ -74,6 +79,9 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
     limit = HostLimit()
     result_ctes, result_columns = RESULT_CTES, RESULT_COLUMNS
 
+    def owner_of(self, group_id: GroupId) -> GroupId:
+        return find_organization(group_id) or group_id
+
     def open_session(self, endpoint: Endpoint) -> EndpointClient:
         """Return a client with a connection for each request at once."""
         return EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT)
@@ -93,6 +101,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
             "attempt_id": uuid7(),
             "organization_id": delivery.organization_id,
             "endpoint_id": delivery.endpoint_id,
+            "is_slow": result.duration_ms * SLOW_PART > settings.DELIVERY_DEADLINE_SECONDS * 1000,
             "duration_ms": result.duration_ms,
             "status_code": result.status_code,
             "request_head": result.request_head,
@@ -124,6 +133,13 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
         elif has_failed_often and endpoint.failing_since and endpoint.failing_since <= now() - FAILING_FOR:
             disable(endpoint, "No delivery succeeded for 5 days")
         return endpoint.is_active and endpoint.timeouts < SLOW_AFTER_TIMEOUTS
+
+
+@lru_cache(maxsize=10_000)
+def find_organization(endpoint_id: GroupId) -> GroupId | None:
+    """Return the id of the endpoint's organization, which never changes, or None if the endpoint is gone."""
+    organizations = Endpoint.unscoped.filter(pk=endpoint_id).values_list("organization_id", flat=True)
+    return organizations.first()
 
 
 DELIVERIES = WebhookQueue()

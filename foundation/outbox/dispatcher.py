@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
+from weakref import WeakValueDictionary
 
 from asgiref.sync import async_to_sync
 from django.db import Error
@@ -38,7 +39,13 @@ class Dispatcher:
         self.database = Database(THREADS)
         self.stopping = asyncio.Event()
         self.runners = {queue: Runner(queue, self.database, self.stopping) for queue in queues}
-        self.lanes = {lane: asyncio.Semaphore(lane.concurrency) for lane in (FAST, SLOW)}
+        # Each queue has places of its own, so that webhooks delay no e-mails, and each organization a share of them.
+        self.places = {
+            (runner, lane): asyncio.Semaphore(lane.concurrency)
+            for runner in self.runners.values()
+            for lane in (FAST, SLOW)
+        }
+        self.shares: WeakValueDictionary[tuple[Runner, Lane, GroupId], asyncio.Semaphore] = WeakValueDictionary()
         # The groups being run or waiting for their lane, and those to run once more afterwards.
         self.tasks: dict[GroupKey, asyncio.Task[None]] = {}
         self.notified: set[GroupKey] = set()
@@ -89,8 +96,7 @@ class Dispatcher:
 
     def find_due_groups(self) -> list[tuple[Runner, GroupId, Lane]]:
         """Return the groups with due jobs, each with its queue's runner and its lane."""
-        pairs = [(runner, lane) for runner in self.runners.values() for lane in self.lanes]
-        return [(runner, group_id, lane) for runner, lane in pairs for group_id in runner.queue.due_groups(lane)]
+        return [(runner, group_id, lane) for runner, lane in self.places for group_id in runner.queue.due_groups(lane)]
 
     def _on_notify(self, runner: Runner, group_id: GroupId) -> None:
         # The current run of the group may already have read its last batch.
@@ -105,10 +111,12 @@ class Dispatcher:
             self.tasks[key] = asyncio.create_task(self.run_group(runner, group_id, lane))
 
     async def run_group(self, runner: Runner, group_id: GroupId, lane: Lane) -> None:
-        """Run the group when its lane has room, and schedule it again, behind the others that wait, if it has more."""
+        """Run the group when its organization has a place in the lane; repeat it, behind the others, if it has more."""
         has_more = False
         with log_errors("Running a group"):
-            async with self.lanes[lane]:
+            owner = await self.database.run(runner.queue.owner_of, group_id)
+            share = self.shares.setdefault((runner, lane, owner), asyncio.Semaphore(lane.share))
+            async with share, self.places[runner, lane]:
                 has_more = await runner.run_group(group_id, lane)
         del self.tasks[runner, group_id]
         # A slow group waits for the next poll, so that it can't take its lane from the others.

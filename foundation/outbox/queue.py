@@ -44,9 +44,14 @@ class Lane:
     concurrency: int
     batch: int
 
+    @property
+    def share(self) -> int:
+        """How many of the groups may belong to one organization."""
+        return self.concurrency // 8
+
 
 FAST = Lane("fast", concurrency=64, batch=50)
-# For groups that keep timing out: after one attempt the group is looked at again.
+# For groups that keep answering slowly or not at all: after one attempt the group is looked at again.
 SLOW = Lane("slow", concurrency=16, batch=1)
 
 
@@ -101,6 +106,10 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
     @abstractmethod
     async def send(self, session: Session, group: Group, job: ClaimedJob) -> Result:
         """Send a job and return how it went. Several calls may run at once."""
+
+    def owner_of(self, group_id: GroupId) -> GroupId:
+        """Return the id of whom the group belongs to, whose groups share places in a lane. May query the database."""
+        return group_id
 
     def requests_at_once(self, group: Group) -> int:
         """Return how many jobs of the group one worker may send at the same time."""

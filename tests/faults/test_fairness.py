@@ -1,5 +1,6 @@
 """A receiver that hangs does not delay other receivers."""
 
+import time
 from typing import Any
 
 from foundation.outbox import FAST, SLOW, run_group
@@ -9,7 +10,7 @@ from tests.faults.backlog import make_backlog, make_endpoint
 from tests.faults.fast_receiver import Arrival, FastReceiver
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
-from webhooks.models import Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 
 ORGANIZATIONS, ENDPOINTS_OF_EACH, ROUNDS, HANGING_BACKLOG = 5, 10, 4, 1000
@@ -95,6 +96,24 @@ def test_three_timeouts_move_an_endpoint_to_the_slow_lane_and_one_success_brings
     Endpoint.unscoped.update(url=receiver.url)
     run_group(DELIVERIES, endpoint.pk, SLOW)
     assert len(receiver.requests) == 1
+    assert lanes_of(endpoint) == ["fast"]
+
+
+def test_slow_answers_move_an_endpoint_to_the_slow_lane_as_timeouts_do(
+    organization: Organization, receiver: Receiver, settings: Any
+) -> None:
+    settings.DELIVERY_DEADLINE_SECONDS = 3
+    endpoint = make_endpoint(organization, receiver.url)
+    make_backlog(endpoint, 10)
+    receiver.on_request = lambda number: time.sleep(1.5)
+
+    run_group(DELIVERIES, endpoint.pk)
+    assert {delivery.state for delivery in Delivery.unscoped.filter(endpoint=endpoint, attempt_count=1)} == {"DONE"}
+    make_backlog(endpoint, 2)
+    assert lanes_of(endpoint) == ["slow"]
+
+    receiver.on_request = lambda number: None
+    run_group(DELIVERIES, endpoint.pk, SLOW)
     assert lanes_of(endpoint) == ["fast"]
 
 

@@ -59,6 +59,26 @@ def test_a_notification_while_the_endpoint_is_being_run_is_not_lost(
     assert len(receiver.requests) == 2
 
 
+def test_one_organizations_endpoints_have_a_share_of_the_places(
+    organization: Organization, other_organization: Organization, endpoint: Endpoint, dispatcher: Dispatcher
+) -> None:
+    may_respond = threading.Event()
+    with Receiver() as hanging_receiver:
+        hanging_receiver.on_request = lambda number: may_respond.wait(60)
+        for _ in range(FAST.share + 4):
+            hanging = add_endpoint(organization=other_organization, url=hanging_receiver.url)[0]
+            make_backlog(hanging, 1)
+            send_deliveries(str(hanging.pk))
+        wait_for(lambda: len(hanging_receiver.requests) == FAST.share)
+        make_backlog(endpoint, 20)
+        send_deliveries(str(endpoint.pk))
+
+        wait_for(lambda: all_delivered(endpoint))
+        assert len(hanging_receiver.requests) == FAST.share < FAST.concurrency / 4
+        may_respond.set()
+        wait_for(lambda: len(hanging_receiver.requests) == FAST.share + 4)
+
+
 def test_a_hanging_receiver_does_not_delay_others_of_the_same_dispatcher(
     organization: Organization, endpoint: Endpoint, dispatcher: Dispatcher
 ) -> None:
