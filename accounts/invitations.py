@@ -28,6 +28,7 @@ from organizations.services import add_member
 
 VALID_FOR = timedelta(days=7)
 MAX_SENT = 3
+INVITATIONS_PER_DAY = 100  # of an organization, so that it can't mail strangers by the thousand
 RESEND_INTERVAL = timedelta(minutes=5)
 ACCOUNT_DISABLED = "Your account has been disabled."
 UNSUBSCRIBE_SALT = "accounts.unsubscribe"
@@ -105,9 +106,8 @@ def find_obstacle(organization: Organization, email: str, assignable: Collection
         return "was invited too often; try again tomorrow"
     if invitations.unanswered().with_email(email).exists():
         return "has an open invitation; send it again or withdraw it"
-    limit = settings.INVITATIONS_PER_ORGANIZATION_PER_DAY
-    if recent.count() >= limit:
-        return f"was not invited: the organization has made {limit} invitations within a day"
+    if recent.count() >= INVITATIONS_PER_DAY:
+        return f"was not invited: the organization has made {INVITATIONS_PER_DAY} invitations within a day"
     return ""
 
 

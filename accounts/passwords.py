@@ -14,14 +14,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import BoundedSemaphore
 
-from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
+# Of each kind, in a process: one keeps a processor busy, and the others are for the API.
+PASSWORD_HASHES_AT_ONCE = 1
 # Long enough for a dozen people who sign in at the same moment.
 SECONDS_TO_WAIT = 5.0
 
 _is_stranger: ContextVar[bool] = ContextVar("is_stranger", default=False)
-_places = {is_stranger: BoundedSemaphore(settings.PASSWORD_HASHES_AT_ONCE) for is_stranger in (False, True)}
+_places = {is_stranger: BoundedSemaphore(PASSWORD_HASHES_AT_ONCE) for is_stranger in (False, True)}
 
 
 class PasswordHashingBusy(Exception):

@@ -15,12 +15,16 @@ from urllib.parse import urlsplit
 import django
 import psycopg
 
+from tests.overrides import overriding
+
 DATABASE = "explain"
 APPOINTMENTS = 1_000_000
-UNREACHABLE = "100000000"
+UNREACHABLE = 100_000_000
 # No limit refuses a request: neither of requests, nor of the time of a statement.
-VARIABLES = dict.fromkeys(("RATE_LIMIT_PER_MINUTE", "ADMIN_REQUESTS_PER_MINUTE"), UNREACHABLE) | {
-    "ADMIN_STATEMENT_SECONDS": "600"
+VARIABLES = {
+    "RATE_LIMIT_PER_MINUTE": str(UNREACHABLE),
+    **overriding(ADMIN_REQUESTS_PER_MINUTE=UNREACHABLE, ADMIN_STATEMENT_SECONDS=600),
+    "DJANGO_SETTINGS_MODULE": "tests.overrides.overridden_settings",  # PYTHONPATH comes too late for this process
 }
 
 

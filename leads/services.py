@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.conf import settings
 from django.db import connection, transaction
 
 from foundation.api.emails import email_key, spellings
@@ -41,6 +40,7 @@ from statuses.models import PAID_ROLES, VERDICT_ROLES, Board, Status, StatusRole
 from statuses.services import default_status, get_board_status
 from webhooks.services import record_event, record_events, store_changes
 
+MAX_CUSTOM_FIELDS = 100  # of an organization: each lead and appointment shows them all
 # Compiled for the benchmarks "create an appointment" and "submit an opt-in".
 SOURCE_BY_NAME: CompiledQuery[Source] = CompiledQuery(
     lambda: Source.objects.of(Param("organization")).filter(name_key=Param("source_key"))
@@ -298,7 +298,7 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
     """
     rows = CustomField.objects.of(organization)
     if field._state.adding:
-        limit, advice = settings.MAX_CUSTOM_FIELDS, "Delete one that is no longer needed first."
+        limit, advice = MAX_CUSTOM_FIELDS, "Delete one that is no longer needed first."
         check_limit(organization=organization, rows=rows, limit=limit, name="custom fields", advice=advice)
     rows.select_for_update(no_key=True).filter(pk=field.pk).first()
     before = CustomFieldSerializer.get_text(organization, field.pk)

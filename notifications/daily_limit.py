@@ -6,12 +6,13 @@ has locked. Those beyond the limit stay pending, and the queue is paused until t
 
 from datetime import UTC, date, datetime, time, timedelta
 
-from django.conf import settings
 from django.db.models import F
 from django.db.models.functions import Now, TruncDate
 
 from foundation.outbox import Limit
 from organizations.models import Organization
+
+MAILS_PER_DAY = 5000
 
 
 class DailyLimit(Limit[Organization]):
@@ -24,7 +25,7 @@ class DailyLimit(Limit[Organization]):
         rows = Organization.objects.filter(pk=organization.pk)
         today: date = rows.values_list(TruncDate(Now(), tzinfo=UTC), flat=True).get()
         counted = organization.mail_count if organization.mail_count_date == today else 0
-        taken = max(0, min(settings.MAILS_PER_ORGANIZATION_PER_DAY - counted, count))
+        taken = max(0, min(MAILS_PER_DAY - counted, count))
         rows.update(mail_count=counted + taken, mail_count_date=today)
         if taken < count:
             rows.update(mail_paused_until=datetime.combine(today + timedelta(days=1), time(), UTC))

@@ -97,8 +97,8 @@ def erase_notifications(*, organization: Organization, subject_ids: list[UUID], 
 
 
 def prune_notifications(*, organization: Organization) -> int:
-    """Delete notifications that ended more than KEEP_NOTIFICATIONS_DAYS days ago. Returns how many."""
-    cutoff = now() - timedelta(days=settings.KEEP_NOTIFICATIONS_DAYS)
+    """Delete notifications that ended more than KEEP_DELIVERIES_DAYS days ago. Returns how many."""
+    cutoff = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
     # `created_at` has an index, and nothing ends before it is made.
     old = Notification.objects.of(organization).filter(created_at__lt=cutoff, finished_at__lt=cutoff)
     return delete_in_batches(old.exclude(state=State.PENDING).order_by("created_at", "id"))

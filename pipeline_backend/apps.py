@@ -7,6 +7,8 @@ from django.conf import settings
 from django.core.management import CommandError
 from django.db.models.signals import pre_migrate
 
+from pipeline_backend.former_settings import warn_of_former_settings
+
 # Imported modules are never freed, so don't collect garbage while importing: saves a sixth of the start.
 gc.disable()
 
@@ -24,6 +26,7 @@ class PipelineBackendConfig(AppConfig):
         from leads.imports import leads  # noqa: F401, PLC0415
         from pipeline_backend import celery, observability  # noqa: F401, PLC0415
 
+        warn_of_former_settings()
         pre_migrate.connect(refuse_pooled_migrations)
         observability.start()
         gc.freeze()
@@ -32,7 +35,7 @@ class PipelineBackendConfig(AppConfig):
 
 def refuse_pooled_migrations(plan: list[object], **_: object) -> None:
     """Raise CommandError if there is anything to migrate through a pooler in transaction mode."""
-    # Migrations change time-outs of their session, which is somebody else's there.
+    # Migrations change time-outs of their session, which belongs to another client there.
     if plan and settings.DATABASE_POOLER == "transaction":
         raise CommandError(
             "Migrations need a session: run migrate with the address of PostgreSQL itself in DATABASE_URL, and without "

@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
 env = environ.Env()
+MAX_DAYS = 36_500  # a time that long ago is still a date
 HOST = re.compile(r"\*|\.?\w[\w.-]*|\[[\da-fA-F:.]+\]")
 
 
@@ -195,21 +196,17 @@ def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Netwo
         ) from None
 
 
-def read_encryption_keys() -> list[str]:
+def read_encryption_keys(name: str) -> list[str]:
     """Return the Fernet keys for encrypted columns; the first one encrypts, all of them decrypt."""
-    keys = read_list("FIELD_ENCRYPTION_KEYS")
+    keys = read_list(name)
     # Required in every installation: if the key were optional, some would store secrets in plain text.
     if not keys:
-        raise ImproperlyConfigured(
-            "FIELD_ENCRYPTION_KEYS must hold at least one Fernet key (comma-separated, newest first)"
-        )
-    for key in keys:
-        try:
+        raise ImproperlyConfigured(f"{name} must hold at least one Fernet key (comma-separated, newest first)")
+    try:
+        for key in keys:
             Fernet(key)
-        except ValueError:
-            raise ImproperlyConfigured(
-                "FIELD_ENCRYPTION_KEYS must hold Fernet keys (32 bytes, URL-safe base64)"
-            ) from None
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must hold Fernet keys (32 bytes, URL-safe base64)") from None
     return keys
 
 

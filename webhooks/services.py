@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Model, Q
 from django.db.models.functions import Now
@@ -31,6 +30,7 @@ from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.signing import new_secret
 from webhooks.topics import TEST, AttributionSerializer, Topic, topics
 
+MAX_WEBHOOK_ENDPOINTS = 20  # of an organization: each event is a row more for each of them
 ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
@@ -280,8 +280,9 @@ def add_endpoint(
     """
     validate_endpoint(url, event_types or [])
     rows, advice = Endpoint.objects.of(organization), "Change one that is no longer needed instead."
-    limit = settings.MAX_WEBHOOK_ENDPOINTS
-    check_limit(organization=organization, rows=rows, limit=limit, name="webhook endpoints", advice=advice)
+    check_limit(
+        organization=organization, rows=rows, limit=MAX_WEBHOOK_ENDPOINTS, name="webhook endpoints", advice=advice
+    )
     secret = new_secret()
     endpoint = Endpoint.objects.create(
         id=id, organization=organization, url=url, description=description, event_types=event_types or [], secret=secret

@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange, end_of
 from appointments.notifications import build_appointment_notifications
 from appointments.services.changes import update_lead
+from appointments.services.configuration import MAX_EVENT_TYPES
 from appointments.topics import CREATED, NOTE_CREATED
 from foundation.api.emails import spellings
 from foundation.api.exceptions import Conflict, ValidationFailed
@@ -261,11 +261,11 @@ def resolve_event_type(
     name = data["event_type_name"]
     event_types = EventType.objects.of(organization)
     with_name = event_types.with_name(name)
-    if not can_add_row(organization=organization, rows=event_types, limit=settings.MAX_EVENT_TYPES):
+    if not can_add_row(organization=organization, rows=event_types, limit=MAX_EVENT_TYPES):
         # Another booking may have created this event type while we waited for the lock.
         event_type: EventType | None = with_name.first()
         if event_type is None:
-            problem = f"is new, but an organization can have at most {settings.MAX_EVENT_TYPES} event types"
+            problem = f"is new, but an organization can have at most {MAX_EVENT_TYPES} event types"
             raise ValidationFailed({"event_type_name": [f"{problem}; use one that exists"]})
         return event_type
     provider = source.value if source != AppointmentSource.MANUAL else None

@@ -1,6 +1,5 @@
 """The services for what staff add to appointments: event types and call analyses."""
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
 
@@ -14,6 +13,8 @@ from organizations.models import Organization
 from organizations.services import check_limit
 from webhooks.services import record_event
 
+MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also by a mistake of the booking page
+
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> EventType:
@@ -23,7 +24,7 @@ def save_event_type(*, organization: Organization, actor: Actor, event_type: Eve
     """
     rows = EventType.objects.of(organization)
     if event_type._state.adding:
-        limit, advice = settings.MAX_EVENT_TYPES, "Delete one that no appointment uses first."
+        limit, advice = MAX_EVENT_TYPES, "Delete one that no appointment uses first."
         check_limit(organization=organization, rows=rows, limit=limit, name="event types", advice=advice)
     rows.select_for_update(no_key=True).filter(pk=event_type.pk).first()
     before = EventTypeDetailSerializer.get_text(organization, event_type.pk)

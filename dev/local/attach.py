@@ -34,6 +34,7 @@ def use_local_instance(root: Path, stack: ExitStack) -> None:
         variables, state = start_stopped(data, stack), "stopped, its servers were started for this command"
     for name, value in variables.items():
         os.environ.setdefault(name, value)
+    os.environ["DJANGO_SETTINGS_MODULE"] = environment.SETTINGS_MODULE  # manage.py has set the server's
     print(f"Using the local instance in {data} ({state})", file=sys.stderr)
 
 

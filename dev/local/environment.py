@@ -14,6 +14,7 @@ from dev.local.embedded import Postgres, Redis, Server
 
 # Variable, then the name of the server's directory and its class.
 SERVERS: dict[str, tuple[str, type[Server]]] = {"DATABASE_URL": ("postgres", Postgres), "REDIS_URL": ("redis", Redis)}
+SETTINGS_MODULE = "dev.settings"
 RUNNING = "environment.json"  # below .data: the settings of the running instance, for manage.py
 TEST_VARIABLES = {
     "ALLOWED_HOSTS": "localhost,127.0.0.1,testserver",
@@ -23,7 +24,6 @@ TEST_VARIABLES = {
     "SECRET_KEY": "only-for-tests-" + "x" * 50,
 }
 REMOVED_IN_TESTS = {
-    "LOCAL_RUN",
     "OTEL_EXPORTER_OTLP_ENDPOINT",  # errors and traces of tests must not be sent
     "SENTRY_DSN",
     "WEBHOOKS_ALLOW_PRIVATE",
@@ -36,7 +36,7 @@ def for_run(data: Path, port: int) -> dict[str, str]:
     defaults = defaults_for_run(data, port)
     # An empty variable counts as not set.
     environment = {name: value for name, value in os.environ.items() if value or name not in defaults}
-    return {**defaults, **environment}
+    return {**defaults, **environment, "DJANGO_SETTINGS_MODULE": SETTINGS_MODULE}
 
 
 def defaults_for_run(data: Path, port: int) -> dict[str, str]:
@@ -47,7 +47,7 @@ def defaults_for_run(data: Path, port: int) -> dict[str, str]:
         "BASE_URL": f"http://127.0.0.1:{port}",
         "EMAIL_URL": f"filemail:///{quote(str(data / 'mail'))}",
         "WEBHOOKS_ALLOW_PRIVATE": "true",
-        "LOCAL_RUN": "true",
+        "DJANGO_SETTINGS_MODULE": SETTINGS_MODULE,
         "PYTHONUNBUFFERED": "1",
         # Celery warns if it runs as root, which is normal in a container.
         "PYTHONWARNINGS": "ignore:::celery.platforms",

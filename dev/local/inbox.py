@@ -1,6 +1,6 @@
 """The local inbox: a webhook receiver that is already subscribed, and the e-mails that were sent.
 
-It exists only if LOCAL_RUN is on (`make run`), so that the effect of a first booking can be seen without other tools.
+Only `dev.settings` (`make run`) has it, so that the effect of a first booking can be seen without other tools.
 Only clients on this computer reach it, because the e-mails contain links that sign people in.
 """
 

@@ -25,7 +25,7 @@ SOURCES = [
     "models.py",
     "models/*.py",
     "apps.py",
-    "settings.py",
+    "settings/*.py",
     "local/embedded.py",
     "local/template.py",
 ]

@@ -63,12 +63,8 @@ def running_site(folder: Path) -> Iterator[Site]:
     """Create the database and its data, collect the static files, and start the service."""
     template = os.environ.get(ephemeral.TEMPLATE)
     with empty_database("browser", template=template) as url, Site(folder, database_url=url) as site:
-        site.settings |= {
-            "ADMIN_REQUESTS_PER_MINUTE": "100000",
-            "BASE_URL": site.url(""),
-            "LOCAL_RUN": "true",
-            "STATIC_ROOT": str(folder / "static"),
-        }
+        site.settings |= {"BASE_URL": site.url(""), "STATIC_ROOT": str(folder / "static")}
+        site.overrides |= {"ADMIN_REQUESTS_PER_MINUTE": 100_000, "LOCAL_RUN": True, "ROOT_URLCONF": "dev.urls"}
         site.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
         facts = json.loads(site.run(*COMMAND))
         site.members, site.sessions, site.rows, site.key = (facts[name] for name in FACTS)

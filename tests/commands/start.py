@@ -51,7 +51,8 @@ def start(variables: dict[str, str | None]) -> str | None:
         os.environb.clear()
         os.environb.update(before)
         # Of settings that were loaded; those that failed are not kept.
-        sys.modules.pop(MODULE, None)
+        for name in [name for name in sys.modules if f"{name}.".startswith(f"{MODULE}.")]:
+            del sys.modules[name]
         settings._wrapped = empty
     return None
 

@@ -1,4 +1,4 @@
-"""Settings that can't be used stop the start (README.md, *Configuration*)."""
+"""Settings that can't be used stop the start (docs/operate.md, *Settings*)."""
 
 import os
 import re
@@ -10,13 +10,28 @@ from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
+from django.conf import settings
 
+from accounts.invitations import INVITATIONS_PER_DAY
+from accounts.passwords import PASSWORD_HASHES_AT_ONCE
+from appointments.services.configuration import MAX_EVENT_TYPES
+from leads.services import MAX_CUSTOM_FIELDS
+from notifications.daily_limit import MAILS_PER_DAY
+from organizations.services import MAX_API_KEYS
+from pipeline_backend.former_settings import REPLACEMENTS, warn_of_former_settings
 from tests.commands.start import start_all
+from webhooks.services import MAX_WEBHOOK_ENDPOINTS
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `([A-Z_]+)` \| (.+?) \| (.*?) ?\|$", re.MULTILINE)
-# The settings that the README lists, with their defaults.
-SETTINGS = {name: default.strip("`") for name, default, _ in ROW.findall((ROOT / "README.md").read_text())}
+
+
+def listed_in(page: str) -> dict[str, str]:
+    """Return the settings of a page's table, with their defaults."""
+    return {name: default.strip("`") for name, default, _ in ROW.findall((ROOT / page).read_text())}
+
+
+SETTINGS = listed_in("docs/operate.md")
 
 SECRET = "S3cret"
 NOT_TEXT = f"{SECRET}\udcff"  # a byte that isn't UTF-8
@@ -139,12 +154,9 @@ OTHERS = {
 TOO_SMALL_OR_LARGE = {
     "KEEP_DELIVERIES_DAYS": ["36501"],
     "KEEP_SECURITY_EVENTS_DAYS": ["36501"],
-    "ADMIN_STATEMENT_SECONDS": ["3601"],  # PostgreSQL's time limits are less than 25 days
-    "DELIVERY_DEADLINE_SECONDS": ["31"],  # half of the lease is 30
-    "DELIVERY_LEASE_SECONDS": ["29"],
+    "KEEP_ADMIN_LOG_DAYS": ["36501"],
     "WEB_THREADS": ["257"],
 }
-MAY_BE_ZERO = {"HSTS_SECONDS", "DATABASE_CONNECTION_SECONDS"}
 
 USABLE = [
     ("DATABASE_URL", "postgresql://pipeline:S3c%2Fret@db/pipeline?sslmode=require"),
@@ -172,7 +184,7 @@ USABLE = [
     ("SENTRY_DSN", "https://0123456789abcdef@o1.ingest.sentry.example.com/2"),
     ("OTEL_EXPORTER_OTLP_ENDPOINT", ""),
     ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318"),
-    ("HSTS_SECONDS", "0"),
+    ("DATABASE_POOLER", "transaction-prepared"),
     ("RATE_LIMIT_PER_MINUTE", " 600\n"),
     ("LOG_FORMAT", "JSON"),
 ]
@@ -182,7 +194,7 @@ def nonsense_for(name: str) -> list[str]:
     """Return values that the setting can't have. A setting of a new type needs its own here."""
     default = SETTINGS[name]
     if default.isdecimal():
-        return [*WHOLE_NUMBER, *TOO_SMALL_OR_LARGE.get(name, []), *([] if name in MAY_BE_ZERO else ["0"])]
+        return [*WHOLE_NUMBER, "0", *TOO_SMALL_OR_LARGE.get(name, [])]
     if default in {"true", "false"}:
         return BOOLEAN
     return [*URLS[name][1], *ANY_TEXT] if name in URLS else OTHERS[name]
@@ -273,13 +285,65 @@ def test_other_processes_stop_with_the_same_sentence(command: str) -> None:
     assert (process.returncode, output) == (1, "Invalid settings: LOG_FORMAT must be one of: text, json\n")
 
 
-def test_the_readme_lists_exactly_the_settings_that_the_code_reads() -> None:
-    code = (ROOT / "pipeline_backend/settings.py").read_text() + (ROOT / "pipeline_backend/env.py").read_text()
+def test_the_documentation_lists_exactly_the_settings_that_the_code_reads() -> None:
+    code = "".join(path.read_text() for path in (ROOT / "pipeline_backend/settings").glob("*.py"))
 
-    read = set(re.findall(r'\bread_\w+\(\s*"([A-Z_]+)"', code)) | set(re.findall(r"environ\[\"([A-Z_]+)\"", code))
+    read = re.findall(r'\bread_\w+\(\s*"([A-Z_]+)"', code)
 
-    # Read by a function of its own.
-    assert set(SETTINGS) == read | {"FIELD_ENCRYPTION_KEYS"}
+    assert set(SETTINGS) == set(read)
+
+
+def test_the_readme_lists_what_every_installation_sets_as_the_list_of_all_does() -> None:
+    listed = listed_in("README.md")
+
+    assert len(listed) == 8
+    assert listed.items() <= SETTINGS.items()
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_a_former_setting_is_named_at_the_start_with_what_replaces_it(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(name, "7")
+
+    warn_of_former_settings()
+
+    assert caplog.messages == [f"{name} is set, but no longer read: {REPLACEMENTS[name]} (CHANGELOG.md)"]
+    assert name not in SETTINGS
+
+
+def test_what_replaces_a_former_setting_is_true() -> None:
+    constants = {
+        "DATABASE_CONNECTION_SECONDS": settings.DATABASES["default"]["CONN_MAX_AGE"],
+        "HSTS_SECONDS": 31_536_000,
+        "INVITATIONS_PER_ORGANIZATION_PER_DAY": INVITATIONS_PER_DAY,
+        "MAILS_PER_ORGANIZATION_PER_DAY": MAILS_PER_DAY,
+        "MAX_API_KEYS": MAX_API_KEYS,
+        "MAX_CUSTOM_FIELDS": MAX_CUSTOM_FIELDS,
+        "MAX_EVENT_TYPES": MAX_EVENT_TYPES,
+        "MAX_WEBHOOK_ENDPOINTS": MAX_WEBHOOK_ENDPOINTS,
+        "PASSWORD_HASHES_AT_ONCE": PASSWORD_HASHES_AT_ONCE,
+    }
+    values = {name: text.removeprefix("it is always ") for name, text in REPLACEMENTS.items() if "always" in text}
+
+    actual = {name: str(constants.get(name, getattr(settings, name, None))) for name in values}
+
+    assert values == actual
+    # The others name a setting that there is, or a command.
+    others = "\n".join(text for name, text in REPLACEMENTS.items() if name not in values)
+    assert set(re.findall(r"[A-Z]{3,}_[A-Z_]+", others)) <= set(SETTINGS)
+
+
+def test_each_process_names_a_former_setting_once_and_starts() -> None:
+    command = [sys.executable, "manage.py", "check"]
+    environment = {**os.environ, "MAX_API_KEYS": "60"}
+
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stderr.splitlines() == [
+        "WARNING pipeline_backend.former_settings [-] MAX_API_KEYS is set, but no longer read: it is always 50 "
+        "(CHANGELOG.md)"
+    ]
 
 
 def test_the_files_of_the_deployment_name_only_settings_that_exist() -> None:

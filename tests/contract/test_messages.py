@@ -103,13 +103,13 @@ def test_every_message_is_a_sentence_without_a_full_stop(api: ApiClient, name: s
 
 
 def test_messages_about_stored_data_are_sentences_without_a_full_stop(
-    api: ApiClient, organization: Organization, settings: Any
+    api: ApiClient, organization: Organization, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """docs/interface.md, G4"""
     id = lead_id(api)
     make_provider_appointment(organization, external_reference="sync-1")
     statuses = [make_status(organization, "A", type="APPOINTMENT"), make_status(organization, "B", is_active=False)]
-    settings.MAX_EVENT_TYPES = 0
+    monkeypatch.setattr("appointments.services.booking.MAX_EVENT_TYPES", 0)
 
     assert_manner(api.cancel(external_reference="sync-1"), 409)
     assert_manner(api.book(external_reference="new"), 400)

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from dev.local import processes
 from organizations.keys import new_key
@@ -22,6 +23,7 @@ from tests.deployment.files import ROOT
 from tests.deployment.proxies import Proxy
 from tests.deployment.server import CODE, SECONDS, UNITS, Server, Unit, blocks
 from tests.faults.stack import reserved_port
+from tests.overrides import overriding
 from tests.programs import find_program
 
 SECRET = "do-not-log-this"
@@ -45,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.start_unit("pipeline-worker", METRICS_ADDRESS=f"127.0.0.1:{reserved_port()}")
         server.start_unit("pipeline-beat")
         # The proxy has to end slow bodies itself, and an address may fail twice.
-        server.web_port = server.start_web("pipeline-web", BODY_SECONDS="600", FAILED_KEYS_PER_MINUTE="2")
+        server.web_port = server.start_web("pipeline-web", **overriding(BODY_SECONDS=600, FAILED_KEYS_PER_MINUTE=2))
         yield server
 
 
@@ -268,8 +270,7 @@ def is_closed(client: socket.socket) -> bool:
 def test_the_web_server_gives_up_a_body_before_caddy_does(server: Server) -> None:
     """Caddy would answer 200, without any content."""
     read_body = re.search(r"read_body (\d+)s", (ROOT / "Caddyfile").read_text())
-    default = re.search(r"\| `BODY_SECONDS` \| `(\d+)`", (ROOT / "README.md").read_text())
-    web_port = server.start_web("impatient", BODY_SECONDS="1")
+    web_port = server.start_web("impatient", **overriding(BODY_SECONDS=1))
     patient = proxies.start(
         server, "caddy", "patient", web_port, tls=False, changes={"read_body 30s": "read_body 600s"}
     )
@@ -284,8 +285,7 @@ def test_the_web_server_gives_up_a_body_before_caddy_does(server: Server) -> Non
 
     assert answer.status == 408
     assert read_body is not None
-    assert default is not None
-    assert int(read_body[1]) > int(default[1])
+    assert int(read_body[1]) > settings.BODY_SECONDS
 
 
 def test_an_unavailable_web_server_is_a_502_as_json(unavailable: Proxy) -> None:

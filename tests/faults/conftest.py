@@ -25,7 +25,7 @@ def stack(transactional_db: None, tmp_path: Path, settings: Any) -> Iterator[Sta
 @pytest.fixture
 def short_lease_stack(stack: Stack) -> Stack:
     """Return a stack whose leases end after five seconds, so that a dead worker's jobs are soon due again."""
-    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "2", "DELIVERY_LEASE_SECONDS": "5"}
+    stack.overrides |= {"DELIVERY_DEADLINE_SECONDS": 2, "DELIVERY_LEASE_SECONDS": 5}
     return stack
 
 

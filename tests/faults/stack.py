@@ -24,6 +24,7 @@ from redis import Redis as Client
 from dev.local import processes
 from dev.local.embedded import Redis
 from tests.client import booking_payload
+from tests.overrides import overriding
 from tests.parallel import MAX_PROCESSES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,13 +70,16 @@ class Response(NamedTuple):
 class Stack:
     """Starts, signals and stops the processes. All are gone when the block ends.
 
-    `settings` are environment variables for processes that are started later.
+    `settings` are environment variables for processes that are started later, `overrides` are Django settings that no
+    variable sets.
     """
 
     folder: Path
     port: int = field(default_factory=reserved_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    # All receivers of a test are at one host.
+    overrides: dict[str, object] = field(default_factory=lambda: {"WEBHOOKS_PER_HOST_PER_MINUTE": 1_000_000})
     web_workers: int = 1
 
     def __enter__(self) -> "Stack":
@@ -142,11 +146,10 @@ class Stack:
         """Return the environment of a process: that of a local run, on the test's database."""
         variables = {
             "WEBHOOKS_ALLOW_PRIVATE": "true",
-            "WEBHOOKS_PER_HOST_PER_MINUTE": "1000000",  # all receivers of a test are at one host
             "EMAIL_URL": f"filemail:///{self.folder}/mail",
             "PYTHONWARNINGS": "ignore:::celery.platforms",  # Celery warns when root starts it
         }
-        return {**os.environ, **self.servers(), **variables, **self.settings}
+        return {**os.environ, **overriding(**self.overrides), **self.servers(), **variables, **self.settings}
 
     def servers(self) -> dict[str, str]:
         """Return the settings that name the test's database and our Redis."""

@@ -28,10 +28,7 @@ def test_a_hanging_endpoint_with_a_backlog_does_not_delay_first_attempts_elsewhe
     for each in organizations:
         for number in range(ENDPOINTS_OF_EACH):
             make_endpoint(each, inbox.url(f"ok/{each.pk}/{number}"))
-    stack.settings |= {
-        "DELIVERY_DEADLINE_SECONDS": str(HANGING_SECONDS),
-        "DELIVERY_LEASE_SECONDS": str(4 * HANGING_SECONDS),
-    }
+    stack.overrides |= {"DELIVERY_DEADLINE_SECONDS": HANGING_SECONDS, "DELIVERY_LEASE_SECONDS": 4 * HANGING_SECONDS}
     stack.start("web", "worker")
     for number, key in enumerate(keys):
         # The first booking creates the lead, which is an event more for each endpoint.

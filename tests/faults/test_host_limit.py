@@ -13,7 +13,7 @@ LIMIT, ENDPOINTS, EVENTS = 60, 4, 25
 def test_two_workers_send_no_more_than_the_limit_in_a_minute(
     stack: Stack, organization: Organization, inbox: FastReceiver
 ) -> None:
-    stack.settings["WEBHOOKS_PER_HOST_PER_MINUTE"] = str(LIMIT)
+    stack.overrides["WEBHOOKS_PER_HOST_PER_MINUTE"] = LIMIT
     endpoints = [make_endpoint(organization, inbox.url(f"ok/{number}")) for number in range(ENDPOINTS)]
     for endpoint in endpoints:
         make_backlog(endpoint, EVENTS)

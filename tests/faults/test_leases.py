@@ -58,7 +58,7 @@ def test_a_worker_that_returns_while_another_sends_does_not_take_its_lease(
         1: lambda: stack.kill("worker", signal.SIGSTOP),
         2: lambda: (stack.kill("worker", signal.SIGCONT), is_stored.wait(60)),
     }
-    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "100", "DELIVERY_LEASE_SECONDS": "300"}
+    stack.overrides |= {"DELIVERY_DEADLINE_SECONDS": 100, "DELIVERY_LEASE_SECONDS": 300}
     receiver.status_codes, receiver.on_request = [500, 204], lambda number: actions[number]()
     endpoint = make_endpoint(organization, receiver.url)
     [delivery] = make_backlog(endpoint, 1)

@@ -16,7 +16,7 @@ from tests.receiver import Receiver
 from tests.soak.fault_injection import web_processes
 from webhooks.models import Delivery
 
-EVENTS, EIGHT = 6, 8  # the latter is the default of WEBHOOK_REQUESTS_PER_ENDPOINT
+EVENTS, EIGHT = 6, 8  # the latter is WEBHOOK_REQUESTS_PER_ENDPOINT
 
 
 def test_workers_killed_at_each_step_lose_nothing_and_repeat_at_most_one_event_each(
@@ -24,7 +24,7 @@ def test_workers_killed_at_each_step_lose_nothing_and_repeat_at_most_one_event_e
 ) -> None:
     stack = short_lease_stack
     kill_points = [queue.__name__ for queue in SINGLE_CRASHES]
-    stack.settings["WEBHOOK_REQUESTS_PER_ENDPOINT"] = "1"
+    stack.overrides["WEBHOOK_REQUESTS_PER_ENDPOINT"] = 1
     endpoints = [make_endpoint(organization, inbox.url(f"ok/{kill_point}")) for kill_point in kill_points]
     for endpoint in endpoints:
         make_backlog(endpoint, EVENTS)
@@ -52,7 +52,7 @@ def test_a_worker_killed_while_it_sends_eight_requests_to_an_endpoint_repeats_at
 ) -> None:
     stack, killed = short_lease_stack, threading.Event()
     # On a busy machine eight requests can take longer than a second, and a timeout is retried only after a minute.
-    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "5", "DELIVERY_LEASE_SECONDS": "11"}
+    stack.overrides |= {"DELIVERY_DEADLINE_SECONDS": 5, "DELIVERY_LEASE_SECONDS": 11}
     endpoint = make_endpoint(organization, receiver.url)
     make_backlog(endpoint, EIGHT + EVENTS)
 
@@ -82,7 +82,7 @@ def test_an_event_that_kills_each_worker_ends_dead_and_the_endpoints_other_event
     [poison] = make_backlog(endpoint, 1, note=POISON)
     make_backlog(endpoint, EVENTS)
 
-    stack.settings |= {"DELIVERY_DEADLINE_SECONDS": "1", "DELIVERY_LEASE_SECONDS": "2"}
+    stack.overrides |= {"DELIVERY_DEADLINE_SECONDS": 1, "DELIVERY_LEASE_SECONDS": 2}
     stack.start("crashing_worker", arguments="OnPoison")
     wait_for(lambda: State.PENDING.value not in count_by_state(endpoint))
 

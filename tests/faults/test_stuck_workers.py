@@ -23,7 +23,7 @@ def test_a_paused_worker_fails_the_health_check_and_loses_nothing(
     short_lease_stack: Stack, organization: Organization, api: ApiClient, inbox: FastReceiver
 ) -> None:
     stack, key = short_lease_stack, str(api.key)
-    stack.settings["HEALTH_BACKLOG_SECONDS"] = "2"
+    stack.overrides["HEALTH_BACKLOG_SECONDS"] = 2
     endpoint = make_endpoint(organization, inbox.url("ok"))
     stack.start("web", "worker")
     assert stack.book(key, external_reference="before")[0] == 201

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from tests.faults.stack import ROOT
+from tests.overrides import overriding
 
 MIB = 1024 * 1024
 PLAIN = "a plain response"  # sent first, and not counted: the first request loads modules
@@ -61,7 +62,7 @@ def server(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def test_endless_responses_cost_neither_memory_nor_time(measurements: dict[str, str]) -> None:
-    environment = {**os.environ, "WEBHOOKS_ALLOW_PRIVATE": "true", "DELIVERY_DEADLINE_SECONDS": "1"}
+    environment = {**os.environ, **overriding(WEBHOOKS_ALLOW_PRIVATE=True, DELIVERY_DEADLINE_SECONDS=1)}
     with ExitStack() as servers:
         receivers = responses()
         urls = [servers.enter_context(server(pieces)) for pieces in receivers.values()]

@@ -847,8 +847,8 @@ def test_nobody_is_mailed_without_end_by_withdrawing_and_inviting_anew(world: Wo
     assert Invitation.objects.of(world.acme).count() == 3
 
 
-def test_invitations_count_against_the_organizations_mails_a_day(world: World, settings: Any) -> None:
-    settings.MAILS_PER_ORGANIZATION_PER_DAY = 2
+def test_invitations_count_against_the_organizations_mails_a_day(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("notifications.daily_limit.MAILS_PER_DAY", 2)
     for number in range(3):
         post_invitation(world.owner, f"new-{number}@somebody.example")
 

@@ -13,9 +13,10 @@ import pytest
 from django.conf import settings as configured
 from django.db import connections
 from django.test import Client
+from django.utils.module_loading import import_string
 
-from accounts.invitations import VALID_FOR
-from accounts.passwords import SECONDS_TO_WAIT
+from accounts.invitations import INVITATIONS_PER_DAY, VALID_FOR
+from accounts.passwords import PASSWORD_HASHES_AT_ONCE, SECONDS_TO_WAIT
 from accounts.sign_in_limits import SUCCESS_SECONDS
 from appointments.models import EventType
 from appointments.services import save_event_type
@@ -24,6 +25,7 @@ from foundation.db.timestamps import now
 from leads.imports.services import MAX_STORED
 from leads.models import CustomField
 from leads.services import save_custom_field
+from notifications.daily_limit import MAILS_PER_DAY
 from organizations.actors import SYSTEM
 from organizations.models import ApiKey, Organization
 from organizations.services import issue_key, revoke_key, rotate_key
@@ -54,11 +56,24 @@ EVENT_TYPES_FULL = "An organization can have at most 2 event types. Delete one t
 NEW_TYPE_REFUSED = "event_type_name is new, but an organization can have at most 2 event types; use one that exists"
 
 
+LIMITS = [
+    "webhooks.services.MAX_WEBHOOK_ENDPOINTS",
+    "organizations.services.MAX_API_KEYS",
+    "leads.services.MAX_CUSTOM_FIELDS",
+    "appointments.services.configuration.MAX_EVENT_TYPES",
+    "appointments.services.booking.MAX_EVENT_TYPES",
+]
+
+
+def limit_all(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Let an organization have this many of each kind."""
+    for limit in LIMITS:
+        monkeypatch.setattr(limit, number)
+
+
 @pytest.fixture
-def _two_of_each(settings: Any) -> None:
-    """Let an organization have two of each kind."""
-    settings.MAX_WEBHOOK_ENDPOINTS = settings.MAX_API_KEYS = 2
-    settings.MAX_CUSTOM_FIELDS = settings.MAX_EVENT_TYPES = 2
+def _two_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_all(monkeypatch, 2)
 
 
 @pytest.fixture
@@ -95,17 +110,14 @@ def run_at_once(function: Callable[[int], object]) -> int:
 
 def test_the_defaults_are_those_of_the_documentation() -> None:
     assert (
-        configured.MAX_WEBHOOK_ENDPOINTS,
-        configured.MAX_API_KEYS,
-        configured.MAX_CUSTOM_FIELDS,
-        configured.MAX_EVENT_TYPES,
+        *map(import_string, LIMITS),
         configured.WEBHOOKS_PER_HOST_PER_MINUTE,
-    ) == (20, 50, 100, 1000, 1200)
+    ) == (20, 50, 100, 1000, 1000, 1200)
     assert (
         configured.ADMIN_REQUESTS_PER_MINUTE,
-        configured.INVITATIONS_PER_ORGANIZATION_PER_DAY,
-        configured.MAILS_PER_ORGANIZATION_PER_DAY,
-        configured.PASSWORD_HASHES_AT_ONCE,
+        INVITATIONS_PER_DAY,
+        MAILS_PER_DAY,
+        PASSWORD_HASHES_AT_ONCE,
         configured.PASSWORD_RESET_TIMEOUT,
     ) == (300, 100, 5000, 1, 3600)
     assert (ANONYMOUS_PAGES_PER_MINUTE, MAX_STORED, SECONDS_TO_WAIT) == (120, 10**8, 5)
@@ -115,14 +127,10 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "max_value"),
     [
-        ("MAX_WEBHOOK_ENDPOINTS", "0", 10**9),
-        ("MAX_API_KEYS", "0", 10**9),
-        ("MAX_CUSTOM_FIELDS", "0", 10**9),
-        ("MAX_EVENT_TYPES", "9" * 5000, 10**9),
-        ("WEBHOOKS_PER_HOST_PER_MINUTE", "0", 10**9),
+        ("RATE_LIMIT_PER_MINUTE", "9" * 5000, 10**9),
         ("KEEP_DELIVERIES_DAYS", "9999999999", 36_500),
         ("KEEP_SECURITY_EVENTS_DAYS", "36501", 36_500),
-        ("KEEP_NOTIFICATIONS_DAYS", "0", 36_500),
+        ("KEEP_DELIVERIES_DAYS", "0", 36_500),
         ("KEEP_ADMIN_LOG_DAYS", "36501", 36_500),
     ],
 )
@@ -245,15 +253,14 @@ class TestRefusals:
         assert other_api.book(event_type_name="Check-in").status_code == 201
 
     def test_an_organization_that_has_more_keeps_what_it_has(
-        self, api: ApiClient, owner: Client, organization: Organization, settings: Any
+        self, api: ApiClient, owner: Client, organization: Organization, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         endpoints = [add_endpoint(organization=organization, url=URL)[0] for _ in range(2)]
         issue_key(organization=organization, name="Zapier")
         for name in ("Demo", "Strategy call"):
             make_event_type(organization, name)
             make_custom_field(organization, "LEAD", name.lower()[:4])
-        settings.MAX_WEBHOOK_ENDPOINTS = settings.MAX_API_KEYS = 1
-        settings.MAX_CUSTOM_FIELDS = settings.MAX_EVENT_TYPES = 1
+        limit_all(monkeypatch, 1)
 
         change = {"url": f"{URL}/new", "description": "", "event_types": []}
         stopped = change_endpoint(endpoint=endpoints[0], is_active=False, **change)
@@ -271,10 +278,9 @@ class TestAtOnce:
     """Of many simultaneous requests exactly as many succeed as the limit allows."""
 
     @pytest.fixture
-    def organization(self, settings: Any) -> Organization:
+    def organization(self, monkeypatch: pytest.MonkeyPatch) -> Organization:
         """Create Acme, with a limit of five rows of each kind."""
-        settings.MAX_WEBHOOK_ENDPOINTS = settings.MAX_API_KEYS = 5
-        settings.MAX_CUSTOM_FIELDS = settings.MAX_EVENT_TYPES = 5
+        limit_all(monkeypatch, 5)
         return make_organization("Acme")
 
     def test_endpoints(self, organization: Organization) -> None:

@@ -65,7 +65,8 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
 def small_stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Start a web server with one worker process that waits a minute for bodies."""
     with Stack(tmp_path_factory.mktemp("bodies")) as stack:
-        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000", "BODY_SECONDS": "60"}
+        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000"}
+        stack.overrides["BODY_SECONDS"] = 60
         stack.start("web")
         yield stack
 

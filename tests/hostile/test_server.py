@@ -31,7 +31,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Start the web server and its Redis once for all tests of this file: none of them may break it."""
     with Stack(tmp_path_factory.mktemp("server")) as stack:
-        stack.settings |= {"RATE_LIMIT_PER_MINUTE": "100000", "FAILED_KEYS_PER_MINUTE": "100000", "BODY_SECONDS": "3"}
+        stack.settings["RATE_LIMIT_PER_MINUTE"] = "100000"
+        stack.overrides |= {"FAILED_KEYS_PER_MINUTE": 100_000, "BODY_SECONDS": 3}
         stack.start("web")
         yield stack
 

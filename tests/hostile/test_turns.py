@@ -49,10 +49,9 @@ def stack(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> It
         stack.settings |= {
             "WEB_THREADS": "4",
             "RATE_LIMIT_PER_MINUTE": "100000",
-            "ADMIN_REQUESTS_PER_MINUTE": "100000",
-            "ADMIN_STATEMENT_SECONDS": "30",
             "METRICS_TOKEN": TOKEN,
         }
+        stack.overrides |= {"ADMIN_REQUESTS_PER_MINUTE": 100_000, "ADMIN_STATEMENT_SECONDS": 30}
         stack.start("web")
         yield stack
 

@@ -144,9 +144,9 @@ def test_prometheus_answers_every_query_of_dashboard_and_alerts(
         "METRICS_ADDRESS": f"127.0.0.1:{worker_port}",
         "LOG_FORMAT": "json",
         "RATE_LIMIT_PER_MINUTE": "100000",
-        "BODY_SECONDS": "5",
         "TMPDIR": str(tmp_path),
     }
+    stack.overrides["BODY_SECONDS"] = 5
     stack.web_workers = 2
     prometheus = Prometheus(tmp_path / "prometheus", stack.port, worker_port)
     urls = {"web": stack.url("/metrics"), "worker": f"http://127.0.0.1:{worker_port}/metrics"}

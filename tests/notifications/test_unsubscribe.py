@@ -345,9 +345,9 @@ def test_the_unsubscribe_link_accepts_no_invitation(invitation_link: str, organi
 
 
 def test_an_organization_makes_a_limited_number_of_invitations_a_day(
-    owner: Client, organization: Organization, other_organization: Organization, settings: Any
+    owner: Client, organization: Organization, other_organization: Organization, monkeypatch: pytest.MonkeyPatch
 ):
-    settings.INVITATIONS_PER_ORGANIZATION_PER_DAY = 2
+    monkeypatch.setattr("accounts.invitations.INVITATIONS_PER_DAY", 2)
     addresses = [f"new-{number}@somebody.example" for number in range(3)]
 
     *allowed, refused = [post_invitation(owner, email) for email in addresses]
@@ -371,9 +371,9 @@ def book_for_owner(api: ApiClient, count: int) -> None:
 
 
 def test_emails_beyond_the_daily_limit_wait_for_the_next_day_and_none_is_lost(
-    api: ApiClient, organization: Organization, mailoutbox: list[Any], settings: Any
+    api: ApiClient, organization: Organization, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
 ):
-    settings.MAILS_PER_ORGANIZATION_PER_DAY = 3
+    monkeypatch.setattr("notifications.daily_limit.MAILS_PER_DAY", 3)
     book_for_owner(api, 5)
 
     for _ in range(3):
@@ -396,9 +396,9 @@ def test_emails_beyond_the_daily_limit_wait_for_the_next_day_and_none_is_lost(
 
 
 def test_while_emails_wait_nothing_counts_as_failed_or_overdue(
-    api: ApiClient, organization: Organization, settings: Any, mailoutbox: list[Any]
+    api: ApiClient, organization: Organization, monkeypatch: pytest.MonkeyPatch, mailoutbox: list[Any]
 ):
-    settings.MAILS_PER_ORGANIZATION_PER_DAY = 1
+    monkeypatch.setattr("notifications.daily_limit.MAILS_PER_DAY", 1)
     book_for_owner(api, 3)
     send_notifications(str(organization.pk))
 
@@ -413,10 +413,10 @@ def test_the_limit_of_one_organization_does_not_concern_another(
     other_api: ApiClient,
     organization: Organization,
     other_organization: Organization,
-    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
     mailoutbox: list[Any],
 ):
-    settings.MAILS_PER_ORGANIZATION_PER_DAY = 1
+    monkeypatch.setattr("notifications.daily_limit.MAILS_PER_DAY", 1)
     book_for_owner(api, 3)
     book_for_owner(other_api, 1)
 
@@ -428,9 +428,13 @@ def test_the_limit_of_one_organization_does_not_concern_another(
 
 
 def test_the_owner_sees_on_the_dashboard_that_emails_wait(
-    api: ApiClient, organization: Organization, other_organization: Organization, settings: Any, mailoutbox: list[Any]
+    api: ApiClient,
+    organization: Organization,
+    other_organization: Organization,
+    monkeypatch: pytest.MonkeyPatch,
+    mailoutbox: list[Any],
 ):
-    settings.MAILS_PER_ORGANIZATION_PER_DAY = 1
+    monkeypatch.setattr("notifications.daily_limit.MAILS_PER_DAY", 1)
     book_for_owner(api, 3)
     send_notifications(str(organization.pk))
 

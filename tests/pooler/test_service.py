@@ -78,9 +78,11 @@ def stack(pgbouncer: PgBouncer, tmp_path: Path, settings: LazySettings) -> Itera
             "DATABASE_POOLER": "transaction",
             "PGAPPNAME": APPLICATION,
             "RATE_LIMIT_PER_MINUTE": "1000000",
-            "ADMIN_REQUESTS_PER_MINUTE": "1000000",
-            "DELIVERY_DEADLINE_SECONDS": "3",
-            "DELIVERY_LEASE_SECONDS": "7",
+        }
+        stack.overrides |= {
+            "ADMIN_REQUESTS_PER_MINUTE": 1_000_000,
+            "DELIVERY_DEADLINE_SECONDS": 3,
+            "DELIVERY_LEASE_SECONDS": 7,
         }
         yield stack
 

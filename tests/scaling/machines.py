@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.deployment.files import ROOT, copy_build_context
 from tests.faults.stack import Stack, reserved_port, wait_for
+from tests.overrides import overriding
 
 # Those that a web server needs to import Django; everything else comes from the settings.
 OWN = {"PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore:::celery.platforms"}
@@ -51,7 +52,9 @@ class Machines(Stack):
     def environment(self, name: str) -> dict[str, str]:
         """Return the machine's environment: the settings that all have, and nothing of the tests' own."""
         folder = self.folder_of(name)
-        common = {name: os.environ[name] for name in SECRETS} | self.servers() | self.settings
+        common = (
+            {name: os.environ[name] for name in SECRETS} | self.servers() | self.settings | overriding(**self.overrides)
+        )
         own = {"HOME": f"{folder}/home", "TMPDIR": f"{folder}/tmp", "EMAIL_URL": f"filemail:///{folder}/mail"}
         return {**OWN, **own, **common}
 

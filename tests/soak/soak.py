@@ -20,7 +20,7 @@ from tests.soak.verification import undelivered_events
 
 ORGANIZATION_COUNT = 4
 # Short deadlines and leases, so that deliveries interrupted by a kill are repeated within the run.
-SETTINGS = {"RATE_LIMIT_PER_MINUTE": "1000000", "DELIVERY_DEADLINE_SECONDS": "6", "DELIVERY_LEASE_SECONDS": "13"}
+OVERRIDES = {"DELIVERY_DEADLINE_SECONDS": 6, "DELIVERY_LEASE_SECONDS": 13}
 WARM_UP = 1 / 3  # of the run, before memory is measured
 QUIET_SECONDS = 6.0  # without faults at the end of the run
 DELIVERY_SECONDS = 120  # for the last events to arrive
@@ -40,7 +40,8 @@ class SoakResult:
 
 def run_soak(stack: Stack, inbox: FastReceiver, *, seconds: float) -> SoakResult:
     """Run clients and faults on a stack of which only Redis is started, and wait until all events have arrived."""
-    stack.settings |= SETTINGS
+    stack.settings["RATE_LIMIT_PER_MINUTE"] = "1000000"
+    stack.overrides |= OVERRIDES
     stack.web_workers = 2
     keys = create_organizations(inbox)
     stack.start("web", "worker-1", "worker-2", "beat")

@@ -1,0 +1,22 @@
+"""Unfold, the admin's look."""
+
+from django.templatetags.static import static
+
+UNFOLD = {
+    "SITE_TITLE": "Pipeline Backend",
+    "SITE_HEADER": "Pipeline Backend",
+    "SITE_SUBHEADER": "staff.menu.subheader",
+    "SITE_SYMBOL": "filter_alt",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("pipeline_backend/icon.svg")}
+    ],
+    "STYLES": [
+        lambda request: static("pipeline_backend/admin.css"),
+        lambda request: static("pipeline_backend/search.css"),
+    ],
+    "SCRIPTS": [lambda request: static("pipeline_backend/admin.js")],
+    "SITE_URL": None,
+    "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "staff.home.home",
+    "SIDEBAR": {"navigation": "staff.menu.menu"},
+}
