@@ -4,8 +4,9 @@ import threading
 
 from celery import shared_task
 
+from foundation.outbox import publish
 from leads.duplicates import BATCH, search_batch
-from leads.imports.services import TASK, publish
+from leads.imports.services import TASK
 from leads.imports.turns import is_any_waiting
 from leads.imports.worker import run_turn
 from leads.merging import prune_snapshots
@@ -34,7 +35,7 @@ def run_imports() -> None:
         finally:
             # First release, then send: a message that arrived in between would have found no free place.
             import_places.release()
-            is_sent = publish()
+            is_sent = publish(TASK)
 
 
 # Remove before 0.3 is released: only development versions have published messages with the names below.

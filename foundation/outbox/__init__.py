@@ -46,6 +46,7 @@ Other packages import from here only:
   - `Queue`, `Limit`: the base classes that describe how such a table's jobs are grouped, limited and sent; their type
     variables `Group`, `ClaimedJob`, `Session`.
   - `notify_on_commit`: announces new jobs of a group, in the transaction that writes them.
+  - `send_on_commit`, `publish`: the same for any other task whose work is in the database; and at once, in this thread.
   - `WAKE_UP_TASK`, `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for
     tests.
   - `Dispatcher`, `load_queues`: for the worker process.
@@ -54,7 +55,7 @@ Other packages import from here only:
 from foundation.outbox.dispatcher import Dispatcher, dispatch, run_group
 from foundation.outbox.models import Job, Result, State
 from foundation.outbox.queue import FAST, MAX_CLAIMS, SLOW, ClaimedJob, Group, Lane, Limit, Queue, Session, load_queues
-from foundation.outbox.wakeup import WAKE_UP_TASK, notify_on_commit
+from foundation.outbox.wakeup import WAKE_UP_TASK, notify_on_commit, publish, send_on_commit
 
 __all__ = [
     "FAST",
@@ -74,5 +75,7 @@ __all__ = [
     "dispatch",
     "load_queues",
     "notify_on_commit",
+    "publish",
     "run_group",
+    "send_on_commit",
 ]

@@ -1,7 +1,6 @@
-"""Wake-up messages: tell a worker that a group has jobs.
+"""Messages that tell workers of new work, so that it doesn't wait for the next poll.
 
-The messages only save time. A lost one costs at most one poll interval, because every dispatcher looks for due jobs
-by itself.
+They only save time. A lost one costs a poll interval, of the dispatcher or of beat, which look for work by themselves.
 """
 
 import logging
@@ -22,21 +21,26 @@ WAKE_UP_TASK = "outbox.deliver_due"
 BACKOFF_SECONDS = 5
 DEBOUNCE_SECONDS = 0.1
 
-_pending: dict[tuple[str, str], None] = {}  # a set that keeps its order
+_pending: dict[tuple[str, ...], None] = {}  # a set that keeps its order
 _changed = threading.Condition()
 _thread: threading.Thread | None = None
 
 
 def notify_on_commit(model: type[Job], group_id: UUID | str) -> None:
     """Tell a worker that the group has jobs, once the transaction has committed (at once if there is none)."""
-    transaction.on_commit(partial(enqueue, model._meta.label_lower, str(group_id)))
+    send_on_commit(WAKE_UP_TASK, model._meta.label_lower, str(group_id))
 
 
-def enqueue(model: str, group_id: str) -> None:
+def send_on_commit(task: str, *arguments: str) -> None:
+    """Send a task's message to the workers once the transaction has committed (at once if there is none)."""
+    transaction.on_commit(partial(enqueue, task, *arguments))
+
+
+def enqueue(task: str, *arguments: str) -> None:
     """Hand a message to the publisher thread, so that no request waits for the broker."""
     global _thread
     with _changed:
-        _pending[model, group_id] = None
+        _pending[task, *arguments] = None
         # A forked child inherits the variable but not the thread.
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_publisher_loop, name="outbox-wakeup", daemon=True)
@@ -45,7 +49,7 @@ def enqueue(model: str, group_id: str) -> None:
 
 
 def _publisher_loop() -> None:
-    """Publish pending messages, merging those that arrive within `DEBOUNCE_SECONDS` into one per group.
+    """Publish pending messages, merging equal ones that arrive within `DEBOUNCE_SECONDS`.
 
     Publishing a message costs about a third of a booking. The first one leaves at once; only a busy process delays
     the next ones. While the broker is unreachable, it is tried every `BACKOFF_SECONDS`.
@@ -56,16 +60,15 @@ def _publisher_loop() -> None:
             while not _pending:
                 _changed.wait()
             batch, _pending = _pending, {}
-        try:
-            for model, group_id in batch:
-                publish(model, group_id)
-            time.sleep(DEBOUNCE_SECONDS)
-        except (OperationalError, OSError) as error:
-            name = type(error).__name__
-            logger.warning("Message broker unreachable (%s); dispatchers will find the jobs by polling", name)
-            time.sleep(BACKOFF_SECONDS)
+        is_sent = all(publish(*message) for message in batch)
+        time.sleep(DEBOUNCE_SECONDS if is_sent else BACKOFF_SECONDS)
 
 
-def publish(model: str, group_id: str) -> None:
-    """Send one message to the broker."""
-    current_app.send_task(WAKE_UP_TASK, (model, group_id), retry=False)
+def publish(task: str, *arguments: str) -> bool:
+    """Send a message. Returns False if the broker is unreachable."""
+    try:
+        current_app.send_task(task, arguments, retry=False)
+    except (OperationalError, OSError) as error:
+        logger.warning("Message broker unreachable (%s); workers will find the work by polling", type(error).__name__)
+        return False
+    return True

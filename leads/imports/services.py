@@ -1,29 +1,24 @@
 """The steps of an import that people do: upload, choose columns, start and cancel. `worker` does the others."""
 
-import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from celery import current_app
 from django.db import transaction
 from django.db.models import Q, QuerySet, Sum
-from kombu.exceptions import OperationalError
 
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
+from foundation.outbox import send_on_commit
 from leads.imports.importers import IMPORTERS, guess_mapping, normalize
 from leads.imports.models import KEEP_ROWS, OPEN, WORKING, Import, ImportColumn, ImportState, Verdict
 from leads.imports.terms import terms_of
 from organizations.actors import Actor, actor_columns
 from organizations.models import Organization
 from organizations.services import check_limit
-
-logger = logging.getLogger(__name__)
 
 TASK = "leads.run_imports"
 MAX_OPEN = 20
@@ -62,7 +57,7 @@ def add_import(
     columns: dict[str, Any] = {"kind": kind, "file_name": file_name, "file": content, "time_zone": time_zone}
     columns |= {"size": len(content), "terms": terms_of(organization.pk, [file_name]), **actor_columns(actor)}
     new: Import = Import.objects.create(organization=organization, **({"id": id} if id else {}), **columns)
-    enqueue_on_commit()
+    send_on_commit(TASK)
     return new
 
 
@@ -128,7 +123,7 @@ def discard_rows(*, file_import: Import) -> None:
     if stored.shows_rows:
         stored.rows_until = now()
         stored.save(update_fields=["rows_until"])
-        enqueue_on_commit()
+        send_on_commit(TASK)
 
 
 def lock(file_import: Import, *states: str) -> Import:
@@ -143,7 +138,7 @@ def begin(stored: Import, state: ImportState) -> None:
     """Begin a step that a worker does."""
     stored.state, stored.position, stored.counts, stored.updated_at = state, 0, {}, now()
     stored.save(update_fields=["state", "position", "counts", "updated_at", "mapping", "sends_invitations"])
-    enqueue_on_commit()
+    send_on_commit(TASK)
 
 
 def finish(stored: Import, state: ImportState, problem: str = "") -> None:
@@ -159,7 +154,7 @@ def finish(stored: Import, state: ImportState, problem: str = "") -> None:
     fields = ["state", "problem", "file", "finished_at", "rows_until", "updated_at", "counts", "position", "size"]
     stored.save(update_fields=fields)
     if state != ImportState.DONE:
-        enqueue_on_commit()
+        send_on_commit(TASK)
 
 
 def remember_columns(stored: Import) -> None:
@@ -202,26 +197,6 @@ def working_imports(organization: Organization) -> QuerySet[Import]:
     """Return the imports that wait for a worker, in order: the oldest first, but those that have failed last."""
     rows: QuerySet[Import] = Import.objects.of(organization).filter(state__in=WORKING).order_by("failures", "pk")
     return rows
-
-
-def enqueue_on_commit() -> None:
-    """Send workers the message that an import waits, once the transaction has committed."""
-    transaction.on_commit(enqueue)
-
-
-def enqueue() -> None:
-    """Send the message in a thread, so that no request waits for the broker."""
-    threading.Thread(target=publish, daemon=True).start()
-
-
-def publish() -> bool:
-    """Send the message, and return whether it was sent. Without the broker, beat's task finds the import later."""
-    try:
-        current_app.send_task(TASK, retry=False)
-    except (OperationalError, OSError) as error:
-        logger.warning("Message broker unreachable (%s); beat will find the import", type(error).__name__)
-        return False
-    return True
 
 
 def prune_imports(*, organization: Organization) -> None:

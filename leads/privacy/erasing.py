@@ -18,7 +18,8 @@ from foundation.api.exceptions import ValidationFailed
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_or_get
-from leads.imports.services import enqueue_on_commit
+from foundation.outbox import send_on_commit
+from leads.imports.services import TASK
 from leads.imports.turns import Overtaken, Turn
 from leads.models import Lead, LeadMerge
 from leads.privacy.history import forget_history, has_many_entries
@@ -61,7 +62,7 @@ def request_erasure(*, organization: Organization, actor: Actor, lead_id: UUID) 
             return erasure
         details = f"Lead {lead_id}: requested; a worker erases it"
         record_security_event(SecurityEventKind.LEAD_ERASED, organization=organization, details=details)
-        enqueue_on_commit()
+        send_on_commit(TASK)
     return erasure
 
 
