@@ -34,7 +34,6 @@ class PipelineBackendConfig(AppConfig):
 
 
 def refuse_pooled_migrations(plan: list[object], **_: object) -> None:
-    """Raise CommandError if there is anything to migrate through a pooler in transaction mode."""
     # Migrations change time-outs of their session, which belongs to another client there.
     if plan and settings.DATABASE_POOLER == "transaction":
         raise CommandError(

@@ -101,7 +101,6 @@ class DispatcherStep(bootsteps.StartStopStep):
     requires = ("celery.worker.components:Pool",)
 
     def create(self, worker: object) -> "Dispatcher":  # type: ignore[override]  # the stubs know of steps without one
-        """Return the dispatcher of all queues."""
         from foundation.outbox import Dispatcher, load_queues  # noqa: PLC0415  # needs the apps to be loaded
 
         return Dispatcher(load_queues())
@@ -117,7 +116,6 @@ class MetricsStep(bootsteps.StartStopStep):
     requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: object) -> None:
-        """Start the server, also while Redis is down."""
         start_server()
 
 

@@ -32,12 +32,10 @@ def read_text(name: str, default: str | None = None) -> str:
 
 
 def read_list(name: str, default: str = "") -> list[str]:
-    """Return the parts of a comma-separated variable, without empty ones."""
     return [part for text in read_text(name, default).split(",") if (part := text.strip())]
 
 
 def read_secret(name: str) -> str:
-    """Return a variable that must have a value."""
     if (value := read_text(name)).strip():
         return value
     raise ImproperlyConfigured(f"{name} must not be empty")

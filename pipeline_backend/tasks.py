@@ -23,7 +23,6 @@ from webhooks.services import take_unreported_failures
 
 @shared_task(name=WAKE_UP_TASK)
 def deliver_due(model: str, group_id: str) -> None:
-    """Send what is due in one group, from each queue of the model."""
     for queue in load_queues():
         if queue.model._meta.label_lower == model:
             dispatch(queue, group_id)
@@ -37,7 +36,6 @@ def send_endpoint_digest() -> None:
 
 @shared_task(name="organizations.prune")
 def prune_organizations() -> None:
-    """Delete old log entries, expired sessions, old password resets, and ended notifications and imports."""
     prune_security_events()
     prune_admin_log()
     prune_password_resets()
@@ -49,19 +47,16 @@ def prune_organizations() -> None:
 # Remove after 0.3: messages that version 0.2 has published carry the names below.
 @shared_task(name="webhooks.drain")
 def deliver_to_endpoint(endpoint_id: str) -> None:
-    """Send what is due to one endpoint."""
     deliver_due("webhooks.delivery", endpoint_id)
 
 
 @shared_task(name="notifications.drain")
 def notify_organization(organization_id: str) -> None:
-    """Send what is due in one organization."""
     deliver_due("notifications.notification", organization_id)
 
 
 @shared_task(name="digest.send")
 def send_digest() -> None:
-    """Send the digest of failing endpoints."""
     send_endpoint_digest()
 
 
@@ -89,7 +84,6 @@ def notify_owners(*, organization: Organization) -> None:
 
 
 def endpoint_summary(endpoint: Endpoint) -> dict[str, str]:
-    """Return an endpoint's id, name and state for the e-mail."""
     if endpoint.is_active:
         since = f"{endpoint.failing_since:%d %B %Y, %H:%M} UTC"
         state = f"No delivery has succeeded since {since} ({endpoint.failures} failures); still trying."

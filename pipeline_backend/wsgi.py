@@ -30,8 +30,6 @@ class Request(WSGIRequest):
 
 
 class Handler(WSGIHandler):
-    """Django's WSGI handler with our request class."""
-
     request_class = Request
 
 

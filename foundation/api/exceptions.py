@@ -37,8 +37,6 @@ class DomainError(Exception):
 
 
 class ResourceNotFound(DomainError):
-    """The organization doesn't have the object."""
-
     message = NOT_FOUND
 
 
@@ -60,8 +58,6 @@ class ValidationFailed(DomainError):
 
 
 class BodyTooLarge(exceptions.APIException):
-    """The request body exceeds the limit."""
-
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_detail = "The request body is larger than 1 MiB"
 
@@ -122,7 +118,6 @@ def is_unavailable(error: BaseException | None) -> bool:
 
 
 def error_response(code: int, message: str, **extra: object) -> Response:
-    """Return an error in the form that all errors have."""
     return Response({"status": "error", "message": message, **extra}, status=code)
 
 

@@ -113,7 +113,6 @@ def bound_fields(serializer_class: type[InputSerializer]) -> BindingDict:
 
 
 def is_blank(value: object) -> bool:
-    """Return whether the value is null, or a string of nothing but whitespace."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -143,7 +142,6 @@ class StringField(serializers.Field):
             raise serializers.ValidationError(str(error)) from None
 
     def parse(self, text: str) -> object:
-        """Return the value of the text; raises ValueError with a message."""
         return text
 
     def to_representation(self, value: str) -> str:
@@ -182,8 +180,6 @@ class EmailField(StringField):
 
 
 class URLField(StringField):
-    """An http or https URL without surrounding whitespace."""
-
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MAX_URL_LENGTH, trim_whitespace=True, **options)
 
@@ -204,8 +200,6 @@ def is_valid(validator: Callable[[str], None], text: str) -> bool:
 
 
 class DateTimeField(StringField):
-    """A timestamp in UTC with millisecond precision."""
-
     default_error_messages = {"type": TIMESTAMP_ERROR}
 
     def parse(self, text: str) -> datetime:
@@ -213,8 +207,6 @@ class DateTimeField(StringField):
 
 
 class UUIDField(StringField):
-    """A UUID in its usual form."""
-
     default_error_messages = {"type": "must be a UUID"}
 
     def parse(self, text: str) -> uuid.UUID:
@@ -240,8 +232,6 @@ class IntegerField(serializers.IntegerField):
 
 
 class ChoiceField(StringField):
-    """One of an enumeration's values."""
-
     default_error_messages = {"type": "must be one of: {choices}"}
 
     def __init__(self, choices: list[str], **options: Any) -> None:
@@ -256,8 +246,6 @@ class ChoiceField(StringField):
 
 
 class BoundedListField(serializers.ListField):
-    """An array of at most `max_length` items."""
-
     default_error_messages = {
         "not_a_list": "must be an array",
         "max_length": "must have at most {max_length} items",

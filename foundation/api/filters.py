@@ -49,7 +49,6 @@ class ParameterField(forms.CharField):
         self.parse = parse
 
     def clean(self, value: str | None) -> object:
-        """Return the typed value, or None."""
         text = super().clean(value)
         try:
             return self.parse(text) if text else None
@@ -69,7 +68,6 @@ class QueryFilter(Filter):
         self.help_text = help_text
 
     def parse(self, text: str) -> object:
-        """Return the typed value; raises ValueError with a message such as "must be a UUID"."""
         return text
 
     def has_index_order(self, value: Any) -> bool:
@@ -87,7 +85,6 @@ class DateTimeFilter(QueryFilter):
         super().__init__(field_name, lookup_expr=lookup, help_text=help_text)
 
     def parse(self, text: str) -> datetime:
-        """Return the timestamp in UTC."""
         try:
             if DATE.fullmatch(text):
                 start = parse_timestamp(f"{text}T00:00:00Z", years=BOUND_YEARS)
@@ -176,7 +173,6 @@ class ListFilter(FilterSet):
 
     @property
     def errors(self) -> Errors:
-        """The errors in the parameters, by parameter."""
         form_errors = self.form.errors if self.filters else {}
         return {name: [str(message) for message in messages] for name, messages in form_errors.items()}
 
@@ -217,7 +213,6 @@ class ListFilter(FilterSet):
         return probe_then_sort(position, count=count, in_order=in_order, matching=matching)
 
     def all_rows(self, column: str) -> SqlPart:
-        """Return the query of all rows of the organization."""
         sql, params = compile_all_rows(self._meta.model, column)
         return SqlPart(sql, bind(params, {"organization": self.organization.pk}))
 
@@ -258,7 +253,6 @@ def compile_all_rows(model: Any, column: str) -> SqlPart:
 
 
 def narrow(rows: QuerySet, filters: Iterable[tuple[QueryFilter, object]]) -> QuerySet:
-    """Return the rows that match all of the filters with their values."""
     for filter, value in filters:
         rows = filter.filter(rows, value)
     return rows

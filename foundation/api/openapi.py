@@ -57,14 +57,11 @@ RETRY_AFTER_HEADER = {"Retry-After": "Seconds to wait before you send the same r
 
 @dataclass(frozen=True)
 class DetailResponse:
-    """The response of a detail: `success`, `message`, `data`."""
-
     serializer: type[SQLSerializer]
     outcome: ClassVar[Schema] = {"success": {"type": "boolean", "enum": [True]}}
     extra: Schema = field(default_factory=dict)  # further members
 
     def schema(self, data: Schema) -> Schema:
-        """Return the schema of the outer object around a serializer's."""
         properties = {**self.outcome, "message": {"type": "string"}, "data": data, **self.extra}
         return {"type": "object", "properties": properties, "required": list(properties)}
 
@@ -86,7 +83,6 @@ class ListResponse(DetailResponse):
 
 
 def list_parameters(filters: type[ListFilter]) -> list[OpenApiParameter]:
-    """Return the query parameters of a list that has pages."""
     page = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1}
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
     described = [("page", page, "Page number."), ("limit", limit, "Number of items on a page."), *filters.parameters()]
@@ -123,14 +119,11 @@ class ApiSchema(AutoSchema):
 
 
 def component_name(serializer: type[SQLSerializer]) -> str:
-    """Return the name of an output serializer's component."""
     # `vars`, because a subclass is a component of its own and must not inherit the name.
     return str(vars(serializer).get("component_name") or serializer.__name__.removesuffix("Serializer"))
 
 
 class SQLSerializerExtension(OpenApiSerializerExtension):
-    """Makes components of output serializers."""
-
     target_class = "foundation.api.sql_serializers.SQLSerializer"
     match_subclasses = True
 
@@ -152,8 +145,6 @@ class LenientInputSerializerExtension(OpenApiSerializerExtension):
 
 
 class ApiKeyExtension(OpenApiAuthenticationExtension):
-    """Describes the header that carries the API key."""
-
     target_class = "organizations.authentication.ApiKeyAuthentication"
     name = "ApiKey"
 
@@ -162,8 +153,6 @@ class ApiKeyExtension(OpenApiAuthenticationExtension):
 
 
 class StringFieldExtension(OpenApiSerializerFieldExtension):
-    """Describes string fields, and the input fields derived from them."""
-
     target_class = "foundation.api.fields.StringField"
     match_subclasses = True
     formats: ClassVar[dict[type, str]] = {
@@ -196,7 +185,6 @@ def complete_responses(result: Schema, **_: Any) -> Schema:
 
 
 def to_response(code: str, text: str) -> Schema:
-    """Return the documentation of an error."""
     schema = VALIDATION_ERROR if code == "400" else ERROR
     return {"content": {"application/json": {"schema": schema}}, "description": text}
 

@@ -102,7 +102,6 @@ class PagePosition(NamedTuple):
 
     @property
     def is_descending(self) -> bool:
-        """Whether the largest value comes first."""
         return self.ordering.startswith("-")
 
 
@@ -113,7 +112,6 @@ def matching_rows(rows: QuerySet, column: str) -> SqlPart:
 
 
 def count_rows(matching: SqlPart) -> SqlPart:
-    """Return the query that counts the rows, as `total`."""
     return SqlPart(COUNT.format(matching=matching.sql), matching.params)
 
 
@@ -141,7 +139,6 @@ def probe_then_sort(position: PagePosition, *, count: SqlPart, in_order: SqlPart
 
 
 def fill_in(template: str, position: PagePosition, **queries: str) -> str:
-    """Return the template with its queries and the numbers of the page."""
     return template.format(
         **queries,
         direction="DESC" if position.is_descending else "ASC",
@@ -155,7 +152,6 @@ def fill_in(template: str, position: PagePosition, **queries: str) -> str:
 
 
 def read_page(statement: SqlPart) -> tuple[int, list[UUID]]:
-    """Return the total number of matching rows, and the ids of those on the page."""
     with connection.cursor() as cursor:
         cursor.execute(statement.sql, statement.params)
         total, ids = cursor.fetchone()

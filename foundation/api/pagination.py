@@ -32,11 +32,9 @@ class Page:
 
     @property
     def offset(self) -> int:
-        """The number of rows before the page."""
         return (self.number - 1) * self.limit
 
     def describe(self, total: int) -> dict[str, int | bool]:
-        """Return the `pagination` object for a list of `total` rows."""
         pages = -(-total // self.limit)  # rounded up
         return {
             "page": self.number,

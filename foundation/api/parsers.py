@@ -32,7 +32,6 @@ class StrictJsonParser(BaseParser):
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Return the body's fields; raises a 400, 413 or 415."""
         request = (parser_context or {})["request"]
         # Compressed bodies are refused: a few bytes could unpack to gigabytes.
         encoding = request.headers.get("Content-Encoding", "identity")
@@ -45,7 +44,6 @@ class StrictJsonParser(BaseParser):
 
 
 def read_body(stream: IO[bytes], content_length: str | None) -> bytes:
-    """Return the body; raises BodyTooLarge (413)."""
     if content_length and content_length.isdecimal() and int(content_length) > settings.BODY_LIMIT:
         raise BodyTooLarge
     # A chunked body has no Content-Length.
@@ -92,7 +90,6 @@ class DuplicateKey(ValueError):
 
 
 def reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Return the pairs as a dict; raises DuplicateKey."""
     if not pairs:
         return {}
     result = dict(pairs)
@@ -107,12 +104,10 @@ def reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def reject_constant(name: str) -> None:
-    """Raise ValueError for NaN, Infinity and -Infinity."""
     raise ValueError(name)
 
 
 def parse_finite_float(digits: str) -> float:
-    """Return the number; raises ValueError if it is too large for a float."""
     value = float(digits)
     if -math.inf < value < math.inf:
         return value
@@ -126,7 +121,6 @@ DECODER = json.JSONDecoder(
 
 
 def is_too_deep(data: object) -> bool:
-    """Return whether the data has a list or a dict below `MAX_DEPTH` others."""
     level = [data]
     for _ in range(MAX_DEPTH):
         # The items of all lists and dicts of a level, in one call; numbers and texts refer to nothing.
@@ -150,7 +144,6 @@ def has_unstorable_escape(text: str) -> bool:
 
 
 def is_encodable(text: str) -> bool:
-    """Return whether the text has no unpaired surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -38,12 +38,10 @@ class Usage:
 
     @property
     def exceeded(self) -> bool:
-        """Whether the request that was counted last must be refused."""
         return self.count > self.limit
 
     @property
     def remaining(self) -> int:
-        """How many more requests the window allows."""
         return max(0, self.limit - self.count)
 
     @property
@@ -89,7 +87,6 @@ def is_attempt_allowed(request: HttpRequest, *, group: str, key: str, limit: int
 
 
 def count_attempt(request: HttpRequest, group: str, key: str, limit: int) -> int:
-    """Count an attempt; return how many there were in this window."""
     usage = count(request, group, key, limit)
     if usage:
         return usage.count

@@ -14,10 +14,7 @@ from foundation.metrics.definitions import time_redis
 
 
 class TimedRedis(Redis):
-    """A client that adds the time of its commands to the request's, for the metrics."""
-
     def execute_command(self, *args: Any, **options: Any) -> Any:
-        """Send a command and return its reply."""
         return time_redis(super().execute_command, *args, **options)
 
 
@@ -32,15 +29,12 @@ class KeptClient(RedisCacheClient):
             self._client = TimedRedis
 
     def get_client(self, key: str | bytes | memoryview | None = None, *, write: bool = False) -> Redis:
-        """Return the client; the first call makes it."""
         if self.client is None:
             self.client = super().get_client(key, write=True)
         return self.client
 
 
 class KeptRedisCache(RedisCache):
-    """A cache whose commands share a client."""
-
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._class = KeptClient

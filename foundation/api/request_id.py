@@ -19,8 +19,6 @@ def current_request_id() -> str:
 
 
 class RequestIdMiddleware:
-    """Gives each request its id, and each response the header `X-Request-Id`."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
@@ -38,9 +36,6 @@ class RequestIdMiddleware:
 
 
 class RequestIdFilter(logging.Filter):
-    """Adds the request id to each log record."""
-
     def filter(self, record: logging.LogRecord) -> bool:
-        """Set `record.request_id`; every record is kept."""
         record.request_id = current_request_id()
         return True

@@ -25,7 +25,6 @@ class JsonRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """Return the body; empty if there is no data."""
         return b"" if data is None else orjson.dumps(data)
 
 
@@ -33,7 +32,6 @@ class JsonOnlyNegotiation(BaseContentNegotiation):
     """Responds with JSON whatever the `Accept` header says: a wrong header is no reason to lose a booking."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
-        """Return the parser for the body's media type; raises a 415 if there is none."""
         media_type = (request.content_type or "").split(";")[0].strip().lower()
         for parser in parsers:
             if parser.media_type == media_type:
@@ -48,10 +46,8 @@ class JsonOnlyNegotiation(BaseContentNegotiation):
 
 
 def action_response(message: str, data: object, *, status: int = 200) -> Response:
-    """Return the response of create, cancel, submit and update."""
     return Response({"status": "success", "message": message, "data": data}, status=status)
 
 
 def data_response(message: str, data: object, **extra: object) -> Response:
-    """Return the response of a list or a detail."""
     return Response({"success": True, "message": message, "data": data, **extra})

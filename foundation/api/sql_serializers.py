@@ -28,7 +28,6 @@ SchemaResolver = Callable[[type["SQLSerializer"]], Schema]  # returns the refere
 
 
 def or_null(schema: Schema) -> Schema:
-    """Return a schema that also allows null."""
     if "type" not in schema:
         return {"anyOf": [schema, {"type": "null"}]}
     choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
@@ -49,17 +48,14 @@ class Field:
         self.help_text = help_text
 
     def expression(self, name: str, prefix: str) -> Combinable:
-        """Return the expression to select; `prefix` leads from the selected model to this serializer's model."""
         return F(prefix + (self.path or name))
 
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the field's schema in the OpenAPI document."""
         schema = self.value_schema(resolve)
         description = {"description": self.help_text} if self.help_text else {}
         return (or_null(schema) if self.null else schema) | description
 
     def value_schema(self, resolve: SchemaResolver) -> Schema:
-        """Return the schema of a value that is not null."""
         return dict(self.openapi)
 
 
@@ -68,26 +64,18 @@ class StringField(Field):
 
 
 class UUIDField(Field):
-    """A UUID."""
-
     openapi = {"type": "string", "format": "uuid"}
 
 
 class BooleanField(Field):
-    """A boolean."""
-
     openapi = {"type": "boolean"}
 
 
 class IntegerField(Field):
-    """A whole number."""
-
     openapi = {"type": "integer"}
 
 
 class NumberField(Field):
-    """A number, with or without a fraction."""
-
     openapi = {"type": "number"}
 
 
@@ -98,8 +86,6 @@ class AnyField(Field):
 
 
 class ChoiceField(Field):
-    """One value of an enumeration."""
-
     def __init__(
         self, choices: type[models.TextChoices], path: str = "", *, null: bool = False, help_text: str = ""
     ) -> None:
@@ -116,7 +102,6 @@ class DateTimeField(Field):
     openapi = {"type": "string", "format": "date-time", "example": "2027-01-05T10:00:00.000Z"}
 
     def expression(self, name: str, prefix: str) -> Expression:
-        """Return the expression that formats the column."""
         return Func(
             super().expression(name, prefix),
             template="""to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')""",
@@ -134,7 +119,6 @@ class NestedObject(Field):
         self.serializer = serializer
 
     def expression(self, name: str, prefix: str) -> Combinable:
-        """Return the expression that builds the inner object."""
         path = prefix + (self.path or name)
         if not self.null:
             return self.serializer.expression(f"{path}__")
@@ -150,7 +134,6 @@ class SameRowObject(NestedObject):
     """Columns of the same row, grouped as an object."""
 
     def expression(self, name: str, prefix: str) -> Combinable:
-        """Return the expression that builds the inner object."""
         return self.serializer.expression(prefix)
 
 
@@ -175,12 +158,10 @@ class NestedList(Field):
         self.limit = limit
 
     def expression(self, name: str, prefix: str) -> Combinable:
-        """Return the subquery that builds the array."""
         array = ArraySubquery(self.inner_objects(prefix)[: self.limit])
         return Func(array, function="to_json", output_field=models.JSONField())
 
     def inner_objects(self, prefix: str) -> QuerySet:
-        """Return the query of the inner objects as JSON."""
         return self.related_rows(lambda path: OuterRef(prefix + path)).values_list(self.serializer.expression())
 
     def value_schema(self, resolve: SchemaResolver) -> Schema:
@@ -196,7 +177,6 @@ class FirstRelatedObject(NestedList):
         self.null = True
 
     def expression(self, name: str, prefix: str) -> Combinable:
-        """Return the subquery that builds the object."""
         return Subquery(self.inner_objects(prefix)[:1], output_field=models.JSONField())
 
     def value_schema(self, resolve: SchemaResolver) -> Schema:
@@ -224,7 +204,6 @@ class SQLSerializer:
 
     @classmethod
     def expression(cls, prefix: str = "") -> Expression:
-        """Return the expression that builds the JSON object."""
         arguments: list[Combinable] = []
         for name, field in cls.fields.items():
             # The name as a literal: a parameter for each would take psycopg longer on every call.
@@ -233,7 +212,6 @@ class SQLSerializer:
 
     @classmethod
     def schema(cls, resolve: SchemaResolver) -> Schema:
-        """Return the object's schema in the OpenAPI document."""
         properties = {name: field.schema(resolve) for name, field in cls.fields.items()}
         schema = {"type": "object", "properties": properties, "required": list(properties)}
         return schema | ({"description": (cls.__doc__ or "").strip()} if cls.__doc__ else {})
@@ -255,7 +233,6 @@ class SQLSerializer:
 
     @classmethod
     def get_text(cls, organization: Tenant, id: uuid.UUID) -> str | None:
-        """Return the text of `get`."""
         row = cls.query_by_id().first(organization=organization.pk, id=id)
         return row[1] if row else None
 

@@ -75,7 +75,6 @@ class ApiView(APIView):
             raise
 
     def check_permissions(self, request: Request) -> None:
-        """Count the request against the rate limit, then check the key's scope."""
         # Before the scope, so that a key without it is limited too.
         self.usage = self.auth.count_request(request._request)
         if self.usage.exceeded:
@@ -83,7 +82,6 @@ class ApiView(APIView):
         super().check_permissions(request)
 
     def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
-        """Add the rate limit's headers to each response to a valid key."""
         if self.usage:
             # The IETF's draft on rate limit headers.
             response["RateLimit-Policy"] = f'"default";q={self.usage.limit};w={WINDOW_SECONDS}'
@@ -95,17 +93,14 @@ class ApiView(APIView):
 
     @property
     def auth(self) -> Any:
-        """The authenticated key, as the authentication class returns it."""
         return self.request.auth
 
     @property
     def organization(self) -> Any:
-        """The organization that the key belongs to."""
         return self.auth.organization
 
     @property
     def actor(self) -> Any:
-        """The key, as the actor of what the request changes."""
         return self.auth.actor
 
     def validated(self, input_serializer: type[Serializer]) -> dict[str, Any]:
@@ -119,14 +114,11 @@ class UnknownRouteView(ApiView):
     """Every other path below /api/: 404 with a valid key and 401 without, so that routes can't be probed."""
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """Run the checks, then raise 404."""
         super().initial(request, *args, **kwargs)
         raise NotFound
 
 
 class ExternalViewSet(ViewSetMixin, ApiView):
-    """Base class of the API's resources."""
-
     def list_response(
         self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str
     ) -> Response:

@@ -83,7 +83,6 @@ class CompiledQuery(Generic[Row]):
         return CompiledStatement(sql, params, len(compiler.select), to_objects)
 
     def all(self, **values: object) -> list[Row]:
-        """Run the query and return every row."""
         statement = self.statement
         with connection.cursor() as cursor:
             cursor.execute(statement.sql, bind(statement.params, values))
@@ -91,7 +90,6 @@ class CompiledQuery(Generic[Row]):
         return statement.to_objects(rows)
 
     def first(self, **values: object) -> Row | None:
-        """Run the query and return the first row, or None."""
         return next(iter(self.all(**values)), None)
 
 
@@ -113,7 +111,6 @@ class CombinedQuery:
         return COMBINED.format(columns=columns, joins=joins), [param for part in parts for param in part.params]
 
     def first(self, **values: object) -> list[Any]:
-        """Run the queries and return the row of each, in their order: an object, a tuple, or None."""
         sql, params = self.sql_with_params
         with connection.cursor() as cursor:
             cursor.execute(sql, bind(params, values))

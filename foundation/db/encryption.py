@@ -58,7 +58,6 @@ def key_state(stored: str) -> KeyState:
 
 
 def encrypted_fields() -> list[EncryptedField]:
-    """Return the encrypted fields of all models."""
     fields = [field for model in apps.get_models() for field in model._meta.local_concrete_fields]
     return [field for field in fields if isinstance(field, EncryptedField)]
 

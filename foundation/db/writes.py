@@ -68,7 +68,6 @@ def insert_columns(model: type[models.Model]) -> dict[str, str]:
 
 
 def rows_as_json(model: type[models.Model], rows: list[models.Model]) -> str:
-    """Return the rows as one JSON parameter."""
     # psycopg parses the placeholders of a statement on every call, so one parameter is faster than fifty.
     columns = insert_columns(model).items()
     return orjson.dumps([{column: getattr(row, name) for column, name in columns} for row in rows]).decode()

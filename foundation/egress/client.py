@@ -45,7 +45,6 @@ class CheckedResolver(ThreadedResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Return the host's addresses. Raises BlockedAddress."""
         # getaddrinfo has no timeout: it runs in a thread that is abandoned when the deadline is over.
         results = await super().resolve(host, port, family)
         require_allowed(*(result["host"] for result in results))
@@ -179,7 +178,6 @@ async def note_reuse(_session: aiohttp.ClientSession, context: SimpleNamespace, 
 
 
 def request_head(url: URL, headers: dict[str, str]) -> str:
-    """Return the request up to its body, as it is sent."""
     lines = [f"POST {url.raw_path_qs} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return "\r\n".join(lines) + "\r\n\r\n"
 

@@ -77,7 +77,6 @@ request_times = RequestTimes()
 
 
 def time_redis(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call the function and add its time to the request's."""
     started = perf_counter()
     try:
         return function(*args, **kwargs)

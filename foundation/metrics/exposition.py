@@ -36,12 +36,9 @@ def render() -> bytes:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers a scrape of a worker."""
-
     timeout = READ_SECONDS  # for each read and write
 
     def do_GET(self) -> None:
-        """Send the metrics, 401 without the token, or 404."""
         if self.path != PATH:
             self.respond(404)
         elif not is_authorized(self.headers.get("Authorization", "")):
@@ -50,7 +47,6 @@ class Handler(BaseHTTPRequestHandler):
             self.respond(200, ("Content-Type", CONTENT_TYPE), body=render())
 
     def respond(self, status: int, *headers: tuple[str, str], body: bytes = b"") -> None:
-        """Send a complete response: status, headers and body."""
         self.send_response(status)
         for name, value in [*headers, ("Content-Length", str(len(body)))]:
             self.send_header(name, value)

@@ -43,7 +43,6 @@ def shared_folder() -> Iterator[None]:
 
 
 def is_own(path: Path) -> bool:
-    """Return whether the path is a folder of this user."""
     status = path.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
 

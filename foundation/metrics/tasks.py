@@ -10,13 +10,11 @@ from foundation.metrics.definitions import TASK_SECONDS, TASK_SUCCEEDED_AT, TASK
 
 @task_prerun.connect
 def start(task: Task, **_: object) -> None:
-    """Note when a task begins."""
     vars(task.request)["started_at"] = time.monotonic()
 
 
 @task_postrun.connect
 def end(task: Task, state: str | None, **_: object) -> None:
-    """Count a task by its name, which is one of ours, and its state."""
     outcome = (state or "unknown").lower()
     TASKS.labels(task.name, outcome).inc()
     TASK_SECONDS.labels(task.name).observe(time.monotonic() - vars(task.request)["started_at"])

@@ -90,12 +90,10 @@ class Dispatcher:
             await asyncio.wait(self.tasks.values())
 
     async def poll(self) -> None:
-        """Schedule every group that has due jobs."""
         for runner, group_id, lane in await self.database.run(self.find_due_groups):
             self.schedule(runner, group_id, lane)
 
     def find_due_groups(self) -> list[tuple[Runner, GroupId, Lane]]:
-        """Return the groups with due jobs, each with its queue's runner and its lane."""
         return [(runner, group_id, lane) for runner, lane in self.places for group_id in runner.queue.due_groups(lane)]
 
     def _on_notify(self, runner: Runner, group_id: GroupId) -> None:

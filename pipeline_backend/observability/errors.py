@@ -72,7 +72,6 @@ def keep_allowed(event: Event, hint: Hint) -> Event | None:
 
 
 def request_tags(record: logging.LogRecord | None) -> dict[str, str]:
-    """Return the route and method of the request that a log record belongs to."""
     # Django's attribute, and that of our API's exception handler.
     request = getattr(record, "request", None) or getattr(record, "api_request", None)
     if not isinstance(request, HttpRequest | Request):

@@ -67,7 +67,6 @@ class AllowListExporter(SpanExporter):
         self.exporter = exporter
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Export the spans and return whether that worked."""
         kept = [reduce_span(span) for span in spans if span.parent or span.kind is not SpanKind.CLIENT]
         return self.exporter.export(kept) if kept else SpanExportResult.SUCCESS
 

@@ -54,7 +54,6 @@ def allow_open_files() -> int:
 
 
 def main() -> None:
-    """Start the server; say so if it can hold fewer connections than it should."""
     connections = max(MIN_CONNECTIONS, allow_open_files() - OTHER_FILES)
     if connections < MAX_CONNECTIONS:
         sys.stderr.write(

@@ -70,7 +70,6 @@ class KnownCredentials:
         return Turn(f"address {address}", address, is_page)
 
     def knows(self, digest: bytes | None) -> bool:
-        """Return whether a key or session was valid lately."""
         return digest in self.known
 
     def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
@@ -97,7 +96,6 @@ class PageCounter:
         self.by_client: Counter[str] = Counter()  # no longer than the pages that a process can answer in a minute
 
     def add(self, client: str) -> None:
-        """Count one more page of the client."""
         self.by_client[client] += 1
 
     def retry_after(self, client: str) -> int:

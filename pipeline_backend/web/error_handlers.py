@@ -61,7 +61,6 @@ def handler500(request: HttpRequest) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """Return 503 with `Retry-After`, as JSON or as a page."""
     headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     if API_PATH.match(request.path_info):
         return JsonResponse({"status": "error", "message": UNAVAILABLE}, status=503, headers=headers)

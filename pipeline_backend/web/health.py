@@ -28,7 +28,6 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def health_response(error: str) -> JsonResponse:
-    """Return 503 with the error, or 200 if it is empty."""
     if error:
         return JsonResponse(
             {"status": "error", "message": error}, status=503, headers={"Retry-After": str(RETRY_AFTER_SECONDS)}
@@ -52,7 +51,6 @@ def backlog_error() -> str:
 
 
 def database_error() -> str:
-    """Return a sentence if the database is unreachable, otherwise ""."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

@@ -19,7 +19,6 @@ class JsonFormatter(logging.Formatter):
     """Formats a record as one line of JSON; a record's `fields` become keys of their own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line. A traceback is in `exception`."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

@@ -35,8 +35,6 @@ MAX_SECONDS = 5  # for all queries of a scrape
 
 
 class Children(NamedTuple):
-    """The series of one route, method and status."""
-
     requests: Counter
     seconds: Histogram
     database_seconds: Counter
@@ -103,7 +101,6 @@ def time_statement(
     many: bool,
     context: dict[str, Any],
 ) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
-    """Run a statement and add its time to the request's."""
     started = perf_counter()
     try:
         return execute(sql, params, many, context)
@@ -112,7 +109,6 @@ def time_statement(
 
 
 def show_metrics(request: HttpRequest) -> HttpResponse:
-    """Return all metrics, or 401 without the token."""
     if not is_authorized(request.headers.get("Authorization", "")):
         return HttpResponse(status=401, headers={"WWW-Authenticate": CHALLENGE})
     registry = CollectorRegistry()
@@ -144,14 +140,12 @@ class DatabaseCollector(Collector):
 
 
 def queues_and_lanes() -> Iterator[tuple[Queue, Lane]]:
-    """Yield each queue with each of its lanes."""
     for queue in load_queues():
         for lane in (FAST,) if queue.slow == Queue.slow else (FAST, SLOW):
             yield queue, lane
 
 
 def due_jobs() -> GaugeMetricFamily:
-    """Return the number of due jobs, up to a limit."""
     text = f"Jobs that a worker could claim now, at most {MAX_COUNT}."
     family = GaugeMetricFamily("pipeline_queue_due_jobs", text, labels=["queue", "lane"])
     for queue, lane in queues_and_lanes():
@@ -160,7 +154,6 @@ def due_jobs() -> GaugeMetricFamily:
 
 
 def oldest_due_jobs() -> GaugeMetricFamily:
-    """Return how long the oldest due job has been due."""
     text = "How long the oldest due job has been due."
     family = GaugeMetricFamily("pipeline_queue_oldest_due_seconds", text, labels=["queue", "lane"])
     for queue, lane in queues_and_lanes():
@@ -170,7 +163,6 @@ def oldest_due_jobs() -> GaugeMetricFamily:
 
 
 def stalled_queues() -> GaugeMetricFamily:
-    """Return which queues the health check complains about."""
     text = "Whether jobs are overdue and no worker processes them."
     family = GaugeMetricFamily("pipeline_queue_stalled", text, labels=["queue"])
     for queue in load_queues():
@@ -179,7 +171,6 @@ def stalled_queues() -> GaugeMetricFamily:
 
 
 def endpoints() -> GaugeMetricFamily:
-    """Return the number of webhook endpoints of active organizations by their state."""
     family = GaugeMetricFamily("pipeline_webhook_endpoints", "Webhook endpoints by their state.", labels=["state"])
     counts = Endpoint.unscoped.filter(organization__is_active=True).aggregate(
         working=Count("pk", filter=Q(is_active=True, failing_since=None)),

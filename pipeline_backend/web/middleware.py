@@ -49,7 +49,6 @@ class SkipApi:
     get_response: Any  # as the middlewares' own type stubs have it
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the next middleware's response for the API, this middleware's for everything else."""
         if API_PATH.match(request.path_info):
             return self.get_response(request)
         return super().__call__(request)  # type: ignore[misc]  # defined by the middleware that is mixed in
@@ -84,7 +83,6 @@ class CompressionMiddleware(GZipMiddleware):
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Return the response, compressed if it may be."""
         if response.headers.get("Content-Encoding") == "identity":
             del response.headers["Content-Encoding"]
             return response
@@ -129,8 +127,6 @@ class SecurityHeadersMiddleware:
 
 
 class AdminTimezoneMiddleware:
-    """Activates the user's time zone for the duration of an admin request."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 

@@ -26,22 +26,17 @@ def rendered_schema() -> bytes:
 
 
 class SchemaView(SpectacularJSONAPIView):
-    """The OpenAPI document."""
-
     http_method_names = ["get", "head"]
     renderer_classes = [JsonRenderer]  # of errors
     schema = None  # the document doesn't describe itself
 
     def get(self, request: Request) -> HttpResponse:
-        """Return the document as JSON."""
         # drf-spectacular's generator is not thread-safe, and `cache` doesn't stop two first requests from running it.
         with _lock:
             return HttpResponse(rendered_schema(), content_type="application/json")
 
 
 class SwaggerView(SpectacularSwaggerSplitView):
-    """Swagger UI for the OpenAPI document."""
-
     http_method_names = ["get", "head"]
 
     def handle_exception(self, exc: Exception) -> Response:

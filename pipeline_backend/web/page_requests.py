@@ -72,7 +72,6 @@ class PageRequestMiddleware:
 
 
 def count_request(request: HttpRequest, user_id: str) -> Usage:
-    """Count a request of a person, and return the usage of their limit."""
     return hit(request, group="admin", key=user_id, limit=settings.ADMIN_REQUESTS_PER_MINUTE)
 
 
@@ -94,7 +93,6 @@ def has_nul(request: HttpRequest) -> bool:
 
 
 def bad_request() -> HttpResponse:
-    """Return the page for an address that no page understands."""
     return refusal(400, "This address is not valid", "Go back and follow a link or use a filter of the page.")
 
 

@@ -52,7 +52,6 @@ class BodyMemory:
         return True
 
     def release(self, client: str, size: int, *, is_stranger: bool) -> None:
-        """Count these bytes no longer."""
         self.total -= size
         self.of_strangers -= size * is_stranger
         self.by_client[client] -= size
@@ -61,12 +60,10 @@ class BodyMemory:
 
 
 def announces_body(environ: WSGIEnvironment) -> bool:
-    """Return whether the client sends a body, or says so."""
     return is_chunked(environ) or environ.get("CONTENT_LENGTH", "0") != "0"
 
 
 def is_chunked(environ: WSGIEnvironment) -> bool:
-    """Return whether the body has no announced length."""
     return "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
 
 
@@ -95,7 +92,6 @@ def should_read_body(environ: WSGIEnvironment, path: str) -> bool:
 
 
 def takes_body(method: str, path: str) -> bool:
-    """Return whether the route may use the body of a request with this method."""
     if method not in BODY_METHODS:
         return False
     try:

@@ -163,7 +163,6 @@ class RsgiApplication:
         return None
 
     def release_body(self, request: Request) -> None:
-        """Free the memory of the request's body."""
         self.body_memory.release(request.client, request.body_size, is_stranger=request.is_stranger)
 
     def queue(self, request: Request) -> Refusal | None:
@@ -252,7 +251,6 @@ async def wait_for_disconnect(protocol: HTTPProtocol) -> None:
 
 
 def build_environ(scope: Scope) -> WSGIEnvironment:
-    """Return the WSGI environment of a request."""
     address, _, _ = scope.client.rpartition(":")
     host, _, port = scope.server.rpartition(":")
     # Built from scratch, not from os.environ as most servers do: that holds the secrets of the deployment.

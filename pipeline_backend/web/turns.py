@@ -30,8 +30,6 @@ class Sender(Enum):
 
 
 class Turn(NamedTuple):
-    """The group and the client that a request belongs to, and its kind."""
-
     group: str
     client: str
     is_page: bool = False
@@ -56,12 +54,10 @@ class ClientQueue(Generic[Item]):
         self.size = 0
 
     def put(self, client: str, item: Item) -> None:
-        """Add an item."""
         self.by_client.setdefault(client, deque()).append(item)
         self.size += 1
 
     def get(self) -> Item:
-        """Remove and return the next item."""
         client = next(iter(self.by_client))
         items = self.by_client.pop(client)
         if len(items) > 1:
@@ -70,7 +66,6 @@ class ClientQueue(Generic[Item]):
         return items.popleft()
 
     def size_of(self, client: str) -> int:
-        """Return how many of the client's items wait."""
         return len(self.by_client.get(client, ()))
 
 
@@ -83,19 +78,15 @@ class Kind(Generic[Item]):
 
 
 class Group(Generic[Item]):
-    """The requests of a group."""
-
     def __init__(self) -> None:
         self.pages, self.others = Kind[Item](), Kind[Item]()
 
     @property
     def in_flight(self) -> int:
-        """The number of its requests in flight, of both kinds."""
         return self.pages.in_flight + self.others.in_flight
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no request."""
         return not (self.in_flight or self.pages.waiting.size or self.others.waiting.size)
 
 
@@ -121,11 +112,9 @@ class Turns(Generic[Item]):
         self.senders = deque(Sender)  # in the order of their turns
 
     def get(self) -> Item:
-        """Remove and return the next request that may have a thread; wait until there is one."""
         return self.ready.get()
 
     def put(self, turn: Turn, item: Item) -> Refusal | None:
-        """Add a request; return a refusal if too many wait already. `finish` must follow once it was responded to."""
         with self.lock:
             group = self.groups.get(turn.group) or Group()
             kind = group.pages if turn.is_page else group.others
@@ -158,11 +147,9 @@ class Turns(Generic[Item]):
                 del self.groups[turn.group]
 
     def has_place(self, group: Group[Item], kind: Kind[Item]) -> bool:
-        """Return whether the group may have one more request of the kind in flight."""
         return not kind.in_flight or group.in_flight < self.half
 
     def has_page_place(self, sender: Sender) -> bool:
-        """Return whether one more page may be in flight."""
         if sum(self.pages_in_flight.values()) >= self.half:
             return False
         return sender is Sender.IDENTIFIED or self.pages_in_flight[sender] < self.max_pages_without_session
@@ -198,7 +185,6 @@ class Turns(Generic[Item]):
                 self.page_groups[sender][name] = None  # at the end
 
     def refusal(self, turn: Turn, kind: Kind[Item]) -> Refusal | None:
-        """Return why a request may not wait, or None."""
         own, of_group = kind.waiting.size_of(turn.client), kind.waiting.size
         if turn.is_page:
             free = self.free_places(turn.sender)
@@ -211,7 +197,6 @@ class Turns(Generic[Item]):
         return Refusal.TOO_MANY_REQUESTS if is_full and turn.sender is Sender.IDENTIFIED else None
 
     def free_places(self, sender: Sender) -> int:
-        """Return how many more pages of the sender's kind may wait."""
         free = MAX_WAITING_PAGES - sum(self.waiting_pages.values())
         if sender is Sender.IDENTIFIED:
             return free
