@@ -1,4 +1,4 @@
-"""The project's own app: its commands, and what has to happen when Django starts."""
+"""The project's own app: its commands, and the start of Django."""
 
 import gc
 

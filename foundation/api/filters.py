@@ -76,7 +76,7 @@ class QueryFilter(Filter):
 
 
 class DateTimeFilter(QueryFilter):
-    """Rows at or after ("gte") or at or before ("lte") a timestamp. A date stands for its first or last millisecond."""
+    """Rows at or after ("gte") or at or before ("lte") a timestamp. A date is read as its first or last millisecond."""
 
     def __init__(self, field_name: str, lookup: Literal["gte", "lte"]) -> None:
         self.is_upper_bound = lookup == "lte"
@@ -112,7 +112,7 @@ class RelatedIdFilter(QueryFilter):
         return parse_uuid(text)
 
     def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
-        """Return the id of the row that this id stands for, or None if the organization has none."""
+        """Return the id of the row with this id, or of the row it was merged into; None if the organization has none."""
         return id if self.related_model.objects.of(organization).filter(pk=id).exists() else None
 
 

@@ -126,7 +126,7 @@ def throttled(limit: str, usage: Usage) -> Throttled:
 
 
 def remember_exhausted(name: str, usage: Usage, seconds: int) -> None:
-    """If the limit is used up, remember it under this name, so that this process can refuse without asking anybody."""
+    """If the limit is used up, remember it under this name, so that this process can refuse without asking Redis."""
     if usage.count >= usage.limit:
         caches["memory"].set(f"exhausted:{name}", Usage(usage.limit, usage.limit + 1, usage.reset_at), seconds)
 

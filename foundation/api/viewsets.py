@@ -67,7 +67,7 @@ class ApiView(APIView):
             super().perform_authentication(request)
         except AuthenticationFailed:
             address, limit = client_address(request.META), settings.FAILED_KEYS_PER_MINUTE
-            # A process that knows that the limit is used up asks nobody.
+            # A process that knows that the limit is used up doesn't ask Redis.
             usage = find_exhausted(address) or hit(request._request, group="failed-keys", key=address, limit=limit)
             remember_exhausted(address, usage, WINDOW_SECONDS)
             if usage.exceeded:
@@ -87,7 +87,7 @@ class ApiView(APIView):
             response["RateLimit-Policy"] = f'"default";q={self.usage.limit};w={WINDOW_SECONDS}'
             response["RateLimit"] = f'"default";r={self.usage.remaining};t={self.usage.reset_after}'
         else:
-            # Without a key nobody learns which methods a path has.
+            # Which methods a path has is not shown without a key.
             self.headers.pop("Allow", None)
         return super().finalize_response(request, response, *args, **kwargs)
 

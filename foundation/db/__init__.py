@@ -10,8 +10,8 @@ The constraints:
    of a list, and not on whether a value is null.
 2. PostgreSQL plans a prepared statement once per connection. So few different texts.
 3. A round trip costs more than most statements do. So several reads, or the inserts of several tables, are combined.
-4. Two transactions may insert the same row at the same time. The unique constraint decides; nobody waits on a lock of
-   our own, and no check comes before the insert without the constraint behind it.
+4. Two transactions may insert the same row at the same time. The unique constraint decides; there is no
+   lock besides, and no check before the insert without the constraint behind it.
 5. A timestamp that a client reads is the one that the database compares, to the millisecond.
 6. A secret in the database is readable only with the application's key.
 

@@ -1,7 +1,7 @@
 """Querysets that are compiled to SQL once per process, instead of on every call.
 
 Compiling a queryset takes Django longer than running it takes PostgreSQL. A `CompiledQuery` keeps the SQL of a queryset
-in which a `Param` stands for each value; `all` and `first` run it with the values. A `CombinedQuery` runs several
+with a `Param` in place of each value; `all` and `first` run it with the values. A `CombinedQuery` runs several
 queries in one statement. Only for what a benchmark needs it for, which a comment beside the query names.
 """
 

@@ -40,7 +40,7 @@ TLS = ssl.create_default_context()
 
 
 class CheckedResolver(ThreadedResolver):
-    """Resolves names, and refuses those of which any address must not be reached."""
+    """DNS resolver that refuses a host if any of its addresses is blocked."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC

@@ -49,9 +49,7 @@ REQUEST_REDIS_SECONDS = Counter(
     "pipeline_http_request_redis_seconds", "Time that requests waited for Redis.", ["route", "method"]
 )
 LIMITS_EXCEEDED = Counter("pipeline_limits_exceeded", "Refusals and pauses by a limit.", ["limit"])
-DELIVERY_ATTEMPTS = Counter(
-    "pipeline_delivery_attempts", "Attempts to send a job, by what became of it.", ["queue", "outcome"]
-)
+DELIVERY_ATTEMPTS = Counter("pipeline_delivery_attempts", "Attempts to send a job, by outcome.", ["queue", "outcome"])
 DELIVERY_SECONDS = Histogram(
     "pipeline_delivery_attempt_duration_seconds", "Time of an attempt.", ["queue"], buckets=DELIVERY_BUCKETS
 )

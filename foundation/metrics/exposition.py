@@ -1,4 +1,4 @@
-"""What Prometheus reads: the text of all metrics, for whoever has the token; and a worker's HTTP server."""
+"""The text of all metrics, which Prometheus reads with the token, and a worker's HTTP server for it."""
 
 import hmac
 import logging

@@ -53,7 +53,7 @@ def take_place(folder: Path) -> int:
     Raises OSError if the folder is missing or the disk is full.
     """
     place = next(number for number in count() if lock(folder / f"place-{number}") is not None)
-    # prometheus_client would make files with holes. When the disk is full, whoever writes to a hole is killed (SIGBUS).
+    # prometheus_client would make files with holes. When the disk is full, a process that writes to a hole is killed.
     for file in (folder / f"counter_{place}.db", folder / f"histogram_{place}.db"):
         if not file.exists() or file.stat().st_size < FILE_BYTES:
             file.write_bytes(bytes(FILE_BYTES))

@@ -188,7 +188,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         return Batch(group, jobs, token, start_before, has_more=len(jobs) == lane.batch or jobs[0].claim_count > 0)
 
     def lock_due_jobs(self, pending: QuerySet, count: int) -> list[ClaimedJob]:
-        """Return due jobs of a group that nobody else is claiming, locked: at most `count`, or a single suspect.
+        """Return due jobs of a group that no other worker is claiming, locked: at most `count`, or a single suspect.
 
         A suspect's last lease ended without a result, so it may be what kills workers. After `MAX_CLAIMS` leases it is
         dead.
@@ -208,7 +208,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
     @transaction.atomic
     def release(self, batch: Batch[Group, ClaimedJob], unsent: Sequence[ClaimedJob]) -> None:
         """Release jobs of the batch that were not sent, if the lease is still ours. Locks the group, then the jobs."""
-        # Giving back may lock the group. Locked after its jobs, it could deadlock with whoever locks it before them.
+        # Giving back may lock the group. Locked after its jobs, it could deadlock with one that locks it first.
         self.group_model._base_manager.select_for_update(no_key=True).filter(pk=batch.group.pk).first()
         ours = self.model.unscoped.filter(
             pk__in=[job.pk for job in unsent], lease_token=batch.token, state=State.PENDING
@@ -222,7 +222,7 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         """Store results and return the ids of the jobs that were updated: those whose lease is still ours.
 
         With `wait`, for a single result, the statement waits for a locked row and also records an attempt whose lease
-        is lost. Without, for many, it skips both: a long transaction of somebody else then delays no other receiver.
+        is lost. Without, for many, it skips both: another client's long transaction then delays no other receiver.
         """
         lock_clause, join = ("", "LEFT JOIN") if wait else ("SKIP LOCKED", "JOIN")
         ctes = self.result_ctes.format(lock_clause=lock_clause, join=join)

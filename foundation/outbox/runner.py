@@ -120,8 +120,8 @@ class Runner:
                 if not is_saved:
                     width = 0
                 elif result.error:
-                    may_go_on = await self.database.run(self.queue.after_failure, job, result)
-                    width = min(width, 1) if may_go_on else 0
+                    may_continue = await self.database.run(self.queue.after_failure, job, result)
+                    width = min(width, 1) if may_continue else 0
 
         senders = [send_in_turn(number) for number in range(width)]
         errors = [error for error in await asyncio.gather(*senders, return_exceptions=True) if error]
@@ -153,7 +153,7 @@ class Runner:
             CLAIM_DELAY_SECONDS.labels(self.queue.name).observe(max(0, delay))
 
     def count_attempt(self, job: Job, result: Result, seconds: float, *, is_saved: bool) -> None:
-        """Count an attempt by what became of its job."""
+        """Count an attempt by the state of its job."""
         state = result.next_state(job.attempt_count)["state"]
         outcome = OUTCOMES[state] if is_saved else "lease_lost"
         DELIVERY_ATTEMPTS.labels(self.queue.name, outcome).inc()

@@ -47,7 +47,7 @@ def start() -> None:
 
 
 def keep_allowed(event: Event, hint: Hint) -> Event | None:
-    """Return the event with what may leave: types of exceptions and places in the code. None without an exception."""
+    """Return the types of exceptions and the places in the code. None, which sends nothing, without an exception."""
     if "exception" not in event:
         return None
     allowed = cast("Event", {key: event[key] for key in EVENT_KEYS if key in event})  # type: ignore[literal-required]

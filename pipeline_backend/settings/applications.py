@@ -34,7 +34,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "pipeline_backend.web.metrics.MetricsMiddleware",
     "foundation.api.request_id.RequestIdMiddleware",
-    "pipeline_backend.web.json_logs.RequestLogMiddleware",
+    "pipeline_backend.web.logs.RequestLogMiddleware",
     "pipeline_backend.web.middleware.SecurityHeadersMiddleware",
     "organizations.middleware.TenantScopeMiddleware",
     "django.middleware.security.SecurityMiddleware",

@@ -21,11 +21,11 @@ LOGGING = {
     "filters": {"request_id": {"()": "foundation.api.request_id.RequestIdFilter"}},
     "formatters": {
         "text": {
-            "()": "pipeline_backend.web.json_logs.TextFormatter",
+            "()": "pipeline_backend.web.logs.TextFormatter",
             "fmt": "{levelname} {name} [{request_id}] {message}",
             "style": "{",
         },
-        "json": {"()": "pipeline_backend.web.json_logs.JsonFormatter"},
+        "json": {"()": "pipeline_backend.web.logs.JsonFormatter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["request_id"]}},
     "root": {"handlers": ["console"], "level": "INFO"},

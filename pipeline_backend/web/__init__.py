@@ -16,7 +16,7 @@ How the design follows:
   streamed response is written to a temporary file first (1).
 - `middleware` holds subclasses of four middlewares that skip `/api/` (2), sets the admin's time zone, and sets
   Content-Security-Policy and Permissions-Policy on every response (4).
-- `json_logs` holds the two formatters and the log line of each request, which only `LOG_FORMAT=json` turns on (6).
+- `logs` holds the two formatters and the log line of each request, which only `LOG_FORMAT=json` turns on (6).
 - `metrics` measures each request and answers `/metrics`, if there is a token (docs/metrics.md).
 - `error_handlers` holds Django's handlers for 400, 403, 404 and 500, and the filter for error reports (3, 6).
 - `health` separates `/healthz`, which includes the backlog, from `/readyz`, which checks this server only (5).

@@ -60,7 +60,7 @@ def main() -> None:
             f"WARNING: this system allows only {connections} connections for each web process instead of "
             f"{MAX_CONNECTIONS}. Raise the limit of open files (ulimit -n) to {MAX_CONNECTIONS + OTHER_FILES}.\n"
         )
-    # Without a token nobody reads what the processes would count.
+    # Without a token no one reads the counts.
     with shared_folder() if os.environ.get("METRICS_TOKEN") else nullcontext():
         cli(command(sys.argv[1:], connections))
 

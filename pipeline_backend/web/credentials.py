@@ -42,7 +42,7 @@ def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -
 def account_of_browser(environ: WSGIEnvironment) -> str:
     """Return the id of the account that has signed in last in this browser, "" if the browser isn't known.
 
-    Not the browser's id: whoever has an account can make many of these. Whether the account may still sign in, and
+    Not the browser's id: a person with an account can make many of these. Whether the account may still sign in, and
     with the same password, is unknown here.
     """
     found = BROWSER_COOKIE.search(environ.get("HTTP_COOKIE", "")[:MAX_COOKIES])
@@ -60,7 +60,7 @@ class KnownCredentials:
         """Return the turn of a request.
 
         A request without a known key or session belongs to the account of its known browser, so that strangers keep
-        nobody from signing in there; without that, to its address.
+        no one from signing in there; without that, to its address.
         """
         noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
         if noted_at and time.monotonic() - noted_at <= CREDENTIAL_SECONDS:

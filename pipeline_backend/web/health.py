@@ -1,4 +1,4 @@
-"""Health checks: `/healthz` for alarms and worker containers, `/readyz` for load balancers and `make run`."""
+"""Health checks: `/healthz` for alarms and worker containers, `/readyz` for load balancers."""
 
 from datetime import timedelta
 
@@ -11,9 +11,6 @@ from django.http import HttpRequest, JsonResponse
 from foundation.api.exceptions import RETRY_AFTER_SECONDS
 from foundation.outbox import Queue, State, load_queues
 from organizations.isolation import bypass_rls
-
-DATABASE_UNAVAILABLE = "The database does not answer"
-STALE_BACKLOG = "{names} have been due for more than {seconds} seconds, and no worker is processing them"
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -36,7 +33,7 @@ def health_response(error: str) -> JsonResponse:
 
 
 def health_error() -> str:
-    """Return one sentence that says what is wrong with the service, or "" if it is healthy."""
+    """Return a sentence, or "" if the service is healthy."""
     return database_error() or backlog_error()
 
 
@@ -47,7 +44,8 @@ def backlog_error() -> str:
         stale = dict.fromkeys(queue.label for queue in load_queues() if has_stale_backlog(queue))
     if not stale:
         return ""
-    return STALE_BACKLOG.format(names=" and ".join(stale).capitalize(), seconds=settings.HEALTH_BACKLOG_SECONDS)
+    names, seconds = " and ".join(stale).capitalize(), settings.HEALTH_BACKLOG_SECONDS
+    return f"{names} have been due for more than {seconds} seconds, and no worker is processing them"
 
 
 def database_error() -> str:
@@ -55,7 +53,7 @@ def database_error() -> str:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except Error:
-        return DATABASE_UNAVAILABLE
+        return "The database does not answer"
     return ""
 
 

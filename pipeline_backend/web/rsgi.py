@@ -70,9 +70,8 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     ),
 }
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
-# Neither pages nor the API, and fast to answer.
-STATIC_PREFIX = "/static/"
-PROBES = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
+# Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
+FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file
 FILE_SECONDS = 60  # for which such a file is kept for Granian to open it, which takes milliseconds
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
@@ -88,7 +87,7 @@ class Request:
         self.client = client_address(self.environ)
         self.is_api = API_PATH.match(self.path) is not None
         # A page can take seconds.
-        self.is_page = not (self.is_api or self.path in PROBES or self.path.startswith(STATIC_PREFIX))
+        self.is_page = not (self.is_api or self.path in FAST_PATHS or self.path.startswith("/static/"))
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
         self.turn = turns.Turn("", "")
         self.is_stranger = False  # while nothing of a body is counted

@@ -104,7 +104,7 @@ def test_every_encrypted_column_gets_the_first_key(
     assert output.out == (
         "All 5 values are encrypted with the first key; the others may be removed from FIELD_ENCRYPTION_KEYS.\n"
     )
-    assert "webhooks_endpoint.secret: 2 values checked, 2 encrypted anew\n" in output.err
+    assert "webhooks_endpoint.secret: 2 values checked, 2 re-encrypted\n" in output.err
     set_keys(settings, NEW)
     endpoint.refresh_from_db()
     assert (endpoint.secret, endpoint.previous_secret) == (new_secret, old_secret)
@@ -123,7 +123,7 @@ def test_a_second_run_changes_nothing(organization: Organization, settings: Sett
 
     output = run("reencrypt")
 
-    assert "webhooks_endpoint.secret: 2 values checked, 0 encrypted anew\n" in output.err
+    assert "webhooks_endpoint.secret: 2 values checked, 0 re-encrypted\n" in output.err
     assert stored_secrets() == stored
 
 
@@ -209,7 +209,7 @@ def test_a_killed_run_is_completed_by_the_next_one(settings: Settings, old: str)
         False,
         False,
     ]
-    assert "webhooks_endpoint.secret: 4 values checked, 2 encrypted anew\n" in output.err
+    assert "webhooks_endpoint.secret: 4 values checked, 2 re-encrypted\n" in output.err
     stored = stored_secrets()
     assert decrypt(stored, NEW) == secrets
     assert stored[first.url] == half_done[first.url]

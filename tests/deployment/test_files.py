@@ -164,6 +164,22 @@ def test_prometheus_of_compose_scrapes_where_web_and_workers_answer(tmp_path: Pa
     assert source["url"] == f"http://prometheus:{services['prometheus']['ports'][0].rpartition(':')[2]}"
 
 
+def test_nginx_limits_the_pages_that_the_web_server_limits() -> None:
+    fast_paths = re.search(
+        r"^FAST_PATHS = \{(.*)\}$", (ROOT / "pipeline_backend/web/rsgi.py").read_text(), re.MULTILINE
+    )
+    page = re.search(r'"~\*(\S+)" \$binary_remote_addr;', (ROOT / "deploy/nginx.conf").read_text())
+
+    assert fast_paths is not None
+    assert page is not None
+    paths = set(re.findall(r'"(.+?)"', fast_paths[1]))
+    # An empty session cookie, a colon, and the path. Only the local run has an inbox.
+    assert {path for path in paths if re.match(page[1], f":{path}")} == {"/local/inbox"}
+    assert re.match(page[1], ":/admin/login/")
+    assert not re.match(page[1], ":/api/external/leads")
+    assert not re.match(page[1], ":/static/pipeline_backend/icon.svg")
+
+
 def test_image_copies_from_stages_and_folders_that_exist() -> None:
     steps = dockerfile()
     stages = [step.arguments.partition(" AS ")[2] for step in steps if step.name == "FROM"]

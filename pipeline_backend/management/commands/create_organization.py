@@ -92,7 +92,7 @@ def read_password(email: str) -> str:
 @transaction.atomic
 def create_with_password(name: str, email: str, password: str) -> Organization:
     """Create the organization and its owner's account. Raises CommandError if the address has an account."""
-    # An operator of this command must not take over somebody's account, which may belong to other organizations too.
+    # An operator of this command must not take over an account, which may belong to other organizations, too.
     if User.objects.with_email(email).exists():
         raise CommandError(f"{email} has an account and keeps its password; leave out --owner-password-stdin")
     return create_organization(name=name, owner=User.objects.create_user(email, password))

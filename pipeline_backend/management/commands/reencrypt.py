@@ -60,5 +60,5 @@ class Command(BaseServiceCommand):
                 count += len(batch)
                 bar.update(len(batch))
                 if bar.disable:
-                    self.info(f"{column}: {count} values checked, {reencrypted} encrypted anew")
+                    self.info(f"{column}: {count} values checked, {reencrypted} re-encrypted")
         return count, reencrypted, unreadable

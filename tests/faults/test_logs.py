@@ -10,7 +10,7 @@ from urllib.request import Request
 import pytest
 
 from organizations.models import Organization
-from pipeline_backend.web.json_logs import JsonFormatter
+from pipeline_backend.web.logs import JsonFormatter
 from tests.client import ApiClient
 from tests.faults.stack import Stack, wait_for
 from tests.receiver import Receiver
