@@ -85,7 +85,6 @@ app.autodiscover_tasks(["webhooks", "leads", "appointments", "pipeline_backend"]
 
 @setup_logging.connect
 def configure_logging(**_: object) -> None:
-    """Use Django's logging configuration, which Celery would replace by its own."""
     from logging.config import dictConfig  # noqa: PLC0415  # only in workers
 
     dictConfig(settings.LOGGING)

@@ -42,7 +42,6 @@ def read_secret(name: str) -> str:
 
 
 def read_bool(name: str, *, default: bool) -> bool:
-    """Return a boolean variable. Raises ImproperlyConfigured for any other value."""
     value = read_text(name, str(default)).strip().lower()
     if value in {"1", "true", "yes", "on"}:
         return True
@@ -53,7 +52,6 @@ def read_bool(name: str, *, default: bool) -> bool:
 
 
 def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10**9) -> int:
-    """Return an integer variable from `min_value` to `max_value`."""
     value = read_text(name, str(default)).strip()
     if not re.fullmatch(r"[0-9]{1,10}", value) or not min_value <= int(value) <= max_value:
         raise ImproperlyConfigured(f"{name} must be a whole number from {min_value} to {max_value}")
@@ -61,7 +59,6 @@ def read_int(name: str, *, default: int, min_value: int = 1, max_value: int = 10
 
 
 def read_choice(name: str, *choices: str) -> str:
-    """Return a variable that is one of the choices; the first one is the default."""
     value = read_text(name, choices[0]).strip().lower()
     if value not in choices:
         raise ImproperlyConfigured(f"{name} must be one of: {', '.join(choices)}")
@@ -151,7 +148,6 @@ def read_address(name: str, *, default: str) -> str:
 
 
 def read_hosts(name: str, default: str) -> list[str]:
-    """Return a comma-separated list of host names, at least one, as Django compares them."""
     hosts = read_list(name, default)
     if not hosts or not all(map(HOST.fullmatch, hosts)):
         raise ImproperlyConfigured(
@@ -161,7 +157,6 @@ def read_hosts(name: str, default: str) -> list[str]:
 
 
 def read_mailbox(name: str, default: str) -> str:
-    """Return an e-mail address, with or without a name in front of it."""
     text = read_text(name, default).strip()
     try:
         addresses = [address for _, address in getaddresses([text])]
@@ -185,7 +180,6 @@ def read_folder(name: str) -> str | None:
 
 
 def read_networks(name: str) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Return a comma-separated list of networks in CIDR notation."""
     try:
         return [ipaddress.ip_network(text) for text in read_list(name)]
     except ValueError:

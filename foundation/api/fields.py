@@ -73,7 +73,6 @@ class InputSerializer(serializers.Serializer):
 
     @property
     def fields(self) -> BindingDict:
-        """The fields, shared by all instances."""
         # DRF copies them for each instance, which takes longer than validating a body. Ours keep no state.
         return bound_fields(type(self))
 
@@ -214,8 +213,6 @@ class UUIDField(StringField):
 
 
 class IntegerField(serializers.IntegerField):
-    """A whole number within bounds. The string "5", 5.0 and true are refused."""
-
     default_error_messages = {
         "required": "is required",
         "invalid": "must be a whole number from {min_value} to {max_value}",

@@ -112,7 +112,7 @@ class RelatedIdFilter(QueryFilter):
         return parse_uuid(text)
 
     def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
-        """Return the id of the row with this id, or of the row it was merged into; None if the organization has none."""
+        """Return the id, or that of the row it was merged into; None if the organization has no such row."""
         return id if self.related_model.objects.of(organization).filter(pk=id).exists() else None
 
 
@@ -188,7 +188,6 @@ class ListFilter(FilterSet):
         return total, ids
 
     def page_query(self, offset: int, limit: int) -> SqlPart:
-        """Return the statement for a page. Which strategy it follows depends on the filters and the order."""
         values: dict[str, Any] = dict(self.form.cleaned_data) if self.filters else {}
         position = PagePosition(values.pop("ordering", DEFAULT_ORDERING), offset, limit)
         if not values:
@@ -241,7 +240,6 @@ class ListFilter(FilterSet):
 
     @classmethod
     def parameters(cls) -> Iterator[tuple[str, Schema, str]]:
-        """Yield name, schema and description of each parameter, for the OpenAPI document."""
         for name, filter in cls.declared_filters.items():
             yield name, filter.schema, filter.help_text
 

@@ -67,8 +67,6 @@ class DetailResponse:
 
 
 class ActionResponse(DetailResponse):
-    """The response of create, cancel, submit and update: `status`, `message`, `data`."""
-
     outcome: ClassVar[Schema] = {"status": {"type": "string", "enum": ["success"]}}
 
 
@@ -190,7 +188,6 @@ def to_response(code: str, text: str) -> Schema:
 
 
 def add_headers(code: str, response: Schema) -> Schema:
-    """Return a response with the headers that every response with this status code has."""
     texts = REQUEST_ID_HEADER | (RATE_LIMIT_HEADERS if code != "401" else {})
     texts |= RETRY_AFTER_HEADER if code in {"429", "503"} else {}
     headers = {name: {"schema": {"type": "string"}, "description": text} for name, text in texts.items()}

@@ -83,8 +83,6 @@ FROM counted
 
 
 class SqlPart(NamedTuple):
-    """A statement, or a query to embed in one, and its parameters."""
-
     sql: str
     params: Params
 
@@ -124,7 +122,6 @@ def count_few_first(matching: SqlPart) -> SqlPart:
 
 
 def index_order(position: PagePosition, *, count: SqlPart, matching: SqlPart) -> SqlPart:
-    """Return the statement for rows that one index has in the list's order."""
     sql = fill_in(INDEX_ORDER, position, count=count.sql, matching=matching.sql)
     return SqlPart(sql, [*count.params, *matching.params])
 

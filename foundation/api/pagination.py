@@ -18,14 +18,11 @@ Errors = dict[str, list[str]]  # messages by parameter
 
 @dataclass(frozen=True)
 class Page:
-    """The page of a list that a request asks for; `number` begins at 1."""
-
     number: int
     limit: int
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> tuple["Page", Errors]:
-        """Return the page that the query parameters ask for, and the errors in them."""
         number, number_errors = parse_integer(query, "page", default=1, max_value=MAX_PAGE)
         limit, limit_errors = parse_integer(query, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
         return cls(number, limit), number_errors | limit_errors
@@ -63,7 +60,6 @@ def read_parameters(query: QueryDict, accepted: Mapping[str, bool]) -> tuple[dic
 
 
 def parse_integer(query: Mapping[str, str], name: str, *, default: int, max_value: int) -> tuple[int, Errors]:
-    """Return the parameter's whole number from 1 to `max_value`, and the errors in it."""
     text = query.get(name, str(default))
     # Not `int` alone, which also accepts " 5", "+5", "1_0" and the digits of other scripts.
     if re.fullmatch(r"[0-9]{1,16}", text) and 1 <= int(text) <= max_value:

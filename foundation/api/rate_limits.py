@@ -67,7 +67,6 @@ def count(request: HttpRequest, group: str, key: str, limit: int) -> Usage | Non
 
 
 def hit(request: HttpRequest, *, group: str, key: str, limit: int) -> Usage:
-    """Count a request and return the limit's usage. If Redis fails, nothing counts."""
     return count(request, group, key, limit) or Usage(limit, 0, int(time.time()) + WINDOW_SECONDS)
 
 
@@ -120,7 +119,6 @@ def memory_name(group: str, key: str) -> str:
 
 
 def throttled(limit: str, usage: Usage) -> Throttled:
-    """Return the exception for a request over the limit, and count it for the metrics."""
     LIMITS_EXCEEDED.labels(limit).inc()
     return Throttled(usage.reset_after)
 

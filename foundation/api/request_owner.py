@@ -13,12 +13,10 @@ ORGANIZATION, PERSON = "pipeline.organization", "pipeline.person"
 
 
 def note_organization(request: HttpRequest, organization_id: object) -> None:
-    """Note that the request has a valid key of the organization."""
     request.META[ORGANIZATION] = str(organization_id)
 
 
 def note_person(request: HttpRequest, person_id: object, organization_ids: list[Any]) -> None:
-    """Note that the request has a valid session of a person, and their organization if there is only one."""
     request.META[PERSON] = str(person_id)
     if len(organization_ids) == 1:
         note_organization(request, organization_ids[0])

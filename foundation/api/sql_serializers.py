@@ -218,7 +218,6 @@ class SQLSerializer:
 
     @classmethod
     def get_many(cls, organization: Tenant, ids: Iterable[uuid.UUID]) -> list[Json]:
-        """Return the organization's objects with these ids, in the order of the ids; unknown ids are left out."""
         ids = list(ids)
         if not ids:
             return []
@@ -227,7 +226,6 @@ class SQLSerializer:
 
     @classmethod
     def get(cls, organization: Tenant, id: uuid.UUID) -> Json | None:
-        """Return the organization's object with this id, or None."""
         text = cls.get_text(organization, id)
         return Json(text) if text else None
 
@@ -239,7 +237,6 @@ class SQLSerializer:
     @classmethod
     @cache
     def query_by_ids(cls) -> CompiledQuery[tuple[uuid.UUID, str]]:
-        """Return the query of id and JSON for the parameters `organization` and `ids`."""
         # Compiled for the benchmark "list of 10". Not `pk__in`: its text would depend on the number of ids.
         is_listed = Func(
             F("pk"), Param("ids"), template="%(expressions)s)", arg_joiner=" = ANY(", output_field=models.BooleanField()

@@ -56,7 +56,6 @@ class ApiView(APIView):
         return response
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Return the response to an exception; note whether the database interrupted the request."""
         # The client caused a statement that took too long, but no other interruption.
         self.is_interrupted = is_unavailable(exc) and not isinstance(exc.__cause__, QueryCanceled)
         return super().handle_exception(exc)
@@ -111,8 +110,6 @@ class ApiView(APIView):
 
 
 class UnknownRouteView(ApiView):
-    """Every other path below /api/: 404 with a valid key and 401 without, so that routes can't be probed."""
-
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
         raise NotFound
@@ -122,7 +119,6 @@ class ExternalViewSet(ViewSetMixin, ApiView):
     def list_response(
         self, serializer: type[SQLSerializer], filter_class: type[ListFilter], *, message: str
     ) -> Response:
-        """Return one page of the rows that match the filters; raises a 400 that names the invalid parameters."""
         query, errors = read_parameters(self.request.query_params, filter_class.accepted_parameters())
         page, page_errors = Page.from_query(query)
         filters = filter_class(query, organization=self.organization)
@@ -133,14 +129,12 @@ class ExternalViewSet(ViewSetMixin, ApiView):
         return data_response(message, serializer.get_many(self.organization, ids), pagination=page.describe(total))
 
     def detail_response(self, serializer: type[SQLSerializer], id: str, *, message: str) -> Response:
-        """Return one object of the organization; raises a 404 if there is none with this id."""
         data = serializer.get(self.organization, self.parse_id(id))
         if data is None:
             raise ResourceNotFound
         return data_response(message, data)
 
     def parse_id(self, text: str) -> UUID:
-        """Return the id from the path; raises a 404 if it is not a UUID, as for any unknown id."""
         try:
             return parse_uuid(text)
         except ValueError:

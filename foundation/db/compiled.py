@@ -65,11 +65,9 @@ class CompiledQuery(Generic[Row]):
 
     @cached_property
     def statement(self) -> CompiledStatement:
-        """The SQL and its parameters, with `Param`s unbound."""
         return self.compile()
 
     def compile(self) -> CompiledStatement:
-        """Compile the queryset. A subclass may change the result."""
         queryset = self.make_queryset()
         compiler = queryset.query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()

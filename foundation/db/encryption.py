@@ -38,15 +38,12 @@ class EncryptedField(models.TextField):
 
 
 class KeyState(Enum):
-    """Which of FIELD_ENCRYPTION_KEYS has encrypted a stored value."""
-
     CURRENT = "the first key"
     OLD = "another key"
     UNKNOWN = "none of the keys"
 
 
 def key_state(stored: str) -> KeyState:
-    """Return which key has encrypted this value, as the column holds it."""
     newest = MultiFernet([Fernet(settings.FIELD_ENCRYPTION_KEYS[0])])
     for state, keys in {KeyState.CURRENT: newest, KeyState.OLD: cipher()}.items():
         try:

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 
 def truncate_to_ms(timestamp: datetime) -> datetime:
-    """Return the timestamp in UTC, with its fraction cut (not rounded) to milliseconds."""
     timestamp = timestamp.astimezone(UTC)
     return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)
 
@@ -31,7 +30,6 @@ def isoformat_z(timestamp: datetime) -> str:
 
 @cache
 def zone_names() -> frozenset[str]:
-    """Return the names of all time zones. They are read once in a process, because that opens hundreds of files."""
     return frozenset(available_timezones())
 
 

@@ -198,7 +198,6 @@ async def read_prefix(response: aiohttp.ClientResponse) -> bytes:
 
 
 def classify(response: aiohttp.ClientResponse, body: bytes) -> Result:
-    """Return the result that a response means: 2xx is success, 410 is final, everything else can be retried."""
     status = response.status
     # PostgreSQL can't store the character NUL.
     text = body.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")

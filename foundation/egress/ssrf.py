@@ -94,7 +94,6 @@ def validate_url(url: str) -> None:
 
 
 def host_of(url: URL) -> str:
-    """Return the host in lower case, without the dot that can end a name."""
     return str(url.raw_host).lower().rstrip(".")
 
 

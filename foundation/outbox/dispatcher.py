@@ -31,8 +31,6 @@ GroupKey = tuple[Runner, GroupId]
 
 
 class Dispatcher:
-    """Sends the due jobs of some queues until it is stopped."""
-
     current: ClassVar["Dispatcher | None"] = None  # the one that runs in this process
 
     def __init__(self, queues: list[Queue]) -> None:

@@ -133,11 +133,9 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
 
     @property
     def rows(self) -> QuerySet:
-        """Every job of this queue, of all organizations."""
         return self.model.unscoped.all()
 
     def groups(self, lane: Lane = FAST) -> QuerySet:
-        """Return the enabled groups of one lane."""
         groups = self.group_model._base_manager.filter(self.enabled)
         return groups.filter(self.slow) if lane is SLOW else groups.exclude(self.slow)
 

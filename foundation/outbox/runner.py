@@ -49,11 +49,9 @@ class Database:
         self.connections.append(connections[DEFAULT_DB_ALIAS])
 
     async def run(self, func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the function's result, or raise its exception."""
         return await self._run(func, *args, **kwargs)
 
     def close(self) -> None:
-        """Wait for the calls that are running, then close the connections of the threads."""
         if self.executor:
             self.executor.shutdown()
         for thread_connection in self.connections:

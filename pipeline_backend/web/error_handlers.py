@@ -24,8 +24,6 @@ from pipeline_backend.web.middleware import API_PATH
 
 
 def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Return Django's handler for one status code: JSON for the API, `page` for everything else."""
-
     def handle(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if API_PATH.match(request.path_info):
             return JsonResponse({"status": "error", "message": message}, status=status)
@@ -35,7 +33,6 @@ def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) 
 
 
 def show_wrong_host(request: HttpRequest) -> HttpResponse:
-    """Return the page for a host that is not one of `ALLOWED_HOSTS`."""
     # Rendered without the request, so that no link has the wrong host. The page doesn't show the host either.
     return HttpResponse(render_to_string("wrong_host.html"), status=400)
 
@@ -45,7 +42,6 @@ _wrong_host = build_handler(400, WRONG_HOST, show_wrong_host)
 
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Return 400; the message says so if the host is wrong."""
     return _wrong_host(request) if isinstance(exception, DisallowedHost) else _malformed(request, exception)
 
 
@@ -55,7 +51,6 @@ _server_error = build_handler(500, SERVER_ERROR, defaults.server_error)
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    """Return 503 if the database caused the error, otherwise 500."""
     # Django calls this inside its `except` block and doesn't pass the exception.
     return unavailable(request) if is_unavailable(sys.exception()) else _server_error(request)
 

@@ -14,12 +14,10 @@ from organizations.isolation import bypass_rls
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Return 200 while the database answers and workers process what is due, otherwise 503 with the problem."""
     return health_response(health_error())
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Return 200 while this web server can answer requests, otherwise 503."""
     # Workers don't matter here: a booking can be accepted while they are down, and is processed when they are back.
     return health_response(database_error())
 
@@ -38,7 +36,6 @@ def health_error() -> str:
 
 
 def backlog_error() -> str:
-    """Return a sentence that names the kinds of jobs that no worker processes, or "" if all are processed."""
     # The backlog spans all organizations; the sentence names none of them.
     with bypass_rls():
         stale = dict.fromkeys(queue.label for queue in load_queues() if has_stale_backlog(queue))

@@ -120,7 +120,6 @@ class DatabaseCollector(Collector):
     """Asks the database for the backlog and for failing endpoints, of all organizations together."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield what was answered in time, and whether that is all."""
         families: list[GaugeMetricFamily] = []
         try:
             # The whole transaction has a time limit: this thread has to serve requests.

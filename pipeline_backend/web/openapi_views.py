@@ -40,6 +40,5 @@ class SwaggerView(SpectacularSwaggerSplitView):
     http_method_names = ["get", "head"]
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Return errors as JSON, like every view below `/api/`, not with the page's HTML renderer."""
         self.request.accepted_renderer, self.request.accepted_media_type = JsonRenderer(), JsonRenderer.media_type
         return super().handle_exception(exc)

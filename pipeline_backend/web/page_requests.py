@@ -84,7 +84,6 @@ def count_stream(chunks: Iterable[bytes], started: float, count_again: Callable[
 
 
 def has_nul(request: HttpRequest) -> bool:
-    """Return whether the path or the query contains a NUL, or more parameters than Django reads."""
     try:
         parameters = request.GET.lists()
     except SuspiciousOperation:

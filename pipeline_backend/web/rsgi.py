@@ -79,8 +79,6 @@ HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
 
 class Request:
-    """A request that is read in the event loop, waits for a thread and is answered there."""
-
     def __init__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         self.path, self.protocol = scope.path, protocol
         self.environ = build_environ(scope)
@@ -165,7 +163,6 @@ class RsgiApplication:
         self.body_memory.release(request.client, request.body_size, is_stranger=request.is_stranger)
 
     def queue(self, request: Request) -> Refusal | None:
-        """Queue a request for a thread; return a refusal if there are too many of its kind."""
         request.turn = self.credentials.find(
             request.credential, request.environ, request.client, is_page=request.is_page
         )
@@ -206,7 +203,6 @@ class RsgiApplication:
             request.loop.call_soon_threadsafe(self.finish, request)
 
     def respond(self, request: Request) -> None:
-        """Call the WSGI application and send its whole response."""
         start: list[Any] = []
         chunks = self.wsgi_application(request.environ, lambda *arguments: start.extend(arguments))
         try:

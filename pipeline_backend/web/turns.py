@@ -47,8 +47,6 @@ Item = TypeVar("Item")
 
 
 class ClientQueue(Generic[Item]):
-    """A queue from which each client's oldest item is taken in turn."""
-
     def __init__(self) -> None:
         self.by_client: dict[str, deque[Item]] = {}  # in the order in which the clients' turns come
         self.size = 0
@@ -133,7 +131,6 @@ class Turns(Generic[Item]):
             return None
 
     def finish(self, turn: Turn) -> None:
-        """End a request, and start those that have waited for it."""
         with self.lock:
             group = self.groups[turn.group]
             (group.pages if turn.is_page else group.others).in_flight -= 1
@@ -155,7 +152,6 @@ class Turns(Generic[Item]):
         return sender is Sender.IDENTIFIED or self.pages_in_flight[sender] < self.max_pages_without_session
 
     def start_pages(self) -> None:
-        """Start waiting pages while there are places; the three kinds of senders take turns."""
         while True:
             for sender in self.senders:
                 if self.page_groups[sender] and self.has_page_place(sender):
@@ -172,7 +168,6 @@ class Turns(Generic[Item]):
                 del self.page_groups[sender][name]  # until the group finishes a request
 
     def start(self, name: str, is_page: bool, sender: Sender) -> None:
-        """Give the group's next request of this kind to the threads."""
         group = self.groups[name]
         kind = group.pages if is_page else group.others
         self.ready.put(kind.waiting.get())

@@ -13,8 +13,6 @@ from organizations.models import Organization
 
 
 class BaseServiceCommand(BaseCommand):
-    """A command that calls services and reports their errors in one sentence."""
-
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run the command. Raises CommandError if a service refuses, or if the database can't be used."""
         try:
@@ -40,7 +38,6 @@ def manage_py(command: str) -> str:
 
 
 def error_message(error: DomainError) -> str:
-    """Return the error's message, or all field messages of a validation error."""
     if isinstance(error, ValidationFailed):
         return "; ".join(message for messages in error.errors.values() for message in messages)
     return str(error)

@@ -13,8 +13,6 @@ from pipeline_backend.management.commands._command import BaseServiceCommand, cl
 
 
 class Command(BaseServiceCommand):
-    """Issue an API key."""
-
     help = (
         "Issue an API key for an organization. Prints only the key on standard output. "
         "The key can't be shown again; to replace it, revoke it (manage.py revoke_api_key) and issue a new one."

@@ -16,8 +16,6 @@ from pipeline_backend.management.commands._command import BaseServiceCommand, cl
 
 
 class Command(BaseServiceCommand):
-    """Create an organization."""
-
     help = (
         "Create an organization with its ten statuses, and invite its owner by e-mail. "
         "Prints only the organization's id on standard output. "
@@ -59,7 +57,6 @@ class Command(BaseServiceCommand):
 
 
 def invitation_steps(invitation: Invitation, *, print_link: bool) -> list[str]:
-    """Return what was done, and how the owner gets in."""
     steps = [f"{invitation.organization} was created; {invitation.email} gets an invitation by e-mail to be its owner."]
     if print_link:
         return [*steps, f"The invitation's link, for the owner only: {invitation_link(invitation)}"]

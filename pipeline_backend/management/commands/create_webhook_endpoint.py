@@ -11,8 +11,6 @@ from webhooks.topics import topics
 
 
 class Command(BaseServiceCommand):
-    """Create a webhook endpoint."""
-
     help = (
         "Create a webhook endpoint, which receives an organization's events from now on. "
         "Prints only the signing secret (whsec_…) on standard output. "

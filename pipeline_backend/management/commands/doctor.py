@@ -46,8 +46,6 @@ WHERE has_table_privilege(to_regrole(quote_ident(role))::oid, name::regclass, 'S
 
 
 class Command(BaseCommand):
-    """Check everything that the service depends on."""
-
     help = (
         "Check the database and its migrations, Redis, the encryption keys, BASE_URL and ALLOWED_HOSTS, e-mail, "
         "the backlog of deliveries and notifications, and the age of the dumps, and report each problem in one "
@@ -58,14 +56,12 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add `--send-to` and `--backups`."""
         parser.add_argument("--send-to", metavar="ADDRESS", help="send one e-mail, and print the mail server's answer")
         parser.add_argument(
             "--backups", metavar="DIRECTORY", default=BACKUPS, help=f"where the nightly dumps are ({BACKUPS})"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print one line per problem. Raises CommandError if there is any."""
         problems = [*database_problems(), *redis_problems(), *host_problems(), *mail_problems()]
         problems += backup_problems(Path(options["backups"]))
         if address := options["send_to"]:
@@ -148,7 +144,6 @@ def isolation_problems() -> Iterator[str]:
 
 
 def encryption_problems() -> Iterator[str]:
-    """Check that the configured keys decrypt all encrypted values."""
     for field in encrypted_fields():
         states = Counter(key_state(stored) for batch in stored_values(field) for _, stored in batch)
         if unreadable := states[KeyState.UNKNOWN]:
@@ -159,7 +154,6 @@ def encryption_problems() -> Iterator[str]:
 
 
 def count_old_values() -> int:
-    """Return how many values are encrypted with another key than the first."""
     if len(settings.FIELD_ENCRYPTION_KEYS) == 1:
         return 0
     values = (stored for field in encrypted_fields() for batch in stored_values(field) for _, stored in batch)
@@ -167,7 +161,6 @@ def count_old_values() -> int:
 
 
 def redis_problems() -> Iterator[str]:
-    """Check that Redis answers in time, and that its certificate is checked."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS
@@ -183,7 +176,6 @@ def redis_problems() -> Iterator[str]:
 
 
 def host_problems() -> Iterator[str]:
-    """Check that ALLOWED_HOSTS contains the host of BASE_URL."""
     host, _ = split_domain_port(urlsplit(settings.BASE_URL).netloc)
     if not validate_host(host, settings.ALLOWED_HOSTS):
         yield (
@@ -245,7 +237,6 @@ def accepted(code: int, reply: bytes) -> str:
 
 
 def server_name() -> str:
-    """Return the mail server's name and port, for a sentence."""
     return f"The mail server {settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
 
 

@@ -8,8 +8,6 @@ from pipeline_backend.web.health import health_error
 
 
 class Command(BaseCommand):
-    """Check the service's health."""
-
     help = (
         "Check what /healthz checks. Exit code 0 if the service is healthy, "
         "1 if the database does not answer or no worker is processing what is due."
@@ -18,7 +16,6 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print one sentence. Raises CommandError with the problem if there is one."""
         error = health_error()
         if error:
             raise CommandError(error)

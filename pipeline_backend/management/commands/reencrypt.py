@@ -11,8 +11,6 @@ from pipeline_backend.management.commands._command import BaseServiceCommand
 
 
 class Command(BaseServiceCommand):
-    """Moves every encrypted value to the newest key."""
-
     help = (
         "Encrypt all encrypted columns (signing secrets of webhook endpoints, Slack URLs, keys of two-factor sign-in) "
         "with the first key of FIELD_ENCRYPTION_KEYS, so that the other keys can be removed. Run it when every process "

@@ -11,8 +11,6 @@ from pipeline_backend.management.commands._command import BaseServiceCommand
 
 
 class Command(BaseServiceCommand):
-    """Print a one-time link for an address."""
-
     help = (
         "Print the link with which the person with this e-mail address chooses a new password, once and within one "
         "hour. If there is no account yet, print the links of the address's open invitations. "
@@ -23,7 +21,6 @@ class Command(BaseServiceCommand):
         parser.add_argument("email", metavar="EMAIL", help="The person's e-mail address.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the links. Raises CommandError if there are none, or if the account is disabled."""
         email = options["email"].strip()
         user = User.objects.with_email(email).first()
         if user and not user.is_active:

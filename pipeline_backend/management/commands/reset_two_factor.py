@@ -10,8 +10,6 @@ from pipeline_backend.management.commands._command import BaseServiceCommand
 
 
 class Command(BaseServiceCommand):
-    """Switch a user's two-factor sign-in off."""
-
     help = (
         "Switch a user's two-factor sign-in off and end their sessions. The password stays. The user gets an e-mail. "
         "Make sure first that it is really the user who asks: this is what two-factor sign-in protects against."

@@ -15,8 +15,6 @@ KEY_ID = re.compile(r"(?:pb_)?([0-9A-Za-z]{12})(?:_\S*)?")
 
 
 class Command(BaseServiceCommand):
-    """Revoke an API key."""
-
     help = (
         "Revoke an API key: the next request with it is refused. Safe to repeat. "
         "This can't be undone; issue a new key instead."

@@ -24,8 +24,6 @@ APPOINTMENTS = "/api/external/appointments"
 
 
 class Command(BaseServiceCommand):
-    """Books an appointment in an organization of its own, and rolls everything back."""
-
     help = (
         "Try this installation: create two organizations with an API key each, book and list an appointment through "
         "the API, check that the other organization doesn't see it, and sign its webhook. All of it is one "
@@ -33,14 +31,12 @@ class Command(BaseServiceCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print one line per step. Raises CommandError at the first that fails."""
         with transaction.atomic():
             self.try_service()
             transaction.set_rollback(True)
         self.stdout.write("Everything works. Nothing was stored or sent.")
 
     def try_service(self) -> None:
-        """Run all steps, in the caller's transaction."""
         reference = f"smoke-test-{uuid7()}"
         organization, other = (create_organization(name=reference) for _ in range(2))
         secret = add_endpoint(organization=organization, url="https://example.com/")[1]
@@ -73,7 +69,6 @@ class Command(BaseServiceCommand):
         return data
 
     def sign_webhook(self, organization: Organization, secret: str) -> None:
-        """Sign the booking's delivery with the secret as the database has it, and verify it as a receiver would."""
         deliveries = Delivery.objects.of(organization).select_related("event", "endpoint")
         delivery = deliveries.get(event__type="appointment.created")
         headers = signed_headers(str(delivery.event_id), delivery.event.body, delivery.endpoint.signing_secrets())
