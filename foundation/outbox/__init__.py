@@ -38,18 +38,8 @@ Polling takes place every three seconds, so without Redis a job waits that much 
 Lanes: the fast lane serves 64 groups at once and the slow lane 16, one attempt at a time. A group that keeps timing out
 belongs to the slow lane until an attempt succeeds.
 
-Modules: `models` (the columns, the retry schedule, the statement that stores results), `queue` (claim, lease, release),
-`runner` (send one group's jobs), `dispatcher` (the event loop of a worker), `wakeup` (the messages).
-
-Other packages import from here only:
-  - `Job`, `State`, `Result`: the base class of a table that is a queue, the states of its rows, how an attempt went.
-  - `Queue`, `Limit`: the base classes that describe how such a table's jobs are grouped, limited and sent; their type
-    variables `Group`, `ClaimedJob`, `Session`.
-  - `notify_on_commit`: announces new jobs of a group, in the transaction that writes them.
-  - `send_on_commit`, `publish`: the same for any other task whose work is in the database; and at once, in this thread.
-  - `WAKE_UP_TASK`, `dispatch`, `run_group`: for the Celery task that such a message starts; and in this thread, for
-    tests.
-  - `Dispatcher`, `load_queues`: for the worker process.
+Other packages import from here only. An app derives its table from `Job` and describes with a `Queue` (and a `Limit`)
+how its jobs are grouped, limited and sent.
 """
 
 from foundation.outbox.dispatcher import Dispatcher, dispatch, run_group
