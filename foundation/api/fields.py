@@ -243,10 +243,7 @@ class ChoiceField(StringField):
 
 
 class BoundedListField(serializers.ListField):
-    default_error_messages = {
-        "not_a_list": "must be an array",
-        "max_length": "must have at most {max_length} items",
-    }
+    default_error_messages = {"not_a_list": "must be an array", "max_length": "must have at most {max_length} items"}
 
     def to_internal_value(self, data: Any) -> list[Any]:
         # Before the items are validated, because the errors of a million items would be longer than the request.

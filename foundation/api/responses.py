@@ -20,10 +20,7 @@ class JsonRenderer(BaseRenderer):
     charset = None
 
     def render(
-        self,
-        data: object,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
+        self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
         return b"" if data is None else orjson.dumps(data)
 

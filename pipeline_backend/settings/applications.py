@@ -63,9 +63,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ],
+            ]
         },
-    },
+    }
 ]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_I18N = False

@@ -26,8 +26,5 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"persistAuthorization": True, "displayRequestDuration": True},
-    "POSTPROCESSING_HOOKS": [
-        "foundation.api.openapi.complete_responses",
-        "webhooks.openapi.add_webhooks",
-    ],
+    "POSTPROCESSING_HOOKS": ["foundation.api.openapi.complete_responses", "webhooks.openapi.add_webhooks"],
 }

@@ -94,13 +94,7 @@ class MetricsMiddleware:
         return response
 
 
-def time_statement(
-    execute: Callable[..., Any],
-    sql: str,
-    params: object,
-    many: bool,
-    context: dict[str, Any],
-) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
+def time_statement(execute: Callable[..., Any], sql: str, params: object, many: bool, context: dict[str, Any]) -> Any:  # noqa: ANN401  # whatever the wrapped function returns
     started = perf_counter()
     try:
         return execute(sql, params, many, context)

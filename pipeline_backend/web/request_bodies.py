@@ -10,16 +10,7 @@ from organizations.keys import parse_key
 
 BODY_METHODS = {"POST", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
-ROUTES_WITHOUT_BODY = {
-    "healthz",
-    "readyz",
-    "local-inbox",
-    "home",
-    "index",
-    "app_list",
-    "autocomplete",
-    "jsi18n",
-}
+ROUTES_WITHOUT_BODY = {"healthz", "readyz", "local-inbox", "home", "index", "app_list", "autocomplete", "jsi18n"}
 
 
 # The file of an import is larger than other bodies.
