@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 
 load_settings()
 
-DEFAULT_QUEUE, IMPORT_QUEUE = "celery", "imports"
 SOCKET_SECONDS = 5  # no request waits for it: messages are published by a thread
-TOUCH_POINT_SECONDS = 60
-IMPORT_SECONDS = 30
-DUPLICATES_SECONDS = 120
-DIGEST_SECONDS = 600
-PRUNE_SECONDS = 3600
-
+# How often beat sends each task, in seconds.
+SCHEDULE = {
+    "appointments.refresh_touch_points": 60,
+    "leads.run_imports": 30,
+    "leads.search_duplicates": 120,
+    "webhooks.send_endpoint_digest": 600,
+    "leads.prune": 3600,
+    "webhooks.prune": 3600,
+    "organizations.prune": 3600,
+}
 
 # When the connection to Redis is lost, kombu 5.7 can raise an AttributeError while it puts messages back. Listed as a
 # connection error it makes the worker reconnect; otherwise the worker would stop (test_redis_unavailable.py).
@@ -54,9 +57,9 @@ app.conf.update(
         "unacked_restore_throttle": 1,
     },
     # A worker takes tasks from both, unless -Q names one. It runs few imports at once (leads.tasks).
-    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in (DEFAULT_QUEUE, IMPORT_QUEUE)],
-    task_default_queue=DEFAULT_QUEUE,
-    task_routes={"leads.run_imports": {"queue": IMPORT_QUEUE}},
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in ("celery", "imports")],
+    task_default_queue="celery",
+    task_routes={"leads.run_imports": {"queue": "imports"}},
     task_publish_retry=False,
     task_ignore_result=True,
     task_acks_late=True,
@@ -69,15 +72,7 @@ app.conf.update(
     beat_schedule={
         # After ten rounds in the queue a message has been replaced by newer ones, so it expires.
         task: {"task": task, "schedule": seconds, "options": {"expires": 10 * seconds}}
-        for task, seconds in {
-            "appointments.refresh_touch_points": TOUCH_POINT_SECONDS,
-            "leads.run_imports": IMPORT_SECONDS,
-            "leads.search_duplicates": DUPLICATES_SECONDS,
-            "webhooks.send_endpoint_digest": DIGEST_SECONDS,
-            "leads.prune": PRUNE_SECONDS,
-            "webhooks.prune": PRUNE_SECONDS,
-            "organizations.prune": PRUNE_SECONDS,
-        }.items()
+        for task, seconds in SCHEDULE.items()
     },
 )
 app.autodiscover_tasks(["webhooks", "leads", "appointments", "pipeline_backend"])

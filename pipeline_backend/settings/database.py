@@ -1,5 +1,7 @@
 """PostgreSQL: the connection and its time-outs."""
 
+from typing import Any
+
 from pipeline_backend.env import env, read_choice, read_url
 
 STATEMENT_SECONDS = 30
@@ -22,21 +24,21 @@ SESSION_SETTINGS = {
     "idle_in_transaction_session_timeout": "1min",
     "random_page_cost": "1.1",
 }
-DATABASES = {"default": env.db_url_config(DATABASE_URL, engine="django.db.backends.postgresql")}
-DATABASES["default"] |= {
+_database: dict[str, Any] = {"OPTIONS": {}} | env.db_url_config(DATABASE_URL, engine="django.db.backends.postgresql")
+_database |= {
     # Seconds. Long enough that few requests connect, short enough that a failover or a new password takes effect.
     "CONN_MAX_AGE": 300,
     "CONN_HEALTH_CHECKS": True,
     "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER == "transaction",
-    "OPTIONS": {
-        **DATABASES["default"].get("OPTIONS", {}),
-        "connect_timeout": 3,
-        # Planning a list query takes longer than running it, so a connection prepares a statement after five uses.
-        "server_side_binding": True,
-        "prepare_threshold": None if _pooler == "transaction" else 5,
-        # PgBouncer refuses clients that send this, and sets the same itself (docs/pgbouncer.ini).
-        "options": " ".join(f"-c {name}={value}" for name, value in SESSION_SETTINGS.items())
-        if DATABASE_POOLER == "session"
-        else "",
-    },
 }
+_database["OPTIONS"] |= {
+    "connect_timeout": 3,
+    # Planning a list query takes longer than running it, so a connection prepares a statement after five uses.
+    "server_side_binding": True,
+    "prepare_threshold": None if _pooler == "transaction" else 5,
+    # PgBouncer refuses clients that send this, and sets the same itself (docs/pgbouncer.ini).
+    "options": " ".join(f"-c {name}={value}" for name, value in SESSION_SETTINGS.items())
+    if DATABASE_POOLER == "session"
+    else "",
+}
+DATABASES = {"default": _database}

@@ -8,7 +8,6 @@ neither a thread nor memory. The reasons are in docs/decisions/0005.
 
 import asyncio
 import io
-import json
 import logging
 import os
 import sys
@@ -18,6 +17,7 @@ from threading import Thread
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
+import orjson
 from django.conf import settings
 from granian.rsgi import HTTPProtocol, ProtocolClosed, ProtocolError, Scope
 
@@ -42,20 +42,17 @@ Application = Callable[[WSGIEnvironment, Any], Iterable[bytes]]
 Headers = list[tuple[str, str]]
 Refusal = tuple[int, Headers, bytes]
 
+
+def json_error(message: str) -> bytes:
+    return orjson.dumps({"status": "error", "message": message})
+
+
 NOT_STORED = ("cache-control", "no-store")
 JSON: Headers = [("content-type", "application/json"), NOT_STORED, ("vary", "x-api-key")]
 JSON_AND_CLOSE: Headers = [*JSON, ("connection", "close")]
 RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
-REQUEST_TIMEOUT: Refusal = (
-    408,
-    JSON_AND_CLOSE,
-    b'{"status":"error","message":"The request body did not arrive in time"}',
-)
-TOO_MANY_BODIES: Refusal = (
-    503,
-    JSON_AND_CLOSE + RETRY,
-    json.dumps({"status": "error", "message": UNAVAILABLE}).encode(),
-)
+REQUEST_TIMEOUT: Refusal = (408, JSON_AND_CLOSE, json_error("The request body did not arrive in time"))
+TOO_MANY_BODIES: Refusal = (503, JSON_AND_CLOSE + RETRY, json_error(UNAVAILABLE))
 PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8"), NOT_STORED]
 TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     turns.Refusal.TOO_MANY_PAGES: (
@@ -63,11 +60,7 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
         PLAIN_TEXT + RETRY,
         b"Too many pages are waiting. Reload this one in a few seconds.",
     ),
-    turns.Refusal.TOO_MANY_REQUESTS: (
-        429,
-        [*JSON, ("retry-after", "1")],
-        b'{"status":"error","message":"Too many requests at once"}',
-    ),
+    turns.Refusal.TOO_MANY_REQUESTS: (429, [*JSON, ("retry-after", "1")], json_error("Too many requests at once")),
 }
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
