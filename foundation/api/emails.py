@@ -36,10 +36,10 @@ def parse_email(text: str) -> str:
         return text
     # Lower case, because the indexes are on PostgreSQL's lower(), which makes İ (U+0130) another letter than Python.
     is_readable = unicodedata.normalize("NFC", domain).lower() == readable
-    stored = f"{local_part}@{readable if is_readable else encoded}"
-    if len(stored) > MAX_EMAIL_LENGTH:
+    address = f"{local_part}@{readable if is_readable else encoded}"
+    if len(address) > MAX_EMAIL_LENGTH:
         raise ValueError(INVALID)
-    return stored
+    return address
 
 
 def domain_forms(domain: str) -> tuple[str, str]:

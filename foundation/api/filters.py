@@ -221,15 +221,15 @@ class ListFilter(FilterSet):
         Raises ValidationFailed if a parameter is an id that the organization doesn't have.
         """
         values = self.form.cleaned_data if self.filters else {}
-        known = {
+        ids = {
             name: filter.known_id(self.organization, values[name])
             for name, filter in self.filters.items()
             if isinstance(filter, RelatedIdFilter)
         }
-        if unknown := [name for name, id in known.items() if id is None]:
+        if unknown := [name for name, id in ids.items() if id is None]:
             raise ValidationFailed({name: ["is not known in the organization"] for name in unknown})
-        is_other = any(id != values[name] for name, id in known.items())
-        values.update(known)
+        is_other = any(id != values[name] for name, id in ids.items())
+        values.update(ids)
         return is_other
 
     @classmethod

@@ -88,7 +88,7 @@ class SqlPart(NamedTuple):
 
 
 class PagePosition(NamedTuple):
-    """Where a page lies: the order of its list (a column, with "-" for descending; the id breaks ties), and offsets."""
+    """A page: the order of its list (a column, with "-" for descending; the id breaks ties), and its offsets."""
 
     ordering: str
     offset: int

@@ -193,7 +193,7 @@ class SQLSerializer:
     model: ClassVar[type[models.Model]]
     component_name: ClassVar[str] = ""  # in the OpenAPI document; the class name without "Serializer" if empty
     exclude: ClassVar[Sequence[str]] = ()
-    # What `previous` of an event leaves out: constants, the version, and other objects, which have events of their own.
+    # Left out of an event's `previous`: constants, the version, and other objects, which have events of their own.
     untracked: ClassVar[Sequence[str]] = ("id", "created_at", "updated_at")
     fields: ClassVar[dict[str, Field]] = {}
 

@@ -71,7 +71,7 @@ class CompiledQuery(Generic[Row]):
         queryset = self.make_queryset()
         compiler = queryset.query.get_compiler(connection=connection)
         sql, params = compiler.as_sql()
-        # What psycopg leaves as it is: JSON, encrypted text.
+        # For values that psycopg leaves as they are: JSON, encrypted text.
         converters = compiler.get_converters([column[0] for column in compiler.select])
         build_row = row_factory(compiler) if queryset._iterable_class is ModelIterable else tuple
 

@@ -31,10 +31,10 @@ def shared_folder() -> Iterator[None]:
             if is_own(old) and (descriptor := lock(old / "lock")) is not None:
                 shutil.rmtree(old, ignore_errors=True)
                 os.close(descriptor)
-    made = Path(tempfile.mkdtemp(prefix=f"new-{PREFIX}"))
-    lock(made / "lock")
+    unnamed = Path(tempfile.mkdtemp(prefix=f"new-{PREFIX}"))
+    lock(unnamed / "lock")
     # It gets its name when it is locked, or a server that starts at the same time could delete it before.
-    folder = made.rename(parent / made.name.removeprefix("new-"))
+    folder = unnamed.rename(parent / unnamed.name.removeprefix("new-"))
     os.environ[VARIABLE] = str(folder)
     try:
         yield

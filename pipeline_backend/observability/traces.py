@@ -67,8 +67,8 @@ class AllowListExporter(SpanExporter):
         self.exporter = exporter
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        kept = [reduce_span(span) for span in spans if span.parent or span.kind is not SpanKind.CLIENT]
-        return self.exporter.export(kept) if kept else SpanExportResult.SUCCESS
+        allowed = [reduce_span(span) for span in spans if span.parent or span.kind is not SpanKind.CLIENT]
+        return self.exporter.export(allowed) if allowed else SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
         self.exporter.shutdown()

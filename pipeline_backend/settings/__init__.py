@@ -1,8 +1,8 @@
 """Django's settings, in a module for each library or subject.
 
-They are read from environment variables; an invalid value stops the start and names its variable. docs/operate.md lists
-the variables. No secret has a default. What no installation has to change is a constant: here if tests change it in the
-processes that they start, otherwise beside the code that uses it.
+They are read from environment variables, which docs/operate.md lists; an invalid value stops the start and names its
+variable. No secret has a default. A value that no installation has to change is a constant: here if tests change it in
+the processes that they start, otherwise beside the code that uses it.
 """
 
 from pipeline_backend.settings.accounts import *  # noqa: F403

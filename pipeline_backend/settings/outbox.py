@@ -9,7 +9,7 @@ WEBHOOKS_PROXY = read_text("WEBHOOKS_PROXY", "") and read_url("WEBHOOKS_PROXY", 
 WEBHOOKS_PER_HOST_PER_MINUTE = 1200
 WEBHOOK_REQUESTS_PER_ENDPOINT = 8  # at once, of each worker (docs/decisions/0007)
 KEEP_DELIVERIES_DAYS = read_int("KEEP_DELIVERIES_DAYS", default=90, max_value=MAX_DAYS)  # and notifications
-# What the workers send, in the order in which they look for it.
+# The workers' queues, in the order in which they look for jobs.
 OUTBOX_QUEUES = [
     "webhooks.queue.DELIVERIES",
     "notifications.queues.EMAILS",

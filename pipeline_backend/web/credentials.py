@@ -45,8 +45,8 @@ def account_of_browser(environ: WSGIEnvironment) -> str:
     Not the browser's id: a person with an account can make many of these. Whether the account may still sign in, and
     with the same password, is unknown here.
     """
-    found = BROWSER_COOKIE.search(environ.get("HTTP_COOKIE", "")[:MAX_COOKIES])
-    _, digests = read_cookie({COOKIE: found[1]}) if found else ("", {})
+    cookie = BROWSER_COOKIE.search(environ.get("HTTP_COOKIE", "")[:MAX_COOKIES])
+    _, digests = read_cookie({COOKIE: cookie[1]}) if cookie else ("", {})
     return next(reversed(digests), "")
 
 
