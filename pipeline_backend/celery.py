@@ -1,7 +1,4 @@
-"""The Celery app and its beat schedule.
-
-Messages carry ids and results are not kept: the state of every job is in its row.
-"""
+"""The Celery app. Messages carry ids and results are not kept: the state of every job is in its row."""
 
 import os
 from typing import TYPE_CHECKING

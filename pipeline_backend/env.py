@@ -95,10 +95,7 @@ def read_url(
 
 
 def read_redis_url(name: str) -> str:
-    """Return the URL of Redis. With TLS it always has `ssl_cert_reqs`: `required`, unless it was set to `none`.
-
-    Without it Celery would not check the certificate; other clients know only this spelling of the values.
-    """
+    """Return the URL of Redis. With TLS it has `ssl_cert_reqs`, without which Celery checks no certificate."""
     example = "redis://:password@host:6379/0"
     url = read_url(name, example, schemes=("redis", "rediss"), pattern=r".+:[^/]+(/\d*)?")
     parts = urlsplit(url)

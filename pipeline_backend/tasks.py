@@ -1,8 +1,4 @@
-"""Tasks that compose several apps, and those of `organizations`, which has no tasks of its own.
-
-The digest of failing endpoints is one e-mail to an organization's owners, however many endpoints fail
-(docs/interface.md, N8).
-"""
+"""Tasks that compose several apps, and those of `organizations`, which has no tasks of its own."""
 
 from celery import shared_task
 from django.db import transaction
@@ -72,7 +68,7 @@ def sweep_notifications() -> None:
 
 @transaction.atomic
 def notify_owners(*, organization: Organization) -> None:
-    """Enqueue one notification for each active owner, if there are unreported failures."""
+    """Enqueue one notification for each active owner, however many endpoints fail (docs/interface.md, N8)."""
     endpoints = take_unreported_failures(organization=organization)
     if not endpoints:
         return

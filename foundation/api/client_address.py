@@ -8,10 +8,7 @@ from django.conf import settings
 
 
 def client_address(meta: Mapping[str, Any]) -> str:
-    """Return a client's IPv4 address, or the /64 network of its IPv6 address: its owner has all of it.
-
-    `meta` is a request's META or a WSGI environment.
-    """
+    """Return a client's IPv4 address, or the /64 network of its IPv6 address: its owner has all of it."""
     address = meta.get("REMOTE_ADDR") or "unknown"
     # Without a trusted proxy, clients could set the header themselves. With one, only its own entry (the last) counts.
     if settings.SECURE_PROXY_SSL_HEADER and meta.get("HTTP_X_FORWARDED_FOR"):

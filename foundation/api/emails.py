@@ -54,18 +54,12 @@ def domain_forms(domain: str) -> tuple[str, str]:
 
 
 def spellings(email: str) -> list[str]:
-    """Return the lower-case texts as which the same address can be stored, this one first.
-
-    Only addresses with international domains have several.
-    """
+    """Return the lower-case texts as which the same address can be stored, this one first."""
     return list(dict.fromkeys(forms_of(email)))
 
 
 def email_key(email: str) -> str:
-    """Return a key that the same addresses share: in lower case, with the domain's IDNA form.
-
-    Stored addresses are not compared by it but by `spellings`, because the indexes are on what is stored.
-    """
+    """Return a key that the same addresses share. Stored ones are compared by `spellings`, which the indexes have."""
     return forms_of(email)[-1]
 
 

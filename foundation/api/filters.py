@@ -177,10 +177,7 @@ class ListFilter(FilterSet):
         return {name: [str(message) for message in messages] for name, messages in form_errors.items()}
 
     def page(self, offset: int, limit: int) -> tuple[int, list[UUID]]:
-        """Return the total number of matching rows, and the ids of those on the page.
-
-        Raises ValidationFailed for ids that the organization doesn't have.
-        """
+        """Return the total and the page's ids. Raises ValidationFailed for ids that the organization doesn't have."""
         total, ids = read_page(self.page_query(offset, limit))
         # Checked only for an empty list, because it takes a query for each id. An id with rows in the list exists.
         if not total and self.replace_ids():
@@ -216,10 +213,7 @@ class ListFilter(FilterSet):
         return SqlPart(sql, bind(params, {"organization": self.organization.pk}))
 
     def replace_ids(self) -> bool:
-        """Replace ids that stand for another row; return whether there are any.
-
-        Raises ValidationFailed if a parameter is an id that the organization doesn't have.
-        """
+        """Replace ids of merged rows; return whether there are any. Raises ValidationFailed for unknown ids."""
         values = self.form.cleaned_data if self.filters else {}
         ids = {
             name: filter.known_id(self.organization, values[name])

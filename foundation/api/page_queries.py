@@ -114,10 +114,7 @@ def count_rows(matching: SqlPart) -> SqlPart:
 
 
 def count_few_first(matching: SqlPart) -> SqlPart:
-    """Return the query that counts the rows, as `total`, and uses the plan for many rows only if there are many.
-
-    Only for rows that one index can count: if there are many, the first ten thousand are counted twice.
-    """
+    """Return the query that counts rows that one index can count. Of many, the first ten thousand are counted twice."""
     return SqlPart(COUNT_FEW_FIRST.format(matching=matching.sql, few_rows=FEW_ROWS), matching.params * 2)
 
 
@@ -127,10 +124,7 @@ def index_order(position: PagePosition, *, count: SqlPart, matching: SqlPart) ->
 
 
 def probe_then_sort(position: PagePosition, *, count: SqlPart, in_order: SqlPart, matching: SqlPart) -> SqlPart:
-    """Return the statement for rows that no index has in the list's order.
-
-    `in_order` are the rows to walk: those that match the filters on the sort column.
-    """
+    """Return the statement that walks `in_order`, the rows that match the filters on the sort column."""
     sql = fill_in(PROBE_THEN_SORT, position, count=count.sql, in_order=in_order.sql, matching=matching.sql)
     return SqlPart(sql, [*count.params, *in_order.params, *matching.params, *matching.params])
 

@@ -79,19 +79,16 @@ def count_slow_seconds(started: float, count_request: Callable[[], Usage]) -> No
 
 def is_attempt_allowed(request: HttpRequest, *, group: str, key: str, limit: int) -> bool:
     """Count an attempt to guess a secret; return whether to check it. If Redis fails, this process's memory counts."""
-    is_allowed = count_attempt(request, group, key, limit) <= limit
-    if not is_allowed:
-        LIMITS_EXCEEDED.labels(group).inc()
-    return is_allowed
-
-
-def count_attempt(request: HttpRequest, group: str, key: str, limit: int) -> int:
     usage = count(request, group, key, limit)
     if usage:
-        return usage.count
-    name = hashlib.sha256(f"{group} {key} {int(time.time()) // WINDOW_SECONDS}".encode()).hexdigest()
-    caches["memory"].add(name, 0, 2 * WINDOW_SECONDS)
-    return caches["memory"].incr(name)
+        attempts = usage.count
+    else:
+        name = memory_name(group, f"{key} {int(time.time()) // WINDOW_SECONDS}")
+        caches["memory"].add(name, 0, 2 * WINDOW_SECONDS)
+        attempts = caches["memory"].incr(name)
+    if attempts > limit:
+        LIMITS_EXCEEDED.labels(group).inc()
+    return attempts <= limit
 
 
 def remember(group: str, key: str, seconds: int) -> None:

@@ -1,7 +1,6 @@
 """Django's cache in Redis, with a client that is kept.
 
-Django makes a new client for each command, over connections that are kept. That takes longer than the command: a fifth
-of the processor time of a small request, which has three commands for its rate limit.
+Django makes a new client for each command, which costs a small request a fifth of its processor time.
 """
 
 from typing import Any

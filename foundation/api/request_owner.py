@@ -1,8 +1,7 @@
 """The organization and the person of a request, which the web server needs for turns (docs/decisions/0008).
 
-Authentication, in a thread, notes them in the request's META, which is the WSGI environment. The web server reads them
-after the response, and so knows the owner of the next request with the same key or session. No header can set these
-names.
+Authentication notes them in the request's META, which is the WSGI environment. The web server reads them after the
+response, for the next request with the same key or session. No header can set these names.
 """
 
 from typing import Any

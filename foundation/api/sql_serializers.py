@@ -1,10 +1,7 @@
 """Serializers that PostgreSQL runs: each is compiled to one statement that returns finished JSON.
 
-A `SQLSerializer` declares the fields of an object like a DRF serializer. `get_many` and `get` read objects as JSON by a
-statement that is compiled once per process; `schema` describes them in the OpenAPI document. List, detail, event bodies
-and documentation all come from the same declaration, so they can't drift apart. A new field is one line.
-
-Why not DRF's serializers: docs/decisions/0001.
+List, detail, event bodies and the OpenAPI document come from one declaration, in which a field is one line. Why not
+DRF's serializers: docs/decisions/0001.
 """
 
 import uuid

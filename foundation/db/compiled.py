@@ -1,8 +1,7 @@
 """Querysets that are compiled to SQL once per process, instead of on every call.
 
-Compiling a queryset takes Django longer than running it takes PostgreSQL. A `CompiledQuery` keeps the SQL of a queryset
-with a `Param` in place of each value; `all` and `first` run it with the values. A `CombinedQuery` runs several
-queries in one statement. Only for what a benchmark needs it for, which a comment beside the query names.
+Compiling a queryset takes Django longer than running it takes PostgreSQL. Only for what a benchmark needs it for, which
+a comment beside the query names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,10 +91,7 @@ class CompiledQuery(Generic[Row]):
 
 
 class CombinedQuery:
-    """Several queries of at most one row each, run as one statement.
-
-    The round trip costs more than most of these queries do.
-    """
+    """Several queries of at most one row each, run as one statement, because the round trip costs more than they do."""
 
     def __init__(self, *queries: CompiledQuery[Any]) -> None:
         self.queries = queries

@@ -15,7 +15,7 @@ def atomic_with_retry(function: Callable[P, T]) -> Callable[P, T]:
     """Run the decorated function in a transaction, and once more after a conflict.
 
     A conflict is an integrity error (another transaction inserted the same row first), a deadlock or a serialization
-    failure. The function must be safe to call twice. Whatever the second call raises is passed on.
+    failure. The function must be safe to call twice.
     """
 
     @wraps(function)

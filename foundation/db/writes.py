@@ -1,7 +1,6 @@
 """Inserts of rows of several tables in one statement, and inserts that tolerate a concurrent one.
 
-They replace `save` and `bulk_create` where the benchmarks "create an appointment", "submit an opt-in" and "events
-delivered" need it. What of Django's they don't do is in `insert_all`.
+For the benchmarks "create an appointment", "submit an opt-in" and "events delivered".
 """
 
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Sends one signed request by aiohttp, and says what its response means (docs/interface.md, W14).
 
-The deadline is a total over name resolution, connecting, TLS, head and body. A client belongs to one endpoint and keeps
-its connections open for that endpoint's next deliveries. Redirects, cookies, compressed responses, and proxies from the
-environment are not supported, on purpose.
+The deadline is a total over name resolution, connecting, TLS, head and body.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """The dispatcher: one event loop per worker process that sends all due jobs.
 
-It is notified of due jobs by messages, and polls for them, so neither Redis nor beat can lose any. One loop serves many
-groups, because a delivery is mostly waiting, and threads would spend more time on the interpreter's lock than on
-sending (docs/decisions/0007).
+One loop serves many groups, because a delivery is mostly waiting, and threads would spend more time on the
+interpreter's lock than on sending (docs/decisions/0007).
 """
 
 import asyncio

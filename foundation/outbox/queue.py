@@ -166,7 +166,9 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         groups = self.groups(lane).exclude(self.paused_since()).select_for_update(no_key=True, of=("self",))
         group = groups.filter(pk=group_id).first()
         pending = self.rows.filter(**{self.group_field: group_id}, state=State.PENDING)
-        if group is None or count_leases(pending) >= WORKERS_PER_GROUP:
+        leased = pending.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
+        # Without order_by() the model's default order would join in the DISTINCT, and count rows instead of leases.
+        if group is None or leased.order_by().values("lease_token").distinct().count() >= WORKERS_PER_GROUP:
             return None
         jobs = self.lock_due_jobs(pending, lane.batch)
         if jobs and self.limit:
@@ -228,13 +230,6 @@ class Queue(ABC, Generic[Group, ClaimedJob, Session]):
         with connection.cursor() as cursor:
             cursor.execute(SAVE_RESULTS.format(**names, ctes=ctes), [orjson.dumps(rows).decode()])
             return {id for (id,) in cursor.fetchall()}
-
-
-def count_leases(pending: QuerySet) -> int:
-    """Return how many leases have not ended; each is one worker."""
-    leased = pending.filter(lease_token__isnull=False, next_attempt_at__gt=Now())
-    # Without order_by() the model's default order would join in the DISTINCT, and count rows instead of leases.
-    return leased.order_by().values("lease_token").distinct().count()
 
 
 @cache

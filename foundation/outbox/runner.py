@@ -1,8 +1,7 @@
 """Sends the jobs of one group: claims them in batches, sends several at once, and stores their results.
 
-Results of many groups are stored in one statement (group commit): while one statement runs, the results for the next
-one collect. A connection sends its next job only when its last result is stored, so a killed worker repeats at most one
-job per connection. Eight results cost little more than one (docs/decisions/0006).
+Results of many groups are stored in one statement: while one runs, the results for the next one collect. A connection
+sends its next job only when its last result is stored (docs/decisions/0006).
 """
 
 import asyncio
@@ -31,10 +30,9 @@ delivery_logger = logging.getLogger("pipeline_backend.deliveries")
 
 
 class Database:
-    """Runs functions that query the database, and thus block, without blocking the event loop.
+    """Runs functions that query the database without blocking the event loop, in threads with a connection each.
 
-    They run in `thread_count` threads with a connection each. If it is 0, they run in the thread that waits in
-    `async_to_sync`, on its connection.
+    If `thread_count` is 0, they run in the thread that waits in `async_to_sync`, on its connection.
     """
 
     def __init__(self, thread_count: int = 0) -> None:

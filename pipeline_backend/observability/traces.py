@@ -1,7 +1,4 @@
-"""Traces to OpenTelemetry: requests and tasks, with their statements and Redis commands.
-
-The standard variables of OpenTelemetry (OTEL_…) configure the exporter, sampling and the resource.
-"""
+"""Traces to OpenTelemetry, whose own variables (OTEL_…) configure the exporter, sampling and the resource."""
 
 import os
 import re

@@ -1,6 +1,5 @@
 """Starts the web server: `python -m pipeline_backend.web`, followed by any options of granian.
 
-The only place that says how granian runs: the image, `make run`, the tests and the benchmarks start it with this.
 The limits keep the service available despite thousands of idle or stalled connections (docs/guarantees.md, *Floods*).
 """
 

@@ -1,7 +1,4 @@
-"""Recently used keys and sessions with their owners, known browsers, and a counter of pages without a session.
-
-Only the event loop uses these, so they need no lock; they query neither the database nor Redis.
-"""
+"""Recent keys and sessions with their owners, known browsers, and a counter of pages. Only the event loop uses them."""
 
 import re
 import time

@@ -32,13 +32,9 @@ def build_handler(status: int, message: str, page: Callable[..., HttpResponse]) 
     return handle
 
 
-def show_wrong_host(request: HttpRequest) -> HttpResponse:
-    # Rendered without the request, so that no link has the wrong host. The page doesn't show the host either.
-    return HttpResponse(render_to_string("wrong_host.html"), status=400)
-
-
 _malformed = build_handler(400, MALFORMED, defaults.bad_request)
-_wrong_host = build_handler(400, WRONG_HOST, show_wrong_host)
+# Rendered without the request, so that no link has the wrong host. The page doesn't show the host either.
+_wrong_host = build_handler(400, WRONG_HOST, lambda _: HttpResponse(render_to_string("wrong_host.html"), status=400))
 
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponse:

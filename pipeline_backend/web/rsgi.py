@@ -1,9 +1,7 @@
 """Adapter between Granian's interface (RSGI) and the WSGI application.
 
-A request's body is read here, in the event loop, with a size limit and a deadline; only a complete request occupies a
-thread. With plain WSGI the thread itself waits for the body, so four clients that announce a body and stall would stop
-a worker process. A streamed response is written to a temporary file before it is sent, so that a slow client occupies
-neither a thread nor memory. The reasons are in docs/decisions/0005.
+Only a complete request occupies a thread, and a streamed response is written to a temporary file before it is sent.
+With plain WSGI, four clients that announce a body and stall would stop a process (docs/decisions/0005).
 """
 
 import asyncio

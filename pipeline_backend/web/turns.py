@@ -1,8 +1,7 @@
 """The order in which requests get threads: limits and turns by organization, person and client address.
 
-Each request belongs to a group: an organization, a person with several organizations, or a client address. A group
-has a few requests in flight, and the rest of its requests wait, each client of the group in its turn. So one group's
-requests delay those of another group by a few requests, however many there are (docs/decisions/0008).
+Each request belongs to a group: an organization, a person with several organizations, or a client address. One group's
+requests delay those of another by a few requests, however many there are (docs/decisions/0008).
 """
 
 from collections import deque

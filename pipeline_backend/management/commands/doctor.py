@@ -209,10 +209,7 @@ def mail_problems() -> Iterator[str]:
 
 
 def send_message(address: str) -> str:
-    """Send one e-mail at once, and return a sentence with the mail server's answer, which usually has its queue's id.
-
-    Raises SMTPException or OSError if the server can't be used or refuses it, and ValueError without a mail server.
-    """
+    """Send one e-mail, and return the mail server's answer. Raises SMTPException or OSError; ValueError without one."""
     if settings.EMAIL_BACKEND != SMTP:
         raise ValueError("EMAIL_URL selects no mail server")
     text = "Your installation of Pipeline Backend can send e-mail.\n"
