@@ -285,6 +285,24 @@ def test_other_processes_stop_with_the_same_sentence(command: str) -> None:
     assert (process.returncode, output) == (1, "Invalid settings: LOG_FORMAT must be one of: text, json\n")
 
 
+@pytest.mark.parametrize(
+    ("value", "mode", "threshold"),
+    [("session", "session", "5"), ("transaction", "transaction", "None"), ("transaction-prepared", "transaction", "5")],
+)
+def test_statements_are_prepared_unless_the_pooler_would_lose_them(value: str, mode: str, threshold: str) -> None:
+    code = (
+        "from pipeline_backend import settings\n"
+        "print(settings.DATABASE_POOLER, settings.DATABASES['default']['OPTIONS']['prepare_threshold'])"
+    )
+    environment = {**os.environ, "DATABASE_POOLER": value}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout == f"{mode} {threshold}\n"
+
+
 def test_the_documentation_lists_exactly_the_settings_that_the_code_reads() -> None:
     code = "".join(path.read_text() for path in (ROOT / "pipeline_backend/settings").glob("*.py"))
 
