@@ -1,8 +1,7 @@
 """A PostgreSQL cluster with the migrated database, stored for the next run of the tests.
 
-Creating a cluster and applying all migrations takes seconds; copying the result takes a fraction of one. A stored
-cluster belongs to a fingerprint of everything that decides what is in it, so a changed migration never meets an old
-database.
+Creating a cluster and applying all migrations takes seconds; copying the result takes a fraction of one. A cluster
+belongs to a hash of the migrations and of what they import, so a changed migration never meets an old database.
 """
 
 import fcntl
@@ -10,30 +9,26 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from modulefinder import ModuleFinder
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from dev.local import StartupError, environment
 from dev.local.embedded import Postgres
 
-DATABASE = "migrated"
-# The files that decide what is in the database; everything that they import counts, too.
+# The tests' own database, ready to be used, and the same once more for tests that create databases from it.
+TEST_DATABASE, DATABASE = "test_postgres", "migrated"
+CLUSTERS = ".data/tests"
+# The files that decide what is in the database. Of ours, migrations import only fields and expressions.
 SOURCES = [
-    "migrations/*.py",
-    "models.py",
-    "models/*.py",
-    "apps.py",
-    "settings/*.py",
-    "local/embedded.py",
-    "local/template.py",
-]
-OTHER_FILES = [
+    "*/migrations/*.py",
+    "foundation/db/*.py",
     "requirements.txt",
     "requirements-embedded.txt",
     "deploy/ordinary_owner.sql",
     "dev/local/rights_for_tests.sql",
+    "dev/local/embedded.py",
+    "dev/local/template.py",
 ]
 
 
@@ -43,7 +38,7 @@ def migrated_cluster(root: Path) -> Iterator[Postgres]:
 
     No other run removes it before the block ends. Raises StartupError if the migrations can't be applied.
     """
-    directory = clusters_dir(root)
+    directory = root / CLUSTERS
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     cluster = stored_cluster(directory / fingerprint(root))
     while True:
@@ -58,11 +53,6 @@ def migrated_cluster(root: Path) -> Iterator[Postgres]:
                 create(cluster, root)
 
 
-def clusters_dir(root: Path) -> Path:
-    """Return the directory of the stored clusters."""
-    return root / ".data" / "tests"
-
-
 def stored_cluster(directory: Path) -> Postgres:
     """Return a cluster that is written fast, as for tests, but shut down properly: its files must be complete."""
     cluster = Postgres(directory, ephemeral=True)
@@ -71,7 +61,6 @@ def stored_cluster(directory: Path) -> Postgres:
 
 
 def is_complete(cluster: Postgres) -> bool:
-    """Return whether the cluster can be copied."""
     # The marker alone isn't enough: root's clusters are in /var/tmp, which the system may clear.
     return (cluster.directory / "complete").exists() and cluster.cluster.exists()
 
@@ -90,6 +79,8 @@ def create(cluster: Postgres, root: Path) -> None:
         result = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)
         if result.returncode:
             raise StartupError(f"The migrations could not be applied:\n{result.stdout}{result.stderr}")
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {TEST_DATABASE} TEMPLATE {DATABASE}")
     except BaseException:
         cluster.remove()
         raise
@@ -99,15 +90,13 @@ def create(cluster: Postgres, root: Path) -> None:
 
 
 def remove_all(root: Path) -> None:
-    """Remove what is stored for a checkout."""
-    directory = clusters_dir(root)
+    directory = root / CLUSTERS
     if directory.exists():
         with locked(directory, fcntl.LOCK_EX):
             remove_clusters(directory)
 
 
 def remove_clusters(directory: Path) -> None:
-    """Remove every stored cluster, also one that is not complete."""
     for path in [path for path in directory.iterdir() if path.is_dir()]:
         stored_cluster(path).remove()
 
@@ -121,17 +110,9 @@ def locked(directory: Path, operation: int) -> Iterator[None]:
 
 
 def fingerprint(root: Path) -> str:
-    """Return a hash of the migrations, the models, what they import of the project, the packages and the roles."""
-    directories = [path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")]
-    sources = {path for directory in directories for pattern in SOURCES for path in directory.rglob(pattern)}
-    # It finds imports at the top of modules and inside of functions, and reads the project's modules only.
-    finder = ModuleFinder(path=[str(root)])
-    for path in sorted(sources):
-        with suppress(SyntaxError):  # the import will fail with a better message
-            finder.import_hook(".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"))
-    files = [getattr(module, "__file__", None) for module in finder.modules.values()]
+    """Return a hash of Python's version and of the files that decide what is in the database."""
     digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(sources | set(map(Path, filter(None, files))) | {root / name for name in OTHER_FILES}):
+    for path in sorted({path for pattern in SOURCES for path in root.glob(pattern)}):
         content = path.read_bytes()
         # The length separates the files, so that moving text from one to the next changes the hash.
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode() + content)

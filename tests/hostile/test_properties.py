@@ -19,6 +19,8 @@ from tests.contract.assertions import assert_invalid_among, assert_invalid_field
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.openapi import query_parameters
 
+# pytest doesn't load it for other files, because it imports for a third of a second.
+pytest_plugins = ["schemathesis.pytest.plugin"]
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "0"))
 with_examples = hypothesis_settings(
     max_examples=EXAMPLES or 25,
