@@ -87,7 +87,7 @@ class EndingProxy:
 
 
 def end(connection: socket.socket) -> None:
-    """Close the connection; a thread that waits for its data goes on."""
+    """Close the connection; a thread that waits for its data continues."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
     connection.close()

@@ -49,7 +49,7 @@ RUN_FIRST = [
     "tests/roles/test_matrix.py",
     "tests/pooler/test_suite.py",
     *SPLIT,
-    # Few tests, each of which takes long: as the last, they would keep the other processes waiting.
+    # Few tests, each of which takes long: the other processes would wait for them at the end.
     "tests/imports/test_many_rows.py",
     "tests/upgrade/test_from_0_2_0.py",
     "tests/commands/test_processes.py",

@@ -1,9 +1,8 @@
 """Adds leads in bulk: copies of the demo's own leads, with everything that belongs to them.
 
-The services would take hours for a million leads, so PostgreSQL copies the rows that they once wrote: the copies follow
-the rules of the services without repeating them here. A copy has another name, e-mail and phone number, and its times
-are moved: past ones by whole weeks into the past, upcoming ones by whole weeks into the future. So the order of events,
-the weekday and the hour stay as they are.
+The services would take hours for a million leads, so PostgreSQL copies the rows that they wrote. A copy has another
+name, e-mail and phone number. Its times are moved by whole weeks, past ones into the past and upcoming ones into the
+future: the order of events, the weekday and the hour stay as they are.
 """
 
 import random
@@ -27,10 +26,10 @@ from organizations.models import Organization
 LEADS_PER_BATCH = 5_000
 PROGRESS_BAR_FROM = 10_000  # leads
 ORIGINALS = 40  # the organization's first leads, which `scenario` has made
-MAX_WEEKS = 104  # by which past times are moved; upcoming times are moved by a quarter
+MAX_WEEKS = 104  # for past times; upcoming times are moved by a quarter
 MAX_JITTER = timedelta(minutes=45)  # shorter than the time between a meeting and its outcome
 
-# What belongs to a lead: each table after the one that it refers to, with that and with the foreign key's column.
+# What belongs to a lead: model, the model above that it refers to, and the foreign key's column.
 TABLES: list[tuple[type[models.Model], type[models.Model], str]] = [
     (LeadStatusChange, Lead, "lead_id"),
     (OptIn, Lead, "lead_id"),
@@ -92,7 +91,7 @@ def grow(organization: Organization, *, leads: int | None, appointments: int | N
             batch: list[UUID] = []
             while missing_leads and len(batch) < LEADS_PER_BATCH:
                 missing_leads -= 1
-                fewest = missing_appointments - missing_leads * most  # so that the other leads can have the rest
+                fewest = missing_appointments - missing_leads * most  # the other leads can have the rest then
                 fitting = [original for original in originals if fewest <= original[1] <= missing_appointments]
                 original_id, count = rng.choice(fitting or originals)
                 missing_appointments -= count
@@ -125,7 +124,7 @@ def copy_leads(original_ids: list[UUID], rng: random.Random) -> None:
 
 
 def insert_copies(cursor: CursorWrapper, model: type[models.Model], copied_columns: list[str]) -> None:
-    """Insert the rows of the temporary table, which has these columns; the others are as in the original."""
+    """Insert the rows of the temporary table, which has these columns; the others have the original's values."""
     table, columns = model._meta.db_table, [str(field.column) for field in model._meta.local_concrete_fields]
     values = CHANGED_VALUES | {column: f"copy.{column}" for column in copied_columns}
     expressions = [values.get(column, f"original.{column}") for column in columns]

@@ -21,7 +21,7 @@ from webhooks.models import Endpoint
 from webhooks.services import add_endpoint, change_endpoint
 
 KEY_NAME = "Demo"
-# Path, description and event types (all, if there are none). Nothing answers at the second, so its deliveries fail.
+# Description and event types ([]: all) by path. The second has no receiver, so its deliveries fail.
 LOCAL_ENDPOINTS: dict[str, tuple[str, list[str]]] = {
     "/local/inbox": ("Inbox of the local run", []),
     "/local/removed": ("A receiver that no longer exists", ["lead.created"]),
@@ -30,14 +30,13 @@ LOCAL_ENDPOINTS: dict[str, tuple[str, list[str]]] = {
 
 @dataclass(frozen=True)
 class Demo:
-    """The demo organization. `key_text` is its API key, known only in the run that created it."""
+    """`key_text` is the organization's API key, known only in the run that created it."""
 
     organization: Organization
     key_text: str | None
 
     @property
     def owner(self) -> User:
-        """The user who owns the organization."""
         return User.objects.get(email=NORTHWIND.email())
 
 
@@ -58,7 +57,7 @@ def load() -> Demo:
 
 
 def create(spec: OrganizationSpec, leads: int) -> Demo:
-    """Create an organization, and play the scenario for this number of leads without notifying anybody."""
+    """Create an organization, and play the scenario for this number of leads without notifying anyone."""
     with fake_now(now() + timedelta(days=FIRST_DAY)):
         organization = set_up_organization(spec)
         api_key, key_text = issue_key(organization=organization, name=KEY_NAME)
@@ -70,16 +69,15 @@ def create(spec: OrganizationSpec, leads: int) -> Demo:
 
 
 def set_mail_enabled(organization: Organization, *, enabled: bool) -> None:
-    """Switch the e-mail notifications of all members on or off."""
     for member in Membership.objects.of(organization):
         change_member(actor=SYSTEM, member=member, role=member.role, is_active=member.is_active, wants_mail=enabled)
 
 
 def register_inbox(demo: Demo) -> None:
-    """In a local run, send the demo's webhooks to the local inbox, and follow it if the address has changed.
+    """In a local run, send the demo's webhooks to the local inbox, also after its address has changed.
 
     The first time, also add an endpoint whose deliveries fail, and book an appointment, so that there are webhooks and
-    an e-mail to look at. Users who don't want the endpoints disable them; they stay disabled.
+    an e-mail to look at. Endpoints that a user has disabled stay disabled.
     """
     if not (settings.LOCAL_RUN and settings.WEBHOOKS_ALLOW_PRIVATE):
         return
@@ -88,8 +86,8 @@ def register_inbox(demo: Demo) -> None:
     for endpoint in endpoints:
         if not endpoint.url.startswith(f"{base_url}/"):
             url = base_url + urlsplit(endpoint.url).path
-            kept = {name: getattr(endpoint, name) for name in ("description", "event_types", "is_active")}
-            change_endpoint(endpoint=endpoint, url=url, **kept)
+            unchanged = {name: getattr(endpoint, name) for name in ("description", "event_types", "is_active")}
+            change_endpoint(endpoint=endpoint, url=url, **unchanged)
     if endpoints:
         return
     for path, (description, types) in LOCAL_ENDPOINTS.items():

@@ -81,7 +81,6 @@ def find_organization(spec: OrganizationSpec) -> Organization | None:
 
 
 def set_up_organization(spec: OrganizationSpec) -> Organization:
-    """Create the organization with its members, event types and custom fields."""
     owner, *users = [get_or_create_user(spec, position) for position in range(len(spec.members))]
     organization = create_organization(name=spec.name, owner=owner)
     for user, (_, _, role, _) in zip(users, spec.members[1:], strict=True):
@@ -97,7 +96,7 @@ def set_up_organization(spec: OrganizationSpec) -> Organization:
 
 
 def get_or_create_user(spec: OrganizationSpec, position: int) -> User:
-    """Return the user account of the member at this position, created without a password if there is none."""
+    """Return the member's user account, created without a password if there is none."""
     email, (first_name, last_name, _, time_zone) = spec.email(position), spec.members[position]
     return User.objects.with_email(email).first() or User.objects.create_user(
         email, first_name=first_name, last_name=last_name, time_zone=time_zone

@@ -1,7 +1,7 @@
-"""Random people to be leads, and what they come with: traffic source, campaign, form and answers.
+"""Random leads with their traffic sources, forms and answers.
 
-Their domains and phone numbers are reserved for examples and fiction, so that nobody real is ever contacted: domains
-of RFC 2606, 555-01xx numbers, Ofcom's numbers for drama.
+Domains and phone numbers are reserved for examples and fiction, so that no real person is ever contacted: domains of
+RFC 2606, 555-01xx numbers, Ofcom's numbers for drama.
 """
 
 import random
@@ -27,8 +27,7 @@ DOMAINS = ["example.com", "example.org", "example.net", "mail.example", "studio.
 # Country, prefix of the number, number of the digits that follow, and the first value of these digits.
 PHONES = [("US", "+1415555", 4, 100), ("CA", "+1416555", 4, 100), ("GB", "+447700900", 3, 0), ("AU", "+61491570", 3, 0)]
 WEBSITE = "https://northwind.example"
-# UTM source, UTM medium, referrer.
-TrafficSource = tuple[str, str, str | None]
+TrafficSource = tuple[str, str, str | None]  # UTM source, UTM medium, referrer
 TRAFFIC_SOURCES: list[TrafficSource] = [
     ("facebook", "paid_social", "https://www.facebook.com/"),
     ("google", "cpc", "https://www.google.com/"),
@@ -42,17 +41,12 @@ CAMPAIGNS = ["spring-launch", "free-masterclass", "pricing-guide", "founders-cha
 CONTENTS = ["video-a", "video-b", "carousel", "story", "headline-2"]
 TERMS = ["business coach", "scale agency", "sales coaching", "executive coaching", None]
 PAGES = ["/masterclass", "/apply", "/pricing-guide", "/webinar", "/"]
-# The form of each source that has one, as `submit` takes it.
 FORM_NAMES = {
     OptInSource.FORMBUILDER_A: "Application form",
     OptInSource.LANDING_PAGE: "Pricing guide",
     OptInSource.WEBINAR: "Free masterclass",
     OptInSource.NEWSLETTER: "Weekly letter",
     OptInSource.SCHEDULER_A: "Discovery call intake",
-}
-FORMS = {
-    source: {"provider_form_id": f"frm_{source.lower()}", "provider_form_name": name}
-    for source, name in FORM_NAMES.items()
 }
 # Each question with its possible answers; None means that it was skipped.
 QUESTIONS: list[tuple[str, list[str | None]]] = [
@@ -74,7 +68,7 @@ class Person(NamedTuple):
 
 
 def random_person(rng: random.Random, suffix: str = "") -> Person:
-    """Return a random person. `suffix` makes the e-mail unique where there are more people than names."""
+    """Return a random person. `suffix` makes the e-mail unique if there are more people than names."""
     first, last, domain = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES), rng.choice(DOMAINS)
     email = f"{first}.{last}{suffix and '.'}{suffix}@{domain}".lower()
     if rng.random() < 0.2:
@@ -83,39 +77,33 @@ def random_person(rng: random.Random, suffix: str = "") -> Person:
     return Person(first, last, email, f"{prefix}{start + rng.randrange(100):0{digits}d}", country)
 
 
-def same_mailbox(person: Person) -> Person:
-    """Return the person with another address of the same mailbox, and without phone."""
-    return person._replace(email=person.email.replace("@", "+webinar@"), phone="", country="")
-
-
-def same_phone(person: Person) -> Person:
-    """Return the person with another e-mail and without last name."""
-    return person._replace(last_name="", email=f"{person.first_name}@office.example".lower())
-
-
-def same_name(person: Person) -> Person:
-    """Return the person with another e-mail and without phone."""
-    name = f"{person.first_name[0]}.{person.last_name}"
-    return person._replace(email=f"{name}@home.example".lower(), phone="", country="")
+def same_person(person: Person, same: str) -> Person:
+    """Return the person as they fill in another form, with the same "mailbox", "phone" or "name"."""
+    first, last = person.first_name.lower(), person.last_name.lower()
+    if same == "phone":
+        return person._replace(last_name="", email=f"{first}@office.example")
+    email = person.email.replace("@", "+webinar@") if same == "mailbox" else f"{first[0]}.{last}@home.example"
+    return person._replace(email=email, phone="", country="")
 
 
 def random_traffic(rng: random.Random, traffic_source: TrafficSource, setter_user_id: str = "") -> dict[str, str]:
-    """Return the traffic fields of one submission."""
     source, medium, referrer = traffic_source
-    optional = {"utm_term": rng.choice(TERMS), "referrer": referrer}
-    return {
+    term = rng.choice(TERMS)
+    fields = {
         "utm_source": source,
         "utm_medium": medium,
         "utm_campaign": rng.choice(CAMPAIGNS),
         # A link that a setter shares carries the setter's user id here, and the lead becomes the setter's.
         "utm_content": setter_user_id or rng.choice(CONTENTS),
+        "utm_term": term,
         "landing_page": WEBSITE + rng.choice(PAGES),
-        **{name: value for name, value in optional.items() if value},
+        "referrer": referrer,
     }
+    return {name: value for name, value in fields.items() if value}
 
 
 def random_answers(rng: random.Random, count: int) -> list[QuestionAnswerData]:
-    """Return the first questions of a form with random answers."""
+    """Return the first `count` questions with random answers."""
     return [
         {"question": question, "answer": rng.choice(answers), "position": position}
         for position, (question, answers) in enumerate(QUESTIONS[:count], 1)

@@ -1,8 +1,8 @@
-"""The scenario: what happens to each lead, and when, played through the services.
+"""The demo's scenario, played through the services.
 
-First everything is planned: each step with its time. Then the steps whose time has come run in the order of time, with
-the clock set to it. Times are relative to today, so that there are always calls today and tomorrow, calls without an
-outcome, follow-ups for today and the next days, and opt-ins that nobody has called yet.
+First each step is planned with its time, then the steps of the past run in the order of time, with the clock set to it.
+Times are relative to today, so that there are always calls today and tomorrow, calls without an outcome, follow-ups for
+today and the next days, and opt-ins that no one has called yet.
 """
 
 import random
@@ -19,15 +19,13 @@ from appointments import services
 from appointments.models import Appointment, AppointmentSource, CallAnalysis, CallCategory, EventType, Provider
 from dev.demo.organization import CUSTOM_FIELDS
 from dev.demo.people import (
-    FORMS,
+    FORM_NAMES,
     TRAFFIC_SOURCES,
     Person,
     random_answers,
     random_person,
     random_traffic,
-    same_mailbox,
-    same_name,
-    same_phone,
+    same_person,
 )
 from foundation.db.timestamps import now
 from leads.duplicates import search_batch
@@ -40,8 +38,8 @@ from organizations.actors import SYSTEM, api_key_actor, staff_actor
 from organizations.models import ApiKey, MemberRole, Membership, Organization
 from statuses.models import PAID_ROLES, Status, StatusRole
 
-# A lead's number of opt-ins, and its appointments: each with its day, in working days from today, and its outcome.
-# None means that nobody has entered one: the appointment is upcoming, or was forgotten.
+# A lead's number of opt-ins, and its appointments: each with its day, in working days from today, and its outcome,
+# None if the appointment is upcoming or its outcome was forgotten.
 STORIES: list[tuple[int, list[tuple[int, str | None]]]] = [
     (1, [(-12, "NO_SHOW"), (-6, "WON"), (3, None)]),
     (2, [(-9, "RESCHEDULED"), (-7, "NO_SHOW")]),
@@ -65,8 +63,8 @@ STORIES: list[tuple[int, list[tuple[int, str | None]]]] = [
     (2, [(-19, "FOLLOW_UP"), (-12, "LOST"), (1, None), (12, "CANCELED")]),
 ]
 # Leads who are an earlier lead, by number, and what the two have in common. All of them only opted in.
-DUPLICATES = {15: (1, same_mailbox), 22: (3, same_phone), 35: (8, same_name)}
-# When the stories repeat, what is further away than a day moves by so many working days.
+DUPLICATES = {15: (1, "mailbox"), 22: (3, "phone"), 35: (8, "name")}
+# Working days by which what is further away than a day moves when the stories repeat.
 SHIFT_PAST, SHIFT_UPCOMING = -16, 4
 FIRST_DAY, LAST_DAY = -70, 40  # calendar days from today; enough for all working days above
 TIME_ZONE = ZoneInfo("America/New_York")
@@ -74,7 +72,7 @@ TIME_ZONE = ZoneInfo("America/New_York")
 # The host's note about each outcome and, if there was a meeting to record, the reason in its analysis.
 OUTCOME_TEXTS = {
     "WON": ("Signed for the Growth program, the invoice is out.", "The lead accepted the price at once."),
-    "LOST": ("Went with somebody cheaper; ask again in half a year.", "The lead named a competitor."),
+    "LOST": ("Chose a cheaper offer; ask again in half a year.", "The lead named a competitor."),
     "FOLLOW_UP": ("Wants to talk to the business partner first.", "The lead is interested, but can't decide alone."),
     "PARTIAL_PAYMENT": ("Paid the deposit, two installments follow.", "The lead agreed to start with a deposit."),
     "UNQUALIFIED": ("Has no business yet. Sent the starter guide.", "The lead's revenue is below the minimum."),
@@ -86,8 +84,6 @@ BOOKING_NOTES = ["Prefers to talk in the morning.", "Found us through a friend."
 
 
 class Call(NamedTuple):
-    """An appointment of the plan."""
-
     person: Person
     reference: str
     event_type: EventType
@@ -97,7 +93,7 @@ class Call(NamedTuple):
 
 
 def fake_now(value: datetime) -> "mock._patch[mock.MagicMock]":
-    """Return a context in which services see this time. It affects the whole process, which must have one thread."""
+    """Return a context in which services see this time. The process must have one thread."""
     return mock.patch("django.utils.timezone.now", return_value=value)
 
 
@@ -125,7 +121,6 @@ class Scenario:
         self.today = self.days.index(today)
 
     def play(self, leads: int) -> None:
-        """Let everything happen to this number of leads that has happened by now."""
         for index in range(leads):
             self.plan_lead(index)
         started_at = now()
@@ -138,12 +133,14 @@ class Scenario:
         while search_batch(organization=self.organization):
             pass
 
-    # Planning
-
     def plan_lead(self, index: int) -> None:
-        """Plan the opt-ins and appointments of a lead, and what staff enter."""
         repetition, story = divmod(index, len(STORIES))
-        person, (opt_ins, appointments) = self.next_person(), STORIES[story]
+        opt_ins, appointments = STORIES[story]
+        person = random_person(self.rng)
+        if index in DUPLICATES:
+            earlier, same = DUPLICATES[index]
+            person = same_person(self.people[earlier], same)
+        self.people.append(person)
         first_day, previous_day, has_paid = -repetition, FIRST_DAY, False
         for number, (planned_day, outcome) in enumerate(appointments, 1):
             shift = SHIFT_PAST if planned_day < -1 else SHIFT_UPCOMING if planned_day > 1 else 0
@@ -158,15 +155,6 @@ class Scenario:
             submitted_at = self.at(first_day, 7) if number == 0 else self.at(self.rng.randint(first_day, -1), 8)
             submitted_at = min(submitted_at, now() - timedelta(hours=2))
             self.steps.append((submitted_at, partial(self.submit_opt_in, person)))
-
-    def next_person(self) -> Person:
-        """Return the next lead: a random person, or an earlier one who opts in again as somebody else."""
-        person, number = random_person(self.rng), len(self.people)
-        if number in DUPLICATES:
-            earlier, change = DUPLICATES[number]
-            person = change(self.people[earlier])
-        self.people.append(person)
-        return person
 
     def at(self, day: int, hour: int) -> datetime:
         """Return a time within this hour of the day, which is a number of working days from today."""
@@ -199,7 +187,7 @@ class Scenario:
             self.steps.append((schedule_time + timedelta(minutes=50), partial(self.record_outcome, call, outcome)))
 
     def member(self, role: str) -> Membership:
-        """Return a random member with this role, or any member if none has it."""
+        """Return a random member with this role, or any member if there is none."""
         members = [membership for membership in self.memberships if membership.role == role]
         return self.rng.choice(members or self.memberships)
 
@@ -209,11 +197,10 @@ class Scenario:
         fields = [field for field in self.custom_fields if field.entity == entity and self.rng.random() < 0.85]
         return {str(field.pk): self.rng.choice(samples[field.key]) for field in fields}
 
-    # Steps
-
     def submit_opt_in(self, person: Person) -> None:
         """Submit a form, and fill in what it does not ask for. A quarter of the people come by a setter's link."""
         source, organization = next(self.opt_in_sources), self.organization
+        form = FORM_NAMES.get(source)
         setter = self.member(MemberRole.SETTER)
         submit(
             organization=organization,
@@ -226,7 +213,7 @@ class Scenario:
             external_reference=f"demo-sub-{next(self.numbers):04d}",
             traffic=random_traffic(self.rng, next(self.traffic_sources), self.rng.choice([setter.user_id, "", "", ""])),
             questions_answers=random_answers(self.rng, self.rng.randint(2, 4)),
-            **FORMS.get(source, {}),
+            **({"provider_form_id": f"frm_{source.lower()}", "provider_form_name": form} if form else {}),
         )
         lead: Lead = Lead.objects.of(organization).with_email(organization.pk, person.email).get()
         edit_lead(
@@ -238,7 +225,6 @@ class Scenario:
         )
 
     def book(self, call: Call, schedule_time: datetime) -> None:
-        """Book the appointment through the API or at its provider, and set its custom values."""
         data = services.BookingData(
             lead_email=call.person.email,
             lead_first_name=call.person.first_name,
@@ -269,7 +255,6 @@ class Scenario:
         )
 
     def import_call(self, call: Call, schedule_time: datetime, outcome: StatusRole, data: services.BookingData) -> None:
-        """Receive the appointment, or a change of it, from its scheduling provider."""
         services.import_appointment(
             organization=self.organization,
             actor=SYSTEM,
@@ -281,7 +266,6 @@ class Scenario:
         )
 
     def appointment(self, call: Call) -> Appointment:
-        """Return the booked appointment as it is stored now."""
         return Appointment.objects.of(self.organization).get(external_reference=call.reference)
 
     def reschedule(self, call: Call) -> None:
@@ -303,7 +287,6 @@ class Scenario:
         )
 
     def record_outcome(self, call: Call, role: str) -> None:
-        """Record how the appointment went: outcome, note, recording, and the lead's status and follow-up."""
         organization, actor, status = self.organization, staff_actor(call.host.user), self.statuses[role]
         appointment = self.appointment(call)
         services.change_outcome(organization=organization, actor=actor, appointment=appointment, status_id=status.pk)
@@ -313,7 +296,7 @@ class Scenario:
             organization=organization, actor=actor, appointment=appointment, text=text, mentions=mentions
         )
         if rationale:
-            self.add_recording(appointment, status.name, rationale)
+            self.add_recording(appointment, status, rationale)
         # Later appointments of a paying customer are coaching, whose outcome says nothing about the sale.
         if appointment.lead.status.role in PAID_ROLES:
             return
@@ -323,7 +306,7 @@ class Scenario:
             follow_up = {"next_touch_point_at": due_at, "next_touch_point_type": "FOLLOW_UP"}
             edit_lead(organization=organization, actor=actor, lead=appointment.lead, **follow_up)
 
-    def add_recording(self, appointment: Appointment, suggested_outcome: str, rationale: str) -> None:
+    def add_recording(self, appointment: Appointment, outcome: Status, rationale: str) -> None:
         """Add a recording and, for four of five, a call analysis."""
         organization, url = self.organization, f"https://recordings.northwind.example/{appointment.pk}"
         services.edit_appointment(organization=organization, actor=SYSTEM, appointment=appointment, recording_url=url)
@@ -334,7 +317,7 @@ class Scenario:
             call_analysis_call_id=f"call_{appointment.pk.hex[-12:]}",
             ai_generated_title=f"{appointment.event_type} with {appointment.lead.first_name}",
             ai_rationale=rationale,
-            ai_suggested_outcome=suggested_outcome,
+            ai_suggested_outcome=outcome.name,
             ai_confidence_score=round(self.rng.uniform(0.55, 0.99), 2),
         )
         services.save_analysis(organization=organization, actor=SYSTEM, analysis=analysis)

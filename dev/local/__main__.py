@@ -9,7 +9,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: list[str]) -> int:
-    """Run a subcommand and return its exit code; print the usage if there is no such subcommand."""
     try:
         match arguments:
             case ["run"]:

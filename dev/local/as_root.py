@@ -1,7 +1,7 @@
 """Runs PostgreSQL as the user `nobody` if root starts it, because PostgreSQL refuses to run as root.
 
 `nobody` can't enter a checkout in a private home directory, and we must not change the mode of directories that aren't
-ours. So the programs and the data are in /var/tmp instead.
+ours. So the programs and the data are in /var/tmp instead. For other users these functions change nothing.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ import stat
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from dev.local import StartupError, files
 
 BASE_DIR = Path("/var/tmp/pipeline-backend-root")  # noqa: S108 - ensure_root_dir() checks its owner
-REASON = "it refuses to run as root"
-README_TEXT = "PostgreSQL refuses to run as root, so it runs as nobody, with its data in {}\n"
+IS_ROOT = os.geteuid() == 0
 
 
 def nobody_ids() -> tuple[int, int]:
@@ -26,16 +26,28 @@ def nobody_ids() -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def data_dir_for_root(directory: Path) -> Path:
-    """Return where the data goes that would otherwise be in this directory."""
-    return BASE_DIR / hashlib.sha256(str(directory).encode()).hexdigest()[:16]
+def process_options() -> dict[str, Any]:
+    """Return the options of Popen with which PostgreSQL's programs start."""
+    if not IS_ROOT:
+        return {}
+    user, group = nobody_ids()
+    return {"user": user, "group": group, "extra_groups": []}
 
 
-def prepare_data_dir(data_dir: Path, directory: Path, password: str) -> None:
-    """Create `data_dir` for `nobody`, and leave a note in `directory` that says where it is.
+def data_dir_for(directory: Path) -> Path:
+    """Return where the data goes that belongs to this directory."""
+    return BASE_DIR / hashlib.sha256(str(directory).encode()).hexdigest()[:16] if IS_ROOT else directory
 
-    If the data belongs to an earlier checkout at the same path, it is deleted.
+
+def prepare(directory: Path, programs: Path, password: str) -> Path:
+    """Make the data's directory and the programs accessible to `nobody`, and return the programs' directory.
+
+    Data of an earlier checkout at the same path is deleted. Raises StartupError as `ensure_root_dir` does.
     """
+    if not IS_ROOT:
+        return programs
+    ensure_root_dir(BASE_DIR)
+    data_dir = data_dir_for(directory)
     # The name is derived from the path alone; only the password tells one checkout from another.
     if files.read_if_exists(data_dir / "password") != password:
         shutil.rmtree(data_dir, ignore_errors=True)
@@ -43,7 +55,10 @@ def prepare_data_dir(data_dir: Path, directory: Path, password: str) -> None:
     files.write_private(data_dir / "password", password)
     for path in (data_dir, data_dir / "password"):
         os.chown(path, *nobody_ids())
-    (directory / "README").write_text(README_TEXT.format(data_dir))
+    (directory / "README").write_text(
+        f"PostgreSQL refuses to run as root, so it runs as nobody, with its data in {data_dir}\n"
+    )
+    return copy_programs(programs)
 
 
 def ensure_root_dir(path: Path) -> None:

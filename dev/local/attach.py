@@ -21,14 +21,19 @@ def use_local_instance(root: Path, stack: ExitStack) -> None:
     If it doesn't run, start its servers; `stack` stops them. Raises StartupError if that isn't possible.
     """
     data = root / ".data"
-    if any(name in os.environ for name in REQUIRED) or not is_own_instance(data):
+    demo = data / "demo.json"
+    is_own = (data / "secrets.json").exists() and demo.exists() and demo.stat().st_uid == os.geteuid()
+    if any(name in os.environ for name in REQUIRED) or not is_own:
         return
     # Not at the top: it needs packages that a server doesn't have.
     from dev.local import environment  # noqa: PLC0415
 
     lock = files.lock(data / "lock")
     if lock is None:
-        variables, state = read_running(data / environment.RUNNING), "running"
+        text = files.read_if_exists(data / environment.RUNNING)
+        if not text:
+            raise StartupError("The local instance is just starting or stopping, or another command uses it; try again")
+        variables, state = json.loads(text), "running"
     else:
         os.close(lock)  # taken again, with the process's id in it
         variables, state = start_stopped(data, stack), "stopped, its servers were started for this command"
@@ -36,20 +41,6 @@ def use_local_instance(root: Path, stack: ExitStack) -> None:
         os.environ.setdefault(name, value)
     os.environ["DJANGO_SETTINGS_MODULE"] = environment.SETTINGS_MODULE  # manage.py has set the server's
     print(f"Using the local instance in {data} ({state})", file=sys.stderr)
-
-
-def is_own_instance(data: Path) -> bool:
-    """Return whether `make run` has loaded its data here, as the user of this process."""
-    demo = data / "demo.json"
-    return (data / "secrets.json").exists() and demo.exists() and demo.stat().st_uid == os.geteuid()
-
-
-def read_running(file: Path) -> dict[str, str]:
-    """Return the settings of the running instance. Raises StartupError while it starts or stops."""
-    text = files.read_if_exists(file)
-    if not text:
-        raise StartupError("The local instance is just starting or stopping, or another command uses it; try again")
-    return dict(json.loads(text))
 
 
 def start_stopped(data: Path, stack: ExitStack) -> dict[str, str]:

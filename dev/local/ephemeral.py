@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from dev.local import environment, files, processes
@@ -15,7 +15,7 @@ from dev.local.template import DATABASE, migrated_cluster
 
 PREFIX = "pipeline-backend-test-"
 # Variables that tell pytest where its servers are, which of the two were started (and not given by a URL), and the name
-# of the migrated database, of which the tests' database is a copy.
+# of a migrated database that tests may copy.
 DIRECTORY, STARTED, TEMPLATE = "TEST_SERVERS_FOLDER", "TEST_SERVERS_STARTED", "TEST_DATABASE_TEMPLATE"
 
 
@@ -57,11 +57,9 @@ def start_servers(
     directory: Path, stack: ExitStack, migrated: Path | None, environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Start the servers whose URL isn't in `environ`, and return the URLs of both."""
-    with ExitStack() as copying:
-        # Entered only while the cluster is copied: this keeps other runs from removing it.
-        cluster = None
-        if migrated and not environ.get("DATABASE_URL"):
-            cluster = copying.enter_context(migrated_cluster(migrated))
+    # Other runs don't remove the cluster while it is copied.
+    copied = migrated_cluster(migrated) if migrated and not environ.get("DATABASE_URL") else nullcontext()
+    with copied as cluster:
         return environment.start_servers(directory, ephemeral=True, stack=stack, template=cluster, environ=environ)[0]
 
 
@@ -73,7 +71,7 @@ def start_more(name: str, migrated: Path, stack: ExitStack) -> dict[str, str]:
 
 
 def has_terminal() -> bool:
-    """Return whether the terminal sends Ctrl-C to our process group, and so to the command as well."""
+    """Return whether the terminal sends Ctrl-C to our process group, and so to the command, too."""
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (OSError, ValueError):
@@ -91,10 +89,9 @@ def create_directory(stack: ExitStack) -> Path:
 
 
 def remove_leftovers() -> None:
-    """Stop and remove what killed runs have left behind."""
     for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/lock"):
         directory = lock.parent
-        # Everybody can create files in the temporary directory.
+        # Other users can create files in the temporary directory, too.
         if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
             continue
         descriptor = files.lock(lock)

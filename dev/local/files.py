@@ -33,7 +33,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def last_lines(path: Path) -> str:
-    """Return the last eight lines of a log file, or "" if it can't be read."""
+    """Return the last eight lines, or "" if the file can't be read."""
     return "\n".join((read_if_exists(path) or "").split("\n")[-8:])
 
 

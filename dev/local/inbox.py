@@ -1,4 +1,4 @@
-"""The local inbox: a webhook receiver that is already subscribed, and the e-mails that were sent.
+"""The local inbox of `make run`: a webhook receiver that is already subscribed, and the e-mails that were sent.
 
 Only `dev.settings` (`make run`) has it, so that the effect of a first booking can be seen without other tools.
 Only clients on this computer reach it, because the e-mails contain links that sign people in.
@@ -25,14 +25,13 @@ from organizations.isolation import bypass_rls
 from webhooks.models import Endpoint
 
 PAGE_SIZE = 25
-# Addresses of this computer that no other one can connect from, also as a socket for IPv6 and IPv4 reports them.
+# Addresses that only this computer can connect from, also as a socket for both IPv6 and IPv4 reports them.
 LOOPBACK = re.compile(r"(::ffff:)?127(\.\d+){3}|::1", re.ASCII)
 # Django's file backend writes this after each e-mail.
 EMAIL_SEPARATOR = b"\n" + b"-" * 79 + b"\n"
 
 
 def inbox_dir() -> Path:
-    """Return the directory of received webhooks; create it if necessary."""
     path: Path = settings.ROOT / ".data" / "inbox"
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path
@@ -74,7 +73,6 @@ def receive(request: HttpRequest) -> HttpResponse:
 
 
 def has_valid_signature(request: HttpRequest, secret: str) -> bool:
-    """Return whether the official client library accepts the signature."""
     try:
         Webhook(secret).verify(request.body, {name.lower(): value for name, value in request.headers.items()})
     except WebhookVerificationError:
@@ -85,24 +83,20 @@ def has_valid_signature(request: HttpRequest, secret: str) -> bool:
 @local_only
 @require_safe
 def show_inbox(request: HttpRequest) -> HttpResponse:
-    """Show the newest webhooks and e-mails."""
     return render(request, "local/inbox.html", {"webhooks": received_webhooks(), "emails": sent_emails()})
 
 
 def newest_files(directory: Path, pattern: str) -> list[Path]:
-    """Return the directory's newest files, as many as a page shows."""
     files = directory.glob(pattern) if directory.is_dir() else []
     return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:PAGE_SIZE]
 
 
 def received_webhooks() -> list[dict[str, str]]:
-    """Return the newest webhooks, newest first."""
-    stored = [json.loads(file.read_text()) for file in newest_files(inbox_dir(), "*.json")]
-    return [{**each, "type": each["body"]["type"], "body": json.dumps(each["body"], indent=2)} for each in stored]
+    webhooks = [json.loads(file.read_text()) for file in newest_files(inbox_dir(), "*.json")]
+    return [{**each, "type": each["body"]["type"], "body": json.dumps(each["body"], indent=2)} for each in webhooks]
 
 
 def sent_emails() -> list[dict[str, str]]:
-    """Return the newest e-mails, newest first."""
     directory = getattr(settings, "EMAIL_FILE_PATH", None)
     if not directory:
         return []

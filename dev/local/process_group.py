@@ -13,8 +13,8 @@ import psutil
 
 from dev.local import processes
 
-# An environment variable that everything started by a run inherits, with the directory of its data as the value: so
-# processes of a killed run can be found.
+# Everything that a run starts inherits this variable, with the directory of its data: so processes of a killed run are
+# found.
 MARK = "PIPELINE_LOCAL_RUN"
 STOP_TIMEOUT = 25  # seconds; a worker may finish its current task
 LEFTOVER_STOP_TIMEOUT = 10
@@ -55,11 +55,9 @@ class ManagedProcess:
         self.reader.join(5)  # until it has read what the group wrote last
 
     def group(self) -> list[psutil.Process]:
-        """Return the running processes of the group."""
         return processes.find(lambda process: os.getpgid(process.pid) == self.process.pid)
 
     def kill(self) -> None:
-        """Kill the process and everything that it has started."""
         with suppress(ProcessLookupError, PermissionError):  # PermissionError: macOS, for a group of zombies
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -86,14 +84,8 @@ class ProcessGroup:
         self.running[self.running.index(child)] = self._launch(child.name, child.command, child.on_line)
 
     def _launch(self, name: str, command: Sequence[str], on_line: Callable[[str], None]) -> ManagedProcess:
-        process = processes.start(
-            command,
-            cwd=self.root,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = processes.start(command, cwd=self.root, env=self.environment, **pipes)
         return ManagedProcess(name, command, process, on_line)
 
     def _line_printer(self, name: str) -> Callable[[str], None]:
@@ -103,11 +95,9 @@ class ProcessGroup:
         return lambda line: self.print_line(f"{label} {line}")
 
     def first_exited(self) -> ManagedProcess | None:
-        """Return a process that has exited by itself, or None."""
         return next((child for child in self.running if child.has_exited()), None)
 
     def stop(self, child: ManagedProcess) -> None:
-        """Stop a process with everything that it has started."""
         child.stop()
         self.running.remove(child)
 
@@ -122,6 +112,5 @@ class ProcessGroup:
 
 
 def stop_leftovers(data: Path) -> None:
-    """Stop the processes of an earlier run that was killed."""
     leftovers = processes.find(lambda process: process.environ().get(MARK) == str(data) and process.pid != os.getpid())
     processes.stop(leftovers, (signal.SIGTERM, LEFTOVER_STOP_TIMEOUT), (signal.SIGKILL, 5))

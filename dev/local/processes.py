@@ -25,15 +25,13 @@ def start(
 
     On Linux it gets `parent_death_signal` when this process dies, however that happens. `options` are those of Popen.
     """
-    arguments = [str(argument) for argument in command]
-    # A session of its own by default, so that Ctrl-C in the terminal reaches only this process, which stops the others
-    # in order.
+    # In its own session by default: Ctrl-C then reaches only this process, which stops the others in order.
     options = {"start_new_session": True, **options}
-    return subprocess.Popen(arguments, preexec_fn=_set_death_signal(parent_death_signal), **options)
+    return subprocess.Popen(list(map(str, command)), preexec_fn=_set_death_signal(parent_death_signal), **options)
 
 
 def _set_death_signal(number: signal.Signals) -> Callable[[], None] | None:
-    """Return a function for the new process that asks the kernel for the signal; None if that isn't possible."""
+    """Return a function that the new process calls to get the signal; None if the system has none."""
     if LIBC is None:
         return None
     parent, prctl = os.getpid(), LIBC.prctl
@@ -48,7 +46,7 @@ def _set_death_signal(number: signal.Signals) -> Callable[[], None] | None:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Return whether the process is still running. Zombies are not, which nobody reaps in some containers."""
+    """Return whether the process is running. Zombies are not: some containers have no process that reaps them."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -56,13 +54,13 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def find(condition: Callable[[psutil.Process], bool]) -> list[psutil.Process]:
-    """Return the running processes for which this is true, without those that we may not look at."""
-    found = []
+    """Return the running processes for which this is true, without those that we have no access to."""
+    matching = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if condition(process) and is_alive(process):
-                found.append(process)
-    return found
+                matching.append(process)
+    return matching
 
 
 def stop(running: list[psutil.Process], *steps: tuple[signal.Signals, float]) -> None:

@@ -1,5 +1,6 @@
 """`make run`: the whole application on this computer, from the first check to the last process stopped."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -9,10 +10,9 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from dev.local import MIGRATED, StartupError, banner, environment, files, processes, template
 from dev.local.embedded import Server
@@ -20,13 +20,12 @@ from dev.local.process_group import ManagedProcess, ProcessGroup, stop_leftovers
 
 START_TIMEOUT = 60  # seconds until the web server's first response
 EVERYTHING_STOPPED = "everything was stopped"
-# A process that exits this often within so many seconds is not restarted again, because it would exit again.
+# A process that exits this often within this time is not restarted again, because it would exit again.
 MAX_EXITS = 3
 EXITS_SECONDS = 30
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """The commands of a run: one that ends, then the long-running ones in the order in which they are stopped."""
 
     prepare: Sequence[str]  # prints MIGRATED between its two parts, migrations and demo data
@@ -35,37 +34,20 @@ class Plan:
 
 def application_plan(port: int, data: Path) -> Plan:
     """Return the commands of the real application; tests use stubs instead."""
-    python = [sys.executable, "-m"]
-    celery = [*python, "celery", "--quiet", "-A", "pipeline_backend.celery"]
-    web = [*python, "pipeline_backend.web", "--port", str(port), "--workers-kill-timeout", "10"]
-    pool = ["--pool", "threads", "--concurrency", "4", "-n", "local@%h", "--without-gossip", "--without-mingle"]
-    schedule = ["--schedule", str(data / "celerybeat-schedule"), "--pidfile", ""]
+    celery = "celery --quiet -A pipeline_backend.celery"
+    pool = "--pool threads --concurrency 4 -n local@%h --without-gossip --without-mingle"
+    modules = {
+        # At its level "info" granian says when it replaces one of its processes.
+        "web": [f"pipeline_backend.web --port {port} --workers-kill-timeout 10 --log-level info"],
+        "beat": [f"{celery} beat --loglevel warning --pidfile= --schedule", str(data / "celerybeat-schedule")],
+        "worker": [f"{celery} worker --loglevel info {pool}"],
+    }
     return Plan(
         # One process for both, because a new one would need a second to import the application.
         prepare=[sys.executable, "manage.py", "demo", "--migrate", "--facts", str(data / "demo.json")],
         # Web first, so that no request is accepted any more; the worker last, so that it gets all jobs.
-        # At its level "info" granian says when it replaces one of its processes.
-        processes={
-            "web": [*web, "--log-level", "info"],
-            "beat": [*celery, "beat", "--loglevel", "warning", *schedule],
-            "worker": [*celery, "worker", "--loglevel", "info", *pool],
-        },
+        processes={name: [sys.executable, "-m", *text.split(), *path] for name, (text, *path) in modules.items()},
     )
-
-
-class Phases:
-    """The time that each part of the start takes."""
-
-    def __init__(self) -> None:
-        self.ends = [("", time.monotonic())]
-
-    def end(self, name: str) -> None:
-        """Note that the part with this name has ended, and that the next one begins."""
-        self.ends.append((name, time.monotonic()))
-
-    def __str__(self) -> str:
-        parts = [f"{name} {end - start:.1f}" for (_, start), (name, end) in pairwise(self.ends)]
-        return f"Started in {self.ends[-1][1] - self.ends[0][1]:.1f} s: {', '.join(parts)}"
 
 
 class ShutdownRequested(Exception):
@@ -78,16 +60,14 @@ class Terminal:
     def __init__(self) -> None:
         self.shutdown_requested_at: float | None = None
         self.kill_functions: list[Callable[[], None]] = []
-
-    def install_signal_handlers(self) -> None:
-        """Handle the signals that ask for an orderly shutdown."""
+        self.phases = [("", time.monotonic())]  # the parts of the start that have ended, and when
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # Under nohup SIGHUP is ignored, and must stay so: the run then continues when the terminal is closed.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self.on_signal)
 
     def on_signal(self, number: int, _frame: object) -> None:
-        """Remember the first request to stop; kill everything at a second Ctrl-C."""
+        """Record the first request to stop; kill everything at a second Ctrl-C."""
         now = time.monotonic()
         if self.shutdown_requested_at is None:
             self.shutdown_requested_at = now
@@ -108,6 +88,13 @@ class Terminal:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             self.shutdown_requested_at = time.monotonic()
 
+    def end_phase(self, name: str) -> None:
+        self.phases.append((name, time.monotonic()))
+
+    def print_phases(self) -> None:
+        parts = [f"{name} {end - start:.1f}" for (_, start), (name, end) in itertools.pairwise(self.phases)]
+        self.print_line(f"Started in {self.phases[-1][1] - self.phases[0][1]:.1f} s: {', '.join(parts)}")
+
     def is_shutdown_requested(self) -> bool:
         return self.shutdown_requested_at is not None
 
@@ -121,7 +108,6 @@ class Terminal:
 def run(root: Path, plan: Callable[[int, Path], Plan] = application_plan) -> int:
     """Run everything until Ctrl-C (return 0) or until something fails (return 1). Leave no process behind."""
     terminal = Terminal()
-    terminal.install_signal_handlers()
     try:
         with ExitStack() as stack:
             run_application(root, plan, terminal, stack)
@@ -134,11 +120,7 @@ def run(root: Path, plan: Callable[[int, Path], Plan] = application_plan) -> int
 
 
 def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Terminal, stack: ExitStack) -> None:
-    """Check, start and supervise everything; `stack` stops what has been started, in reverse order.
-
-    Raises ShutdownRequested or StartupError; never returns.
-    """
-    phases = Phases()
+    """Check, start and supervise everything. `stack` stops it. Raises ShutdownRequested or StartupError."""
     data = root / ".data"
     data.mkdir(mode=0o700, exist_ok=True)
     data.chmod(0o700)
@@ -152,26 +134,25 @@ def run_application(root: Path, plan: Callable[[int, Path], Plan], terminal: Ter
     variables = environment.for_run(data, port)
     terminal.print_line("Starting PostgreSQL and Redis ...")
     addresses, servers = environment.start_servers(data, ephemeral=False, stack=stack)
-    phases.end("servers")
+    terminal.end_phase("servers")
     terminal.kill_functions += [server.kill for server in servers]
     environment.publish(variables | addresses, data, stack)
     group = ProcessGroup(root, {**variables, **addresses}, terminal.print_line, data)
-    # First in the list: the servers are killed after the processes that use them.
-    terminal.kill_functions.insert(0, group.kill_all)
+    terminal.kill_functions.insert(0, group.kill_all)  # before the servers that these processes use
     stack.callback(group.stop_all)
     commands = plan(port, data)
-    prepare_database(commands.prepare, data, group, terminal, phases)
+    prepare_database(commands.prepare, data, group, terminal)
     for name, command in commands.processes.items():
         group.start(name, command)
     wait_for_web(port, group, terminal)
-    phases.end("web")
-    terminal.print_line(str(phases))
+    terminal.end_phase("web")
+    terminal.print_phases()
     terminal.print_line(banner.render_banner(variables["BASE_URL"], data, servers))
     supervise(group, servers, terminal)
 
 
 def read_port() -> int:
-    """Return the port from the environment variable PORT, by default 8000. Raises StartupError if it is invalid."""
+    """Return the port in PORT, by default 8000. Raises StartupError if it is invalid."""
     text = os.environ.get("PORT") or "8000"
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise StartupError(f"PORT={text} is not a valid port; use a number from 1 to 65535")
@@ -182,9 +163,8 @@ def lock_data(data: Path, stack: ExitStack) -> None:
     """Lock the data directory until this process ends. Raises StartupError if another run holds the lock."""
     lock = files.lock(data / "lock")
     if lock is None:
-        raise StartupError(
-            f"make run is already running as process {files.read_if_exists(data / 'lock')}; stop that first"
-        )
+        process = files.read_if_exists(data / "lock")
+        raise StartupError(f"make run is already running as process {process}; stop that first")
     os.truncate(lock, 0)
     os.write(lock, str(os.getpid()).encode())
     stack.callback(os.close, lock)
@@ -210,13 +190,10 @@ def require_free_port(port: int) -> None:
             raise in_use from None
 
 
-def prepare_database(
-    command: Sequence[str], data: Path, group: ProcessGroup, terminal: Terminal, phases: Phases
-) -> None:
-    """Apply missing migrations, and load the demo data the first time.
+def prepare_database(command: Sequence[str], data: Path, group: ProcessGroup, terminal: Terminal) -> None:
+    """Apply missing migrations, and load the demo data the first time; later, check its API key and password.
 
-    On later runs the command only makes sure that the demo's API key and password still work. Raises StartupError,
-    after printing the command's output, if it fails.
+    Raises StartupError, after printing the command's output, if that fails.
     """
     terminal.check_shutdown()
     output: list[str] = []
@@ -224,7 +201,7 @@ def prepare_database(
     def on_line(line: str) -> None:
         output.append(line)
         if line == MIGRATED:
-            phases.end("migrate")
+            terminal.end_phase("migrate")
             applied = sum("Applying " in line for line in output)
             if applied:
                 terminal.print_line(f"Applied {applied} migrations.")
@@ -235,7 +212,7 @@ def prepare_database(
     processes.wait_until(lambda: child.has_exited() or terminal.is_shutdown_requested())
     group.stop(child)
     terminal.check_shutdown()
-    phases.end("demo")
+    terminal.end_phase("demo")
     if child.process.returncode:
         terminal.print_line("\n".join(output))
         failed = "demo" if MIGRATED in output else "migrate"
@@ -258,7 +235,6 @@ def wait_for_web(port: int, group: ProcessGroup, terminal: Terminal) -> None:
 
 
 def is_ready(port: int) -> bool:
-    """Return whether the web server answers /readyz with 200."""
     connection = HTTPConnection("127.0.0.1", port, timeout=2)
     try:
         connection.request("GET", "/readyz")
@@ -270,14 +246,16 @@ def is_ready(port: int) -> bool:
 
 
 def supervise(group: ProcessGroup, servers: list[Server], terminal: Terminal) -> None:
-    """Print the output of all processes and restart those that exit, until someone asks to stop.
+    """Restart processes that exit, until someone asks to stop.
 
-    Raises StartupError if a process exits again and again, or if a server has exited.
+    Raises StartupError if a process exits again and again, or if a server has exited: its clients need it.
     """
     exits: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=MAX_EXITS))
     while True:
         terminal.check_shutdown()
-        raise_if_server_exited(servers)
+        for server in servers:
+            if server.has_exited():
+                raise StartupError(f"{server.name} exited by itself (see {server.log}); {EVERYTHING_STOPPED}")
         child = group.first_exited()
         if child:
             restart(child, group, terminal, exits[child.name])
@@ -285,23 +263,13 @@ def supervise(group: ProcessGroup, servers: list[Server], terminal: Terminal) ->
 
 
 def restart(child: ManagedProcess, group: ProcessGroup, terminal: Terminal, exits: deque[float]) -> None:
-    """Restart a process that has exited by itself, and say so.
-
-    `exits` has the times of its latest exits. Raises StartupError if there were too many.
-    """
+    """Restart an exited process. `exits` has its latest exits; raises StartupError if there were too many."""
     exits.append(time.monotonic())
     reason = f"{child.name} {child.exit_reason()}"
     if len(exits) == MAX_EXITS and exits[-1] - exits[0] <= EXITS_SECONDS:
         raise StartupError(f"{reason}, for the third time in {EXITS_SECONDS} seconds; {EVERYTHING_STOPPED}")
     terminal.print_line(f"{reason}; restarting")
     group.restart(child)
-
-
-def raise_if_server_exited(servers: list[Server]) -> None:
-    """Raise StartupError if a server has exited by itself. Its clients could not do anything without it."""
-    server = next((server for server in servers if server.has_exited()), None)
-    if server:
-        raise StartupError(f"{server.name} exited by itself (see {server.log}); {EVERYTHING_STOPPED}")
 
 
 def clean(root: Path) -> int:

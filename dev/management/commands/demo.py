@@ -16,8 +16,6 @@ from pipeline_backend.management.commands._command import BaseServiceCommand, fi
 
 
 class Command(BaseServiceCommand):
-    """Creates the demo organization, and adds rows to it."""
-
     help = (
         "Create a demo organization with members, leads, opt-ins, appointments and their histories, and a second, "
         "small organization. Safe to repeat: existing data is kept. Nothing is sent, except webhooks and e-mail "
@@ -66,7 +64,7 @@ class Command(BaseServiceCommand):
             self.print_credentials(demo)
 
     def write_info_file(self, path: Path, demo: Demo) -> None:
-        """Write the file. Credentials that it had and that still work stay the same."""
+        """Write the file. Credentials in it that still work stay the same."""
         try:
             previous = json.loads(files.read_if_exists(path) or "{}")
             key, password = previous.get("api_key"), previous.get("admin_password")
