@@ -17,10 +17,10 @@ NAME = "pipeline-backend"
 
 def git(*arguments: str) -> str:
     """Return what git prints. Exits with its message if it fails."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"git {arguments[0]}: {done.stderr.strip()}")
-    return done.stdout.strip()
+    result = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode:
+        sys.exit(f"git {arguments[0]}: {result.stderr.strip()}")
+    return result.stdout.strip()
 
 
 def version_tags() -> list[str]:
@@ -40,20 +40,20 @@ def problems(tags: list[str]) -> list[str]:
     released = [heading for heading in headings() if heading != "Unreleased"]
     numbers = [tuple(map(int, version.split("."))) for version in released if re.fullmatch(r"\d+\.\d+\.\d+", version)]
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    found = []
+    sentences = []
     if len(numbers) < len(released) or numbers != sorted(set(numbers), reverse=True):
-        found.append("The versions of CHANGELOG.md are not in descending order, as X.Y.Z")
+        sentences.append("The versions of CHANGELOG.md are not in descending order, as X.Y.Z")
     if "Unreleased" in headings()[1:]:
-        found.append('"Unreleased" is not the first heading of CHANGELOG.md')
+        sentences.append('"Unreleased" is not the first heading of CHANGELOG.md')
     if released[:1] != [version]:
-        found.append(f"pyproject.toml has version {version}, the newest one of CHANGELOG.md is {released[0]}")
+        sentences.append(f"pyproject.toml has version {version}, the newest one of CHANGELOG.md is {released[0]}")
     # The newest version may be about to get its tag. The first ones may have none, and a shallow clone has none at all.
     oldest = max((number for number, each in enumerate(released) if f"v{each}" in tags), default=0)
     missing = [each for each in released[1:oldest] if f"v{each}" not in tags]
     unknown = [tag for tag in tags if tag.removeprefix("v") not in released]
-    found += [f"Version {each} of CHANGELOG.md has no tag v{each}" for each in missing]
-    found += [f"Tag {tag} has no version in CHANGELOG.md" for tag in unknown]
-    return found
+    sentences += [f"Version {each} of CHANGELOG.md has no tag v{each}" for each in missing]
+    sentences += [f"Tag {tag} has no version in CHANGELOG.md" for tag in unknown]
+    return sentences
 
 
 def release(version: str) -> None:
@@ -79,8 +79,8 @@ def release(version: str) -> None:
 
 def main() -> None:
     """Check, and release the version in the arguments, if there is one."""
-    if found := problems(version_tags()):
-        sys.exit("\n".join(found))
+    if sentences := problems(version_tags()):
+        sys.exit("\n".join(sentences))
     if len(sys.argv) > 1:
         release(sys.argv[1])
 

@@ -29,7 +29,7 @@ def new_values(host: str) -> dict[str, str]:
             "BASE_URL": f"https://{host}",
             "ALLOWED_HOSTS": f"{host},127.0.0.1",
             "DEFAULT_FROM_EMAIL": f"pipeline@{host}",
-            # No mail catcher, and no mail server that anyone could guess: until it is set, nothing starts.
+            # No mail catcher, and no default mail server: nothing starts until it is set.
             "COMPOSE_PROFILES": "",
             "EMAIL_URL": "",
         }

@@ -36,8 +36,8 @@ LOCK_FOLDER = "TEST_LOCKS"  # environment variable: where the lock files for tes
 # mostly wait, so other tests run at the same time. The demo's tests share data that is loaded once; the browser's share
 # a running service and a browser.
 KEEP_TOGETHER = ["tests/browser", "tests/faults", "tests/local", "tests/commands/demo"]
-# Files whose tests may run in several processes, because each of them takes long.
-SPLIT = ["tests/mirror/test_copies.py"]
+# Files whose tests may run in any process, because each of them takes long.
+SPLIT = ["tests/mirror/test_copies.py", "tests/faults/test_unbounded_responses.py"]
 # The longest tests start first.
 RUN_FIRST = [
     "tests/faults",
@@ -74,7 +74,6 @@ RUN_ALONE = [
     "tests/faults/test_fairness.py",
     "tests/faults/test_soak.py",
     "tests/faults/test_throughput.py",
-    "tests/faults/test_unbounded_responses.py",
 ]
 
 

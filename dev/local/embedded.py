@@ -59,8 +59,7 @@ class Server(ABC):
             port = free_port()
             self.log.write_bytes(b"")
             self.process = self.spawn(port)
-            processes.wait_until(lambda port=port: self.has_exited() or self.is_ready(port), START_TIMEOUT)
-            if not self.has_exited() and self.is_ready(port):
+            if self._becomes_ready(port):
                 return self.url(port)
             self.stop()
             # Another program took the port first, or the children of a killed PostgreSQL still use the data: both pass.
@@ -68,6 +67,10 @@ class Server(ABC):
                 break
             time.sleep(0.3)
         raise StartupError(f"{self.name} did not start. {self.end_of_log()}")
+
+    def _becomes_ready(self, port: int) -> bool:
+        processes.wait_until(lambda: self.has_exited() or self.is_ready(port), START_TIMEOUT)
+        return not self.has_exited() and self.is_ready(port)
 
     def end_of_log(self) -> str:
         return f"The last lines of {self.log}:\n{files.last_lines(self.log)}"
@@ -183,7 +186,8 @@ class Postgres(Server):
         options = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "--encoding=UTF8"]
         options += ["--username=postgres", "--auth=scram-sha-256", f"--pwfile={self.data_dir / 'password'}"]
         if self.ephemeral:
-            options.append("--no-sync")
+            # The password is random, so hashing it 4,096 times protects nothing; each connection takes 2 ms less.
+            options += ["--no-sync", "--set", "scram_iterations=1"]
         command: list[str | Path] = [self.programs / "initdb", "-D", draft, *options, "--no-instructions"]
         if self.template is not None:
             command = ["cp", "-a", self.template.cluster, draft]

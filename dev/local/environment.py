@@ -117,8 +117,8 @@ def check_external_servers() -> None:
             raise StartupError(f"{variable} is not a valid server URL") from None
         except Exception as error:
             reason, password = str(error).strip().split("\n")[0], urlsplit(url).password
-            shown = "" if password and password in reason else f": {reason}"
-            raise StartupError(f"The server in {variable} does not answer{shown}") from None
+            detail = "" if password and password in reason else f": {reason}"
+            raise StartupError(f"The server in {variable} does not answer{detail}") from None
 
 
 def check_postgres(url: str) -> None:

@@ -58,8 +58,8 @@ def start_servers(
 ) -> dict[str, str]:
     """Start the servers whose URL isn't in `environ`, and return the URLs of both."""
     # Other runs don't remove the cluster while it is copied.
-    copied = migrated_cluster(migrated) if migrated and not environ.get("DATABASE_URL") else nullcontext()
-    with copied as cluster:
+    template = migrated_cluster(migrated) if migrated and not environ.get("DATABASE_URL") else nullcontext()
+    with template as cluster:
         return environment.start_servers(directory, ephemeral=True, stack=stack, template=cluster, environ=environ)[0]
 
 

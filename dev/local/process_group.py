@@ -84,8 +84,14 @@ class ProcessGroup:
         self.running[self.running.index(child)] = self._launch(child.name, child.command, child.on_line)
 
     def _launch(self, name: str, command: Sequence[str], on_line: Callable[[str], None]) -> ManagedProcess:
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        process = processes.start(command, cwd=self.root, env=self.environment, **pipes)
+        process = processes.start(
+            command,
+            cwd=self.root,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         return ManagedProcess(name, command, process, on_line)
 
     def _line_printer(self, name: str) -> Callable[[str], None]:
