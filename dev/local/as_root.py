@@ -12,7 +12,6 @@ import stat
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from dev.local import StartupError, files
 
@@ -26,7 +25,7 @@ def nobody_ids() -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def process_options() -> dict[str, Any]:
+def process_options() -> dict[str, int | list[int]]:
     """Return the options of Popen with which PostgreSQL's programs start."""
     if not IS_ROOT:
         return {}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import psutil
 
@@ -84,14 +85,8 @@ class ProcessGroup:
         self.running[self.running.index(child)] = self._launch(child.name, child.command, child.on_line)
 
     def _launch(self, name: str, command: Sequence[str], on_line: Callable[[str], None]) -> ManagedProcess:
-        process = processes.start(
-            command,
-            cwd=self.root,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = processes.start(command, cwd=self.root, env=self.environment, **pipes)
         return ManagedProcess(name, command, process, on_line)
 
     def _line_printer(self, name: str) -> Callable[[str], None]:
