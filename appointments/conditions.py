@@ -44,7 +44,7 @@ ENDS_AT = ExpressionWrapper(
 
 
 class Result(TextChoices):
-    """What became of an appointment, in the reports' words."""
+    """The result of an appointment, in the reports' words."""
 
     SHOWN = "shown", "Shown"
     NO_SHOW = "no_show", "No-show"
@@ -55,7 +55,7 @@ class Result(TextChoices):
 
 
 class Stage(TextChoices):
-    """How far an opt-in has come: each stage after the first includes the next one."""
+    """How far an opt-in has come. Each stage after the first includes the next one."""
 
     NOT_CALLED = "not_called", "Not called or booked yet"
     BOOKED = "booked", "Booked"
@@ -64,12 +64,10 @@ class Stage(TextChoices):
 
 
 def takes_part(members: Any) -> Q:  # noqa: ANN401  # whatever `in` takes: ids or a query
-    """Return the condition that one of the members is host, setter or triager of an appointment."""
     return Q(host__in=members) | Q(setter__in=members) | Q(triager__in=members)
 
 
 def has_result(result: str, at: datetime) -> Q:
-    """Return the condition that an appointment has this result at this time."""
     is_shown = Q(schedule_time__lte=at) & (Q(outcome=None) | ~Q(outcome__role__in=NOT_SHOWN_ROLES))
     is_no_show = Q(outcome__role=StatusRole.NO_SHOW)
     return {
@@ -91,10 +89,10 @@ def still_to_come(rows: QuerySet[Appointment], at: datetime) -> QuerySet[Appoint
 def without_outcome(
     rows: QuerySet[Appointment], booked_statuses: Collection[UUID], at: datetime
 ) -> QuerySet[Appointment]:
-    """Filter for appointments that have ended, and whose outcome nobody has entered.
+    """Filter for appointments that have ended without anyone entering an outcome.
 
-    `booked_statuses` are the ids of the statuses with one of `BOOKED_ROLES`. It takes a statement to see whether there
-    are few, whose ids are the filter then.
+    `booked_statuses` are the ids of the statuses with one of `BOOKED_ROLES`. Runs a query to see whether there are few;
+    their ids are the filter then.
     """
     over = rows.filter(schedule_time__lt=at).alias(over_at=ENDS_AT).filter(over_at__lte=at)
     # PostgreSQL takes the share of past appointments among booked ones for that among all. Hundreds of thousands can be
@@ -111,18 +109,15 @@ def without_outcome(
 
 
 def is_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
-    """Return the condition that one of the members is a lead's setter, or takes part in one of its appointments."""
     appointments = Appointment.unscoped.filter(lead=OuterRef("pk"))
     return Q(setter__in=members) | Q(Exists(appointments.filter(takes_part(members))))
 
 
 def is_open_to(members: Any) -> Q:  # noqa: ANN401  # as above
-    """Return the condition that one of the members takes part in an appointment, or nobody does."""
     return takes_part(members) | Q(host=None, setter=None, triager=None)
 
 
 def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
-    """Return the condition that a lead is followed by one of the members, or by nobody."""
     taken = Appointment.unscoped.filter(lead=OuterRef("pk")).exclude(host=None, setter=None, triager=None)
     return is_followed_by(members) | (Q(setter=None) & ~Q(Exists(taken)))
 
@@ -130,8 +125,8 @@ def may_be_followed_by(members: Any) -> Q:  # noqa: ANN401  # as above
 def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) -> Q:
     """Return the condition that a lead is to be contacted by the end of this day.
 
-    Its next step is due by then, staff have set a touch point by then, or the lead has a follow-up status and no later
-    touch point. Touch points that have passed are removed from the lead within minutes, next steps are not.
+    Its next step is due, staff have set a touch point by then, or it has a follow-up status and no later touch point.
+    Touch points that have passed are removed within minutes, next steps are not.
     """
     # Each of the four has an index, because the statuses are given by their ids.
     has_status, by_then = Q(status__in=follow_up_statuses), Q(next_touch_point_at__lt=end_of_day)
@@ -141,12 +136,11 @@ def follow_up_due(follow_up_statuses: Collection[UUID], end_of_day: datetime) ->
 
 
 def not_called(new_lead_statuses: Collection[UUID]) -> Q:
-    """Return the condition that nobody has called or booked the lead of an opt-in."""
     return Q(lead__status__in=new_lead_statuses) & Q(~Exists(Appointment.unscoped.filter(lead=OuterRef("lead"))))
 
 
 def in_stage(stage: str, at: datetime) -> Q:
-    """Return the condition that an opt-in has come this far at this time: its lead has such a booking since."""
+    """Return the condition that an opt-in has come this far: its lead has such a booking since."""
     booked = Appointment.unscoped.filter(lead=OuterRef("lead"), created_at__gte=OuterRef("created_at"))
     return Q(Exists(booked if stage == Stage.BOOKED else booked.filter(has_result(stage, at))))
 
@@ -154,7 +148,7 @@ def in_stage(stage: str, at: datetime) -> Q:
 def due_follow_ups(
     organization: Organization, member: UUID | None, statuses: Collection[UUID], end_of_day: datetime
 ) -> QuerySet[Lead]:
-    """Return the leads to be contacted by the end of the day. `statuses` are the ids of the follow-up statuses."""
+    """Return the leads to contact by the end of the day. `statuses` are the ids of the follow-up statuses."""
     rows: QuerySet[Lead] = Lead.objects.of(organization).filter(follow_up_due(statuses, end_of_day))
     return rows.filter(is_followed_by([member])) if member else rows
 
@@ -162,14 +156,10 @@ def due_follow_ups(
 def opt_ins_to_call(
     organization: Organization, member: UUID | None, statuses: Collection[UUID], start: datetime
 ) -> QuerySet[OptIn]:
-    """Return the opt-ins since `start` that nobody has called or booked: of a member's leads and those without setter.
-
-    `statuses` are the ids of the statuses for new leads.
-    """
+    """Return uncalled and unbooked opt-ins since `start`: of the member's leads and of those without setter."""
     rows: QuerySet[OptIn] = OptIn.objects.of(organization).filter(not_called(statuses), created_at__gte=start)
     return rows.filter(is_called_by([member])) if member else rows
 
 
 def is_called_by(members: Any) -> Q:  # noqa: ANN401  # as above
-    """Return the condition that the lead of an opt-in belongs to one of the members, or to nobody yet."""
     return Q(lead__setter__in=members) | Q(lead__setter=None)

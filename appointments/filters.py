@@ -8,8 +8,6 @@ from statuses.models import StatusRole
 
 
 class AppointmentFilter(CountedListFilter):
-    """The filters of the appointments list."""
-
     lead_id = LeadIdFilter()
     call_category = ChoiceFilter("call_category", CallCategory)
     outcome_role = ChoiceFilter("outcome__role", StatusRole)

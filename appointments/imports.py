@@ -15,14 +15,7 @@ from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
 from leads.imports.importers import Column, Importer, Plan, is_same_time, register
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
-from leads.imports.values import (
-    parse_email,
-    parse_name,
-    parse_phone_number,
-    parse_text,
-    parse_url,
-    parse_uuid,
-)
+from leads.imports.values import parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import Membership
@@ -144,7 +137,6 @@ class AppointmentImporter(Importer):
             plan.problems.append("Appointment ID: is not known" if id else "Reference: is missing")
 
     def describe(self, plan: Plan) -> None:
-        """Note what a new appointment gets, or lacks."""
         plan.problems += [f"{label}: is missing" for name, label in NEEDED.items() if name not in plan.values]
         if not plan.problems:
             plan.changes.append(f"{plan.values['lead_email']}, {self.local(plan.values['schedule_time'])}")
@@ -155,7 +147,7 @@ class AppointmentImporter(Importer):
             plan.changes.append(f"New event type: {event_type}")
 
     def compare(self, plan: Plan, stored: Appointment, email: str, notes: set[tuple[UUID, str]]) -> None:
-        """Note what the row changes of an appointment. Of its lead it changes nothing."""
+        """Compare the row with an appointment. Of its lead it changes nothing."""
         stored.organization = self.organization
         values = plan.values
         if email_key(values.get("lead_email", email)) != email_key(email):
@@ -180,7 +172,6 @@ class AppointmentImporter(Importer):
             plan.problems.append(f"{AppointmentSource(stored.source).label} manages this appointment; change it there")
 
     def compare_event_type(self, plan: Plan, stored: Appointment) -> None:
-        """Note the change of the event type, to one that exists."""
         name = plan.values.get("event_type")
         current = self.event_types.get(stored.event_type_id) if stored.event_type_id else None
         if name is None or (current and fold_name(current.name) == fold_name(name)):
@@ -195,7 +186,6 @@ class AppointmentImporter(Importer):
         return next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
 
     def local(self, time: datetime) -> str:
-        """Return a time in the zone of the import."""
         return f"{timezone.localtime(time, self.zone):%Y-%m-%d %H:%M}"
 
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
@@ -206,7 +196,6 @@ class AppointmentImporter(Importer):
                 self.change(plan, plan.subject, actor)
 
     def book(self, plan: Plan, actor: Actor) -> None:
-        """Book a new appointment, and then give it its outcome. Raises DomainError."""
         values = plan.values
         time, reference = values["schedule_time"], values["external_reference"]
         members = {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
@@ -230,7 +219,6 @@ class AppointmentImporter(Importer):
             self.edit(Appointment(pk=booking.id), fields, actor, notifies=False, moves_lead=not booking.is_over)
 
     def change(self, plan: Plan, stored: Appointment, actor: Actor) -> None:
-        """Change an appointment, and add the note. Raises DomainError."""
         if plan.fields:
             self.edit(stored, dict(plan.fields), actor, notifies=self.file_import.sends_invitations)
         if "note" in plan.values:
@@ -240,7 +228,6 @@ class AppointmentImporter(Importer):
     def edit(
         self, stored: Appointment, fields: dict[str, Any], actor: Actor, *, notifies: bool, moves_lead: bool = True
     ) -> None:
-        """Change an appointment by the service."""
         outcome: Status | None = fields.pop("outcome", None)
         edit_appointment(
             organization=self.organization,

@@ -32,8 +32,6 @@ class CallCategory(models.TextChoices):
 
 
 class Provider(models.TextChoices):
-    """The schedulers that appointments can be booked with."""
-
     SCHEDULER_A = "SCHEDULER_A", "Scheduler A"
     SCHEDULER_B = "SCHEDULER_B", "Scheduler B"
     SCHEDULER_C = "SCHEDULER_C", "Scheduler C"
@@ -71,28 +69,23 @@ class EventType(NamedModel):
 
 
 def duration_of(event_type: EventType | None) -> int:
-    """Return how many minutes a call of this event type takes; 60 without one."""
+    """Return how many minutes a call of this event type takes."""
     return event_type.duration_minutes if event_type else 60
 
 
 def end_of(schedule_time: datetime, event_type: EventType | None) -> datetime:
-    """Return when a call at this time ends."""
     return schedule_time.astimezone(UTC) + timedelta(minutes=duration_of(event_type))
 
 
 class AppointmentQuerySet(TenantQuerySet):
-    """Queries for appointments."""
-
     def manual(self) -> Self:
-        """Filter for the appointments that no scheduler manages."""
         return self.filter(source=AppointmentSource.MANUAL)
 
     def for_update(self) -> Self:
-        """Lock the rows against other writers until the transaction ends, as `LeadQuerySet.for_update` does."""
+        """Lock the rows as `LeadQuerySet.for_update` does."""
         return self.select_for_update(no_key=True)
 
     def upcoming(self) -> Self:
-        """Filter for appointments that are still to come and have no final outcome."""
         return self.filter(schedule_time__gt=now()).exclude(outcome__role__in=FINAL_ROLES)
 
 
@@ -168,34 +161,28 @@ class Appointment(VersionedModel, Traffic):
 
     @cached_property
     def outcome_choices(self) -> list[Status]:
-        """Return the statuses that its outcome can be changed to, and its outcome."""
         statuses = Status.objects.of(self.organization).choices(Board.APPOINTMENT, current=self.outcome_id)
         return list(statuses)
 
     @cached_property
     def lead_status_choices(self) -> list[Status]:
-        """Return the statuses that its lead can be moved to."""
         board = Status.objects.of(self.organization).choices(Board.LEAD, current=None)
         return list(board.exclude(pk=self.lead.status_id))
 
     @property
     def participant_ids(self) -> set[UUID]:
-        """Return the ids of the members who are host, setter or triager."""
         return {id for id in (self.host_id, self.setter_id, self.triager_id) if id is not None}
 
     @property
     def duration_minutes(self) -> int:
-        """Return how long the call takes, which is the event type's duration."""
         return duration_of(self.event_type)
 
     @property
     def ends_at(self) -> datetime:
-        """Return when the call ends."""
         return end_of(self.schedule_time, self.event_type)
 
     @property
     def is_over(self) -> bool:
-        """Return whether the call has ended."""
         return self.ends_at < now()
 
     def __str__(self) -> str:
@@ -203,8 +190,6 @@ class Appointment(VersionedModel, Traffic):
 
 
 class OutcomeChange(StatusChange):
-    """One change of an appointment's outcome."""
-
     appointment = models.ForeignKey(
         Appointment, on_delete=models.CASCADE, related_name="outcome_changes", db_index=False
     )
@@ -214,8 +199,6 @@ class OutcomeChange(StatusChange):
 
 
 class AppointmentChange(Change):
-    """One change of an appointment's fields."""
-
     appointment = models.ForeignKey(Appointment, on_delete=models.CASCADE, related_name="changes", db_index=False)
 
     class Meta(Change.Meta):

@@ -17,16 +17,13 @@ from statuses.models import StatusRole
 
 
 def active_members(organization: Organization | Param) -> QuerySet[Membership]:
-    """Return the query for the organization's active members, joined with the rows that a notification reads."""
+    """Return the organization's active members, joined with the rows that a notification reads."""
     members: QuerySet[Membership] = Membership.objects.of(organization).filter(is_active=True, user__is_active=True)
     return members.select_related("user", "mail_preference")
 
 
 def notify_participants(change: Kind, appointment: Appointment) -> None:
-    """Store the notifications about a change of the appointment, and who is invited now (docs/interface.md, N2, N5).
-
-    The appointment is locked, and holds its new values.
-    """
+    """Store the notifications about a change of a locked appointment, and who is invited (docs/interface.md, N2)."""
     if needs_notification(change, appointment):
         # A higher sequence tells calendars that this supersedes the entry they have (RFC 5546).
         appointment.invitation_sequence += 1
@@ -36,11 +33,10 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
 
 
 def needs_notification(change: Kind, appointment: Appointment) -> bool:
-    """Return whether anybody is notified about a change of the appointment, which holds its new values.
+    """Return whether anyone is notified about a change of the appointment, which holds its new values.
 
-    No one is notified if the call is over. `CALL_BOOKED` is for an appointment that is booked again, `CALL_UPDATED` for
-    other people, another link or another event type. No one is notified of either if the appointment is canceled or a
-    scheduler manages it.
+    No one is if the call is over. `CALL_BOOKED` (booked again) and `CALL_UPDATED` (other people, link or event type)
+    notify no one if the appointment is canceled or a scheduler manages it.
     """
     if appointment.is_over:
         return False
@@ -64,9 +60,8 @@ def build_appointment_notifications(
 ) -> list[Notification]:
     """Return the unsaved notifications about a change, and set who is invited, which the caller stores with them.
 
-    `members` are those who take part and those who were invited before. Who takes part and is active is invited, or
-    without any of them the owners; who was invited before and isn't any more gets a cancellation. Slack gets
-    one message about the change, unless it is `CALL_UPDATED`.
+    `members` are participants and members invited before. Active participants are invited, or else the owners; members
+    who are no longer invited get a cancellation. Slack gets one message, except about `CALL_UPDATED`.
     """
     organization, is_canceled = appointment.organization, change == Kind.CALL_CANCELED
     before = appointment.invited or []
@@ -100,7 +95,7 @@ def build_appointment_notifications(
 
 
 def notify_mentioned(note: Note, members: Iterable[Membership], actor: Actor) -> None:
-    """Store an e-mail to each active member whom a new note mentions, except to its author."""
+    """Store an e-mail to each active member that a new note mentions, except its author."""
     organization, mentioned = note.organization, [member.pk for member in members]
     recipients = active_members(organization).filter(pk__in=mentioned).exclude(user_id=actor.id)
     context = notification_context(note.appointment, note.note) | {"author": actor.name}
@@ -112,7 +107,6 @@ def notify_mentioned(note: Note, members: Iterable[Membership], actor: Actor) ->
 
 
 def notification_context(appointment: Appointment, note: str) -> Context:
-    """Return the values that mails, invitations and Slack messages are rendered from."""
     # Copied, not looked up when sending: a notification describes the appointment as it was after the change.
     lead = appointment.lead
     is_manual = appointment.source == AppointmentSource.MANUAL

@@ -35,25 +35,22 @@ class Period:
 
     @property
     def start(self) -> datetime:
-        """The beginning of the first day."""
         return datetime.combine(self.first, time.min, self.zone)
 
     @property
     def end(self) -> datetime:
-        """The end of the last day, which doesn't belong to the period."""
+        """The end of the last day; not part of the period."""
         return datetime.combine(self.last + timedelta(days=1), time.min, self.zone)
 
     @property
     def days(self) -> list[date]:
-        """The days of the period, from the first to the last."""
         return [self.first + timedelta(days=number) for number in range((self.last - self.first).days + 1)]
 
     def contains(self, column: str) -> Q:
-        """Return the condition that the column's time is in the period."""
         return Q(**{f"{column}__gte": self.start, f"{column}__lt": self.end})
 
     def day_number(self, column: str) -> Func:
-        """Return the place of the column's time in `days`, beginning with 1."""
+        """Return the place of the column's time in `days`, from 1."""
         # Faster than converting each time to the zone, and a day begins exactly as `start` does.
         starts = [datetime.combine(day, time.min, self.zone) for day in self.days]
         days = Value(starts, output_field=ArrayField(DateTimeField()))
@@ -62,10 +59,10 @@ class Period:
 
 @dataclass(frozen=True)
 class Selection:
-    """The appointments that a report is about, without a period.
+    """The appointments of a report, of all times.
 
-    `member` is the membership whose appointments count, or None for everybody's. `values` are ids by the names of
-    foreign keys: host, setter, triager, event_type, last_source.
+    `member` limits them to those of a membership; `values` are ids by foreign key: host, setter, triager, event_type,
+    last_source.
     """
 
     organization: Organization
@@ -73,15 +70,12 @@ class Selection:
     values: Mapping[str, UUID] | None = None
 
     def appointments(self) -> QuerySet[Appointment]:
-        """Return the appointments of the selection, of all times."""
         rows: QuerySet[Appointment] = Appointment.objects.of(self.organization).filter(**(self.values or {}))
         return rows.filter(takes_part([self.member])) if self.member else rows
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """How many appointments there are, and what became of them."""
-
     appointments: int = 0
     shown: int = 0
     no_show: int = 0
@@ -91,17 +85,17 @@ class Numbers:
 
     @property
     def expected(self) -> int:
-        """How many were shown or no-show, of which the show rate is taken."""
+        """Shown plus no-show: the denominator of the show rate."""
         return self.shown + self.no_show
 
     @property
     def show_rate(self) -> float | None:
-        """The share of those shown among those expected, from 0 to 1, or None without any."""
+        """From 0 to 1, or None if none are expected."""
         return self.shown / self.expected if self.expected else None
 
     @property
     def close_rate(self) -> float | None:
-        """The share of those won among those shown, from 0 to 1, or None without any."""
+        """Won among shown, from 0 to 1, or None if none were shown."""
         return self.won / self.shown if self.shown else None
 
 
@@ -118,7 +112,7 @@ class Funnel:
 
 @dataclass(frozen=True)
 class OptIns:
-    """How many opt-ins there are, of how many the lead booked after it, and the median time to that booking."""
+    """The number of opt-ins, how many were followed by a booking, and the median time to it."""
 
     number: int = 0
     booked: int = 0
@@ -127,7 +121,7 @@ class OptIns:
 
 @dataclass(frozen=True)
 class StatusTime:
-    """The median time that leads had a status, of the leads that left it in a period."""
+    """The median time that leads had a status, of leads that left it in a period."""
 
     status_id: UUID
     leads: int
@@ -143,9 +137,9 @@ SELECT day, key, {sums} FROM ({groups}) AS groups GROUP BY GROUPING SETS ((day),
 def appointment_numbers(
     selection: Selection, period: Period, at: datetime, *, by: str
 ) -> tuple[dict[date, Numbers], dict[Key, Numbers]]:
-    """Count the appointments whose time is in the period: by their day, and by a column of theirs.
+    """Count the appointments whose time is in the period by day, and by a column (a foreign key's ids).
 
-    Of a foreign key, the ids are meant. Days without an appointment are left out, and all but the largest groups.
+    Days without appointments are left out, and all but the largest groups.
     """
     results = [result for result in Result if result != Result.EXPECTED]
     counts = {"appointments": Count("*")} | {name: Count("pk", filter=has_result(name, at)) for name in results}
@@ -157,7 +151,7 @@ def appointment_numbers(
 
 
 def booking_numbers(selection: Selection, period: Period, *, by: str) -> tuple[dict[date, int], dict[Key, int]]:
-    """Count the appointments that were booked in the period, by the day of the booking, and by a column as above."""
+    """Count the appointments booked in the period, by the day of the booking, and by a column."""
     by_day, by_key = count_by_day_and_key(selection, period, "created_at", by, {"booked": Count("*")})
     return (
         {day: values["booked"] for day, values in by_day.items()},
@@ -221,7 +215,6 @@ FROM submitted
 
 
 def funnel(organization: Organization, period: Period, at: datetime) -> Funnel:
-    """Return how far the opt-ins of the period have come at this time."""
     parameters: dict[str, Any] = {"organization": organization.pk, "at": at, "start": period.start, "end": period.end}
     with connection.cursor() as cursor:
         cursor.execute(FUNNEL, parameters)
@@ -254,7 +247,7 @@ LIMIT %(limit)s
 def opt_in_numbers(
     organization: Organization, period: Period, booked_by: datetime, *, by: str
 ) -> tuple[OptIns, dict[Key, OptIns]]:
-    """Count the opt-ins of the period: all, and by their UTM campaign if this is what `by` names; groups as above.
+    """Count the opt-ins of the period: all, and by UTM campaign if `by` is utm_campaign.
 
     Bookings after `booked_by` don't count.
     """

@@ -17,7 +17,6 @@ def refresh_touch_points() -> None:
 
 
 def refresh_batches(*, organization: Organization) -> None:
-    """Recompute the touch points of one organization, as many as a run may."""
     for _ in range(BATCHES_PER_RUN):
         if not services.refresh_touch_points(organization=organization):
             break

@@ -67,10 +67,7 @@ class AppointmentViewSet(ExternalViewSet):
         """Return one page of the organization's appointments, newest first."""
         return self.list_response(AppointmentListSerializer, AppointmentFilter, message="Appointments retrieved")
 
-    @extend_schema(
-        summary="Get an appointment",
-        responses={200: DetailResponse(AppointmentDetailSerializer)},
-    )
+    @extend_schema(summary="Get an appointment", responses={200: DetailResponse(AppointmentDetailSerializer)})
     def retrieve(self, request: Request, id: str) -> Response:
         """Return one appointment with its sources and opt-ins."""
         return self.detail_response(AppointmentDetailSerializer, id, message="Appointment retrieved")

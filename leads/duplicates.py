@@ -60,18 +60,13 @@ ORDER BY similar_lead.reasons DESC, similar_lead.id
 
 
 class Similar(NamedTuple):
-    """A lead that may be the same person, and the sum of the reasons (`PossibleDuplicate`)."""
-
     lead_id: UUID
     reasons: int
 
 
 @atomic_with_retry
 def search_batch(*, organization: Organization) -> int:
-    """Compare the next leads that have changed with all others, and store the pairs; return the number of leads.
-
-    Locks how far the search has come, and returns 0 if another process is searching.
-    """
+    """Compare the next changed leads with all others and store the pairs; return their number, 0 if another does it."""
     searches = DuplicateSearch.objects.of(organization)
     searches.get_or_create(organization=organization, defaults={"searched_at": BEGINNING, "searched_id": UUID(int=0)})
     search = searches.select_for_update(skip_locked=True).first()
@@ -96,14 +91,13 @@ def search_batch(*, organization: Organization) -> int:
 
 
 def find_similar(lead: Lead) -> list[Similar]:
-    """Return the leads that may be the same person as this one, most certain first, without dismissed ones."""
+    """Return the leads that may be the same person, most certain first, without dismissed ones."""
     with connection.cursor() as cursor:
         cursor.execute(SIMILAR, {"organization": lead.organization_id, "lead": lead.pk})
         return [Similar(*row) for row in cursor.fetchall()]
 
 
 def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
-    """Remember that two leads are not the same person."""
     first, second = sorted(leads)
     PossibleDuplicate.objects.of(organization).update_or_create(
         organization=organization,

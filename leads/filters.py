@@ -17,13 +17,10 @@ class LeadIdFilter(RelatedIdFilter):
         super().__init__("lead", Lead, help_text="A lead of the organization.")
 
     def known_id(self, organization: Tenant, id: UUID) -> UUID | None:
-        """Return the id of the lead, or of the one into which it was merged, or None."""
         return super().known_id(organization, id) or find_merged(organization=organization, lead_id=id)
 
 
 class LeadFilter(CountedListFilter):
-    """The filters of the leads list."""
-
     email = QueryFilter("email", method="filter_email", help_text="The lead's e-mail, case-insensitive.")
     status_id = RelatedIdFilter("status", Status, help_text="A status of the organization.")
     status_role = ChoiceFilter("status__role", StatusRole)
@@ -39,5 +36,4 @@ class LeadFilter(CountedListFilter):
         fields = ()
 
     def filter_email(self, leads: LeadQuerySet, name: str, email: str) -> LeadQuerySet:
-        """Return the lead with this e-mail, or no rows."""
         return leads.with_email(self.organization.pk, email)

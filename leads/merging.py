@@ -59,7 +59,7 @@ rows_moved = Signal()
 
 
 def relations() -> Iterator[tuple[type[TenantModel], str]]:
-    """Yield the models that refer to leads, each with the name of its foreign key."""
+    """Yield each model with a foreign key to leads, and the key's name."""
     for relation in Lead._meta.get_fields(include_hidden=True):
         if isinstance(relation, ForeignObjectRel) and relation.related_model not in NOT_MOVED:
             yield relation.related_model, relation.field.name  # type: ignore[misc]  # all of them are tenant models
@@ -79,11 +79,11 @@ def merge_leads(
     values: Collection[str] = (),
     versions: Mapping[UUID, datetime] | None = None,
 ) -> Lead:
-    """Merge the lead `merge` into the lead `keep` and return it. It takes `values` (see `CHOICES`) from the merged one.
+    """Merge the lead `merge` into the lead `keep`, which takes `values` (see `CHOICES`) from it; return the kept lead.
 
     The first source is that of the older lead. Records `lead.merged`, and `appointment.updated` for each appointment
-    that moves. Raises Conflict if one of the leads is gone or being erased, or differs from `versions`, their
-    `updated_at` as the user has seen them; ValidationFailed for one lead twice. Locks the moving rows, then both leads.
+    that moves. Raises Conflict if a lead is gone, being erased, or newer than in `versions` (the `updated_at` that the
+    user saw); ValidationFailed for one lead twice. Locks the moving rows, then both leads.
     """
     if keep == merge:
         raise ValidationFailed({"merge": ["is the same lead"]})
@@ -125,7 +125,7 @@ def merge_leads(
 def lock_versioned_rows(
     organization: Organization, ids: Mapping[type[TenantModel], list[UUID] | None], lead_id: UUID
 ) -> None:
-    """Lock the lead's rows of these models, or those with these ids, if their services lock them before the lead."""
+    """Lock the lead's rows of these models, or those with these ids, which their services lock before the lead."""
     for model, row_ids in ids.items():
         if issubclass(model, VersionedModel):
             rows = model.objects.of(organization).filter(lead=lead_id)
@@ -160,7 +160,6 @@ def move_rows(
 
 
 def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
-    """Set the values that the lead takes from the merged one, and the first source."""
     for name in values:
         for column in CHOICES.get(name, ()):
             setattr(lead, column, getattr(other, column))
@@ -170,7 +169,7 @@ def take_values(lead: Lead, other: Lead, values: Collection[str]) -> None:
 
 
 def keep_dismissals(lead: Lead, other: Lead) -> None:
-    """Remember of the lead what was remembered of the merged one: which leads are not the same person."""
+    """Copy the merged lead's dismissed duplicates to the lead."""
     pairs = PossibleDuplicate.objects.of(lead.organization).filter(is_dismissed=True)
     for pair in pairs.filter(Q(first=other.pk) | Q(second=other.pk)):
         third = pair.first_id if pair.second_id == other.pk else pair.second_id
@@ -180,11 +179,10 @@ def keep_dismissals(lead: Lead, other: Lead) -> None:
 
 @atomic_with_retry
 def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> Lead:
-    """Bring back a merged lead, with its id, its values and its rows; return it.
+    """Restore a merged lead with its id, values and rows, and the other lead's former values; return the restored lead.
 
-    The other lead gets back the values that it had before. Records `lead.created` for the one, the event of a change
-    for the other, and `appointment.updated` for each appointment that moves. Raises Conflict with the reason if it
-    can't be undone. Locks the moving rows, then the lead.
+    Records `lead.created` for the restored lead, a change of the other, and `appointment.updated` for each appointment
+    that moves. Raises Conflict with the reason if it can't be undone. Locks the moving rows, then the lead.
     """
     row = LeadMerge.objects.of(organization).filter(pk=merge_id).first()
     if row is None:
@@ -228,9 +226,9 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
 
 
 def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: datetime | None) -> None:
-    """Take the values out of the change history of these rows from this time on, but not which leads were merged.
+    """Remove these rows' values from the change history since the merge, but not which leads were merged.
 
-    Of a merge that is undone it would keep values of one lead with the other, where erasing the one doesn't find them.
+    Otherwise one lead's history would keep values of the other, where erasing does not find them.
     """
     for model, row_ids in ids.items():
         for relation in model._meta.related_objects:
@@ -243,7 +241,6 @@ def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: dateti
 
 
 def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:
-    """Set the columns of a snapshot, except the version."""
     for field in Lead._meta.concrete_fields:
         if field.attname in stored and (field.name != "updated_at" or lead._state.adding):
             setattr(lead, field.attname, field.to_python(stored[field.attname]))
@@ -286,12 +283,11 @@ def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> 
 
 
 def when(at: datetime) -> str:
-    """Return a time as it is shown: weekday, day and time, in the present time zone."""
     return f"{date_format(localtime(at), 'D j M')}, {date_format(localtime(at), 'TIME_FORMAT')}"
 
 
 def prune_snapshots(*, organization: Organization) -> int:
-    """Delete what undoes merges that are too old for it; return of how many."""
+    """Delete expired undo snapshots of merges, and return how many."""
     old = LeadMerge.objects.of(organization).filter(
         snapshot__isnull=False, created_at__lt=now() - timedelta(days=UNDO_DAYS)
     )

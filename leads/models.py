@@ -23,8 +23,6 @@ from statuses.models import Status, StatusChange
 
 
 class TouchPointType(models.TextChoices):
-    """How the lead is to be contacted next (docs/interface.md, L12)."""
-
     APPOINTMENT = "APPOINTMENT", "Appointment"
     CALL = "CALL", "Call"
     EMAIL = "EMAIL", "E-mail"
@@ -37,7 +35,7 @@ class NamedQuerySet(TenantQuerySet):
     """Queries for rows whose names are unique in their organization, in any letter case and Unicode form."""
 
     def with_name(self, name: str) -> Self:
-        """Filter by name. Rows stored by version 0.2 can share a name; the one to use comes first."""
+        """Filter by name. Rows of version 0.2 can share one; the row to use comes first."""
         same = Q(name_key=fold_name(name)) | Q(lowercase_name=Lower(Value(name)))
         return self.alias(lowercase_name=Lower("name")).filter(same).order_by(F("name_key").asc(nulls_last=True), "id")
 
@@ -62,7 +60,6 @@ class NamedModel(TenantModel):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store the row with the key of its name."""
         self.name_key = fold_name(self.name)
         super().save(*args, **kwargs)
 
@@ -78,13 +75,8 @@ class Source(NamedModel):
 
 
 class LeadQuerySet(TenantQuerySet):
-    """Queries for leads."""
-
     def with_email(self, organization: UUID, email: str) -> Self:
-        """Filter for the organization's lead with this e-mail in any spelling, preferably the given one.
-
-        Without one, it is the lead into which a lead with this e-mail was merged.
-        """
+        """Filter for the lead with this e-mail in any spelling, or else the lead that it was merged into."""
         # Under row-level security PostgreSQL does not use the index on lower(email): it runs lower(), which is not
         # leakproof, only on rows that have passed the policy. The function runs as the table's owner, so it may.
         emails = spellings(email)
@@ -102,10 +94,9 @@ class LeadQuerySet(TenantQuerySet):
         return self.alias(lowercase_email=Lower("email")).filter(has_email, pk=lead_id)
 
     def for_update(self) -> Self:
-        """Lock the rows against other writers until the transaction ends.
+        """Lock the rows until the transaction ends.
 
-        Don't combine it with select_related: after a wait for the lock PostgreSQL reads the locked row again, but
-        not the rows joined to it.
+        Don't add select_related: after waiting for the lock PostgreSQL reads the locked row again, but not joined ones.
         """
         # NO KEY UPDATE, so that inserting rows that refer to the lead does not wait.
         return self.select_for_update(no_key=True)
@@ -162,9 +153,7 @@ class Lead(VersionedModel):
             # For the follow-ups that are due: the leads of a status without a touch point, or with one by a time.
             models.Index(fields=["organization", "status", "next_touch_point_at"], name="lead_follow_up"),
             models.Index(
-                fields=["organization", "next_step_at"],
-                condition=Q(next_step_at__isnull=False),
-                name="lead_next_step",
+                fields=["organization", "next_step_at"], condition=Q(next_step_at__isnull=False), name="lead_next_step"
             ),
             # For the search for duplicates: what two e-mail addresses, phones or names of one person have in common.
             models.Index("organization", Func("email", function="leads_email_key"), name="lead_email_key"),
@@ -186,8 +175,6 @@ class Lead(VersionedModel):
 
 
 class LeadStatusChange(StatusChange):
-    """One change of a lead's status."""
-
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="status_changes", db_index=False)
 
     class Meta(StatusChange.Meta):
@@ -200,8 +187,6 @@ class LeadStatusChange(StatusChange):
 
 
 class LeadChange(Change):
-    """One change of a lead's fields."""
-
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="changes", db_index=False)
 
     class Meta(Change.Meta):
@@ -223,9 +208,9 @@ class LeadNote(TenantModel, ActorFields):
 
 
 class LeadMerge(TenantModel, ActorFields):
-    """A lead that was merged into another one (docs/interface.md, L21). Its id and its e-mail lead to that one.
+    """A lead that was merged into another one, to which its id and e-mail now lead (docs/interface.md, L21).
 
-    For 30 days `snapshot` has what undoes the merge, see `leads.merging`.
+    `snapshot` is what `leads.merging` needs to undo the merge; it is kept for 30 days.
     """
 
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="merges", db_index=False)
@@ -255,9 +240,9 @@ class LeadMerge(TenantModel, ActorFields):
 
 
 class PossibleDuplicate(TenantModel):
-    """Two leads that may be the same person. `leads.duplicates` finds them; people decide.
+    """Two leads that may be the same person, found by `leads.duplicates`; `first` has the smaller id.
 
-    `first` has the smaller id. The reasons are added up, so that a pair with more certain ones has a higher number.
+    `reasons` is a sum, so that a pair with more certain reasons has a higher number.
     """
 
     EMAIL, PHONE, NAME = 4, 2, 1
@@ -285,7 +270,7 @@ class PossibleDuplicate(TenantModel):
 
 
 class DuplicateSearch(TenantModel):
-    """How far the search for duplicates has come: up to the lead that was last changed among those searched."""
+    """How far the search for duplicates has come: the last lead searched, in the order of changes."""
 
     searched_at = MillisecondDateTimeField(editable=False)
     searched_id = models.UUIDField(editable=False)
@@ -301,8 +286,6 @@ class CustomField(TenantModel):
     """A field that an organization adds to its leads or appointments (docs/interface.md, L14)."""
 
     class Entity(models.TextChoices):
-        """The objects that have the field."""
-
         LEAD = "LEAD", "Leads"
         APPOINTMENT = "APPOINTMENT", "Appointments"
 

@@ -8,17 +8,12 @@ from phonenumbers import NumberParseException, PhoneNumberFormat, ValidationResu
 
 @dataclass(frozen=True)
 class Phone:
-    """A phone number in E.164 form and its ISO 3166-1 alpha-2 country."""
-
     e164: str
     country: str
 
 
 def parse_phone(text: str, default_country: str) -> Phone | None:
-    """Return the number in `text`, or None if it can't be read as one.
-
-    A number without + is read as one of the default country.
-    """
+    """Return the number, or None if it can't be read. Without + it is one of the default country."""
     try:
         number = phonenumbers.parse(text, default_country)
     except NumberParseException:

@@ -21,14 +21,13 @@ FOUND = "SELECT leads_found(%s::uuid[], %s::text[], %s, %s)"
 
 
 class Terms(NamedTuple):
-    """What to look for in the index: the beginnings of entries, of which a lead has all, or any."""
+    """Beginnings of index entries; a lead must have all of them, or any."""
 
     words: list[str]
     is_any: bool
 
 
 def read_terms(text: str) -> Terms:
-    """Return what a search for the text looks for."""
     text = text.strip().replace("(0)", "")
     digits = re.sub(r"\D", "", text).lstrip("0")
     if PHONE.fullmatch(text) and len(digits) >= 3:
@@ -44,10 +43,7 @@ def read_terms(text: str) -> Terms:
 
 
 def find_leads(organizations: Collection[UUID], text: str, most: int = MAX_FOUND) -> list[UUID]:
-    """Return the ids of these organizations' leads that match, at most so many.
-
-    It finds nothing of organizations that are not in the request's scope.
-    """
+    """Return up to `most` ids of matching leads. Organizations outside the scope yield none."""
     terms = read_terms(text)
     with connection.cursor() as cursor:
         cursor.execute(FOUND, [list(organizations), terms.words, terms.is_any, most])

@@ -46,8 +46,6 @@ class LeadSummarySerializer(sql.SQLSerializer):
 
 
 class CustomFieldValue(sql.AnyField):
-    """The outer row's value of a custom field, or null."""
-
     def expression(self, name: str, prefix: str) -> Expression:
         """Return `outer_values -> id`; `custom_fields` annotates `outer_values`, an object of values by field id."""
         return Func(
@@ -72,8 +70,6 @@ class CustomFieldValueSerializer(sql.SQLSerializer):
 
 
 def custom_fields(entity: CustomField.Entity) -> sql.NestedList:
-    """Return the field that lists the organization's custom fields for leads or appointments with the row's values."""
-
     def rows(outer: Callable[[str], OuterRef]) -> QuerySet[CustomField]:
         fields = CustomField.unscoped.filter(organization=outer("organization"), entity=entity.value)
         return fields.annotate(outer_values=outer("custom_values")).order_by("position", "key")
@@ -117,7 +113,6 @@ class PreviousIds(sql.Field):
     openapi: ClassVar[sql.Schema] = {"type": "array", "items": {"type": "string", "format": "uuid"}}
 
     def expression(self, name: str, prefix: str) -> Combinable:
-        """Return the subquery that builds the array, in the order of the merges."""
         merges = LeadMerge.unscoped.filter(lead=OuterRef(f"{prefix}pk")).order_by("created_at", "id")
         return ArraySubquery(merges.values("previous_id"))
 

@@ -53,8 +53,6 @@ MAX_MERGES_MEANWHILE = 3
 
 
 class LeadResult(NamedTuple):
-    """The result of `upsert_lead`."""
-
     lead: Lead
     is_new: bool
 
@@ -73,12 +71,12 @@ def upsert_lead(
     setter: Membership | None = None,
     touch_point: datetime | None = None,
 ) -> LeadResult:
-    """Return the lead with this id or else with this e-mail, locked. Create it if no lead has or had the e-mail.
+    """Return the lead with this id or else e-mail, locked; create it if no lead has or had the e-mail.
 
-    Names and phone fill empty fields; `last_source` and setter replace the lead's (docs/interface.md, L4, L5, L9 and
-    L11). Only a new lead gets `create_defaults`, with its status and sources, and the time of its first appointment as
-    `touch_point`. Stores a new lead with its history and event; call `save_lead` for another one. Raises
-    ValidationFailed if the organization has no lead with `lead_id`. Runs in the caller's transaction.
+    Names and phone fill empty fields; `last_source` and setter replace the lead's (docs/interface.md, L4, L5, L9, L11).
+    `create_defaults` (with status and sources) and `touch_point` (its first appointment) are for a new lead only, which
+    is stored with its history and event; call `save_lead` for an existing one. Raises ValidationFailed for an unknown
+    `lead_id`. Runs in the caller's transaction.
     """
 
     def merge(lead: Lead) -> None:
@@ -162,9 +160,9 @@ def lock_lead_with_email(organization: Organization, email: str) -> Lead | None:
 
 
 def lock_emails(organization: Organization, emails: Collection[str]) -> None:
-    """Make other transactions that add or change leads with one of these e-mails wait for the end of this one.
+    """Make other transactions that add or change leads with one of these e-mails wait for this one.
 
-    Only international domains need it: for all other e-mails the unique index prevents duplicates.
+    Only international domains need it: the unique index covers all other e-mails.
     """
     keys = sorted(f"{organization.pk} {email_key(email)}" for email in emails if len(spellings(email)) > 1)
     if keys:
@@ -180,11 +178,10 @@ def find_merged(*, organization: Tenant, lead_id: UUID) -> UUID | None:
 
 
 def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status: Status | None = None) -> None:
-    """Set the touch point and the status of a locked lead after one of its appointments was booked or changed.
+    """Set a locked lead's touch point and status after one of its appointments changed. Call `save_lead` afterwards.
 
-    Without a status the lead keeps its own, and so does one with a paid status, which only people move (S10), and one
-    with a verdict that a cancellation would overwrite (S9). A touch point that staff have set, or the next step, stays
-    while it is still to come and comes before the next appointment (L13). Call `save_lead` to store the changes.
+    Paid statuses stay (S10), and verdicts that a cancellation would overwrite (S9). A touch point that staff have set,
+    or the next step, stays while it is to come and precedes the next appointment (L13).
     """
     set_by_staff = [(lead.next_step_at, lead.next_step_type)]
     if lead.next_touch_point_type != TouchPointType.APPOINTMENT:
@@ -202,9 +199,9 @@ def follow_appointments(lead: Lead, *, next_appointment: datetime | None, status
 
 
 def save_lead(lead: Lead, *, actor: Actor) -> None:
-    """Store the changes of a locked lead, a new status also in its history, and record one event for all of them.
+    """Store a locked lead's changes with its status history, and record one event; nothing if nothing has changed.
 
-    Does nothing if nothing has changed. Call it once in a transaction, after all changes to the lead.
+    Call it once in a transaction, after all changes to the lead.
     """
     from_status_id = lead.stored_values["status_id"]
     before = store_changes(lead, LeadSerializer)
@@ -217,7 +214,6 @@ def save_lead(lead: Lead, *, actor: Actor) -> None:
 
 
 def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = None) -> LeadStatusChange:
-    """Return the row of the status history for the lead's present status, unsaved."""
     return LeadStatusChange(
         organization=lead.organization,
         lead=lead,
@@ -229,9 +225,9 @@ def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = 
 
 @atomic_with_retry
 def change_status(*, organization: Organization, actor: Actor, lead_id: UUID, status_id: UUID) -> Lead | None:
-    """Move a lead to any status of the lead board; return the lead, or None if there is none with this id.
+    """Move a lead to a status; return it, or None if there is no such lead. Locks the lead.
 
-    Raises ValidationFailed if the status is unknown or not of the lead board. Locks the lead.
+    Raises ValidationFailed if the status is unknown or not on the lead board.
     """
     lead = lock_lead(organization, lead_id)
     if lead is not None:
@@ -254,7 +250,7 @@ def add_lead(*, organization: Organization, actor: Actor, email: str, **fields: 
 
 
 def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) -> None:
-    """Store new leads with their history and events, in a few statements. Runs in the caller's transaction.
+    """Store new leads with their history and events in a few statements, in the caller's transaction.
 
     Raises IntegrityError if a lead has one of the e-mails already.
     """
@@ -264,9 +260,9 @@ def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) ->
 
 @atomic_with_retry
 def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields: Any) -> Lead:
-    """Change fields of a lead for staff, the status among them, and return the lead.
+    """Change fields of a lead, the status among them. Locks the lead.
 
-    Raises ValidationFailed if another lead has the new e-mail. Locks the lead.
+    Raises ValidationFailed if another lead has the new e-mail.
     """
     stored = get_lead_for_update(organization=organization, lead_id=lead.pk)
     if "email" in fields:
@@ -284,7 +280,7 @@ def edit_lead(*, organization: Organization, actor: Actor, lead: Lead, **fields:
 
 @transaction.atomic
 def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str, id: UUID) -> None:
-    """Store a note about a lead, and record its event. Does nothing if a note with this id was stored before."""
+    """Store a note about a lead and record its event, unless a note with this id exists."""
     note = LeadNote(id=id, organization=organization, lead=lead, note=text, **actor_columns(actor))
     if insert_all(note, on_conflict_do_nothing=True):
         record_event(NOTE_CREATED, note, actor=actor)
@@ -292,9 +288,9 @@ def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str,
 
 @transaction.atomic
 def save_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> CustomField:
-    """Store a new or changed custom field, record the event, and return it.
+    """Store a custom field and record the event. Locks the stored one; for a new one, the organization.
 
-    Locks the stored one; for a new one the organization, and raises Conflict if it has `MAX_CUSTOM_FIELDS` fields.
+    Raises Conflict if the organization has `MAX_CUSTOM_FIELDS` fields.
     """
     rows = CustomField.objects.of(organization)
     if field._state.adding:
@@ -310,7 +306,7 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
 
 @transaction.atomic
 def delete_custom_field(*, organization: Organization, actor: Actor, field: CustomField) -> None:
-    """Delete a custom field, and record the event. Its values stay in the rows, but nothing shows them. Locks it."""
+    """Delete a custom field and record the event. Values stay in the rows, unseen. Locks it."""
     rows = CustomField.objects.of(organization).filter(pk=field.pk)
     if rows.select_for_update().first():
         record_event(CUSTOM_FIELD_DELETED, field, actor=actor)

@@ -25,8 +25,8 @@ import_places = threading.BoundedSemaphore(IMPORTS_AT_ONCE)
 def run_imports() -> None:
     """Erase and import for one turn, and send the message for the next one. Safe to run several times at once.
 
-    Does nothing while the process works on `IMPORTS_AT_ONCE` imports, because each of these sends a message at its end.
-    Without a broker, takes the next turns itself.
+    Does nothing while the process works on `IMPORTS_AT_ONCE` imports, which send a message at their end. Without a
+    broker, takes the next turns itself.
     """
     is_sent = False
     while not is_sent and is_any_waiting() and import_places.acquire(blocking=False):
@@ -41,7 +41,6 @@ def run_imports() -> None:
 # Remove before 0.3 is released: only development versions have published messages with the names below.
 @shared_task(name="leads.run_import")
 def run_import(organization_id: str, import_id: str) -> None:
-    """Do `run_imports`, whatever import the message names."""
     run_imports()
 
 
@@ -53,7 +52,6 @@ def run_erasure(organization_id: str, erasure_id: str) -> None:
 
 @shared_task(name="leads.run_waiting_imports")
 def run_waiting_imports() -> None:
-    """Do `run_imports`."""
     run_imports()
 
 
@@ -64,7 +62,6 @@ def search_duplicates() -> None:
 
 
 def search_batches(*, organization: Organization) -> None:
-    """Search in one organization, as much as a run may."""
     for _ in range(BATCHES_PER_RUN):
         if search_batch(organization=organization) < BATCH:
             break

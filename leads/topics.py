@@ -5,9 +5,7 @@ from statuses.serializers import StatusEventSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
-    "lead.created",
-    serializer=LeadSerializer,
-    summary="A lead was created by a booking, by an opt-in or by staff.",
+    "lead.created", serializer=LeadSerializer, summary="A lead was created by a booking, by an opt-in or by staff."
 )
 STATUS_CHANGED = Topic(
     "lead.status_changed",

@@ -18,9 +18,7 @@ class LeadViewSet(ExternalViewSet):
     """Leads."""
 
     @extend_schema(
-        summary="List leads",
-        parameters=list_parameters(LeadFilter),
-        responses={200: ListResponse(LeadListSerializer)},
+        summary="List leads", parameters=list_parameters(LeadFilter), responses={200: ListResponse(LeadListSerializer)}
     )
     def list(self, request: Request) -> Response:
         """Return one page of the organization's leads, newest first."""

@@ -16,8 +16,6 @@ MAILS_PER_DAY = 5000
 
 
 class DailyLimit(Limit[Organization]):
-    """Counts e-mails in the row of their organization."""
-
     pause_field = "mail_paused_until"
 
     def take(self, organization: Organization, count: int) -> int:
@@ -32,6 +30,5 @@ class DailyLimit(Limit[Organization]):
         return taken
 
     def give_back(self, organization: Organization, count: int) -> None:
-        """Count the e-mails no longer."""
         rows = Organization.objects.filter(pk=organization.pk, mail_count__gte=count)
         rows.update(mail_count=F("mail_count") - count)

@@ -28,7 +28,6 @@ def build_invitation(kind: str, context: Context, start: datetime) -> tuple[str,
 
 
 def build_event(method: str, context: Context, start: datetime) -> Event:
-    """Return the appointment as a calendar event."""
     event = Event()
     # Remove the defaults after 0.3: notifications that version 0.2 has queued have neither UID nor duration.
     event.add("uid", context.get("uid", f"{context['appointment_id']}@{urlsplit(settings.BASE_URL).hostname}"))
@@ -50,7 +49,6 @@ def build_event(method: str, context: Context, start: datetime) -> Event:
 
 
 def describe(context: Context) -> str:
-    """Return the text of the entry: what is known about the lead and the call, its links, and the latest note."""
     facts = {
         "E-mail": context["lead_email"],
         "Phone": context["lead_phone"],
@@ -64,7 +62,6 @@ def describe(context: Context) -> str:
 
 
 def build_organizer() -> vCalAddress:
-    """Return the sender of our e-mails as the organizer."""
     # Calendars accept updates from the organizer only, so it is the same address for all of them.
     name, email = parseaddr(settings.DEFAULT_FROM_EMAIL)
     organizer = vCalAddress(f"mailto:{email}")
@@ -73,7 +70,7 @@ def build_organizer() -> vCalAddress:
 
 
 def build_attendee(attendee: dict[str, str]) -> vCalAddress:
-    """Return a participant as an attendee. Nobody is asked to answer, because nobody reads the organizer's mailbox."""
+    """No answer is asked for, because no one reads the organizer's mailbox."""
     address = vCalAddress(f"mailto:{attendee['email']}")
     address.params["cn"] = vText(attendee["name"])
     address.params["role"] = vText("REQ-PARTICIPANT")

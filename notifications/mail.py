@@ -73,7 +73,6 @@ def reason(kind: str, context: Context) -> str:
 def build_email(
     to: str, subject: str, template: str, context: Context, headers: dict[str, str] | None = None
 ) -> EmailMultiAlternatives:
-    """Return an e-mail with a text and an HTML part, both rendered from `context` and the subject."""
     context, headers = {**context, "subject": subject}, headers or {}
     if url := context.get("unsubscribe_url"):
         # Mail clients show a button for it, which needs no sign-in (RFC 8058).
@@ -90,7 +89,6 @@ def format_local_time(start: datetime, time_zone: str) -> str:
 
 
 def admin_link(page: str, id: str) -> str:
-    """Return the URL of a row's page in the admin."""
     return f"{settings.BASE_URL}/admin/{page}/{id}/change/"
 
 

@@ -16,7 +16,7 @@ Context = dict[str, Any]
 
 
 class Kind(models.TextChoices):
-    """What a notification is about. The label begins the subject of its e-mail."""
+    """The subject of a notification. The label begins the subject of its e-mail."""
 
     CALL_BOOKED = "CALL_BOOKED", "Call Booked"
     CALL_RESCHEDULED = "CALL_RESCHEDULED", "Call Rescheduled"
@@ -28,17 +28,12 @@ class Kind(models.TextChoices):
 
 
 class ChannelKind(models.TextChoices):
-    """The channels over which notifications are sent."""
-
     EMAIL = "EMAIL", "E-mail"
     SLACK = "SLACK", "Slack"
 
 
 class Notification(TenantModel, Job):
-    """One message on one channel, with the data it is rendered from.
-
-    The recipient is empty for Slack, where the whole team reads the message.
-    """
+    """One message on one channel, with the data it is rendered from. Slack messages have no recipient."""
 
     kind = models.CharField(max_length=20, choices=Kind.choices, editable=False)
     medium = models.CharField(max_length=8, choices=ChannelKind.choices, default=ChannelKind.EMAIL, editable=False)

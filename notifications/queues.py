@@ -37,7 +37,6 @@ class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
 
     @asynccontextmanager
     async def open_session(self, group: Group) -> AsyncIterator[BaseEmailBackend]:
-        """Yield a connection, which is opened by the first e-mail."""
         connection = get_connection()
         try:
             yield connection
@@ -59,7 +58,6 @@ class MailQueue(Queue[Group, ClaimedJob, BaseEmailBackend]):
         return sending.result()
 
     def send_now(self, connection: BaseEmailBackend, job: ClaimedJob) -> Result:
-        """Send the job's e-mail, if there is one, and wait until the server has taken it."""
         email = self.render(job)
         if isinstance(email, Result):
             return email
@@ -84,8 +82,6 @@ def classify_error(error: Exception) -> str:
 
 
 class NotificationQueue(Queue[Organization, Notification, Session]):
-    """The notifications of one channel, grouped by organization."""
-
     label = "notifications"
     model = Notification
     group_field, group_model = "organization", Organization
@@ -95,19 +91,15 @@ class NotificationQueue(Queue[Organization, Notification, Session]):
 
     @property
     def rows(self) -> QuerySet:
-        """Every notification of this channel, of all organizations."""
         return super().rows.filter(medium=self.channel)
 
 
 class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEmailBackend]):
-    """Sends an organization's e-mails."""
-
     name = "emails"
     channel = ChannelKind.EMAIL
     limit = DailyLimit()
 
     def render(self, notification: Notification) -> EmailMultiAlternatives | Result:
-        """Return the e-mail, unless its recipient is no member any more."""
         recipient = notification.recipient
         if recipient is None or not (recipient.is_active and recipient.user.is_active):
             return Result(error="not_a_member", is_final=True)
@@ -115,13 +107,10 @@ class EmailQueue(MailQueue[Organization, Notification], NotificationQueue[BaseEm
 
 
 class SlackQueue(NotificationQueue[EndpointClient]):
-    """Posts an organization's messages to its Slack channel."""
-
     name = "slack_messages"
     channel = ChannelKind.SLACK
 
     def open_session(self, organization: Organization) -> EndpointClient:
-        """Return a client, with the SSRF guard of all outgoing requests."""
         return EndpointClient(organization.slack_url)
 
     async def send(self, client: EndpointClient, organization: Organization, notification: Notification) -> Result:

@@ -17,7 +17,7 @@ from organizations.models import Membership, Organization
 def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
-    """Return an unsaved e-mail for each recipient who accepts the kind, which the caller inserts in this transaction.
+    """Return an unsaved e-mail for each recipient who accepts the kind; insert them in this transaction.
 
     The dispatcher is notified after the commit.
     """
@@ -51,16 +51,15 @@ def build_slack_messages(*, organization: Organization, kind: Kind, context: Con
 
 
 def accepts(member: Membership, kind: Kind) -> bool:
-    """Return whether the member gets e-mails of this kind."""
     preference: MailPreference | None = getattr(member, "mail_preference", None)
     return member.wants_mail and (preference is None or kind not in preference.muted)
 
 
 @transaction.atomic
 def unsubscribe(*, member: Membership, kind: Kind) -> None:
-    """Switch off a member's e-mails of this kind, and cancel those that wait. Repeating it is safe.
+    """Switch off a member's e-mails of this kind, and cancel waiting ones. Repeating it is safe.
 
-    Locks the member's preference. An e-mail that a worker is sending at the moment still arrives.
+    Locks the member's preference. An e-mail that is being sent still arrives.
     """
     preferences = MailPreference.objects.of(member.organization)
     preferences.get_or_create(member=member, defaults={"organization": member.organization, "muted": []})
@@ -75,7 +74,6 @@ def unsubscribe(*, member: Membership, kind: Kind) -> None:
 
 
 def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
-    """Switch off a member's e-mails of these kinds, and switch on those of all other kinds."""
     MailPreference.objects.of(member.organization).update_or_create(
         member=member, defaults={"muted": kinds}, create_defaults={"muted": kinds, "organization": member.organization}
     )
@@ -84,7 +82,7 @@ def set_muted_kinds(*, member: Membership, kinds: list[str]) -> None:
 def erase_notifications(*, organization: Organization, subject_ids: list[UUID], limit: int) -> int:
     """Delete up to `limit` notifications about these subjects, and return how many.
 
-    What a worker is sending at the moment still arrives; its result finds no row.
+    A message that is being sent still arrives; its result finds no row.
     """
     texts = [str(id) for id in subject_ids]
     notifications = Notification.objects.of(organization).order_by()

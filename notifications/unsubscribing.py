@@ -13,8 +13,6 @@ SALT = "notifications.unsubscribe"
 
 
 class Subscription(NamedTuple):
-    """What an unsubscribe link ends: one member's e-mails of one kind."""
-
     organization_id: UUID
     member_id: UUID
     kind: Kind
@@ -29,7 +27,7 @@ def unsubscribe_url(notification: Notification) -> str:
 
 
 def read_token(token: str) -> Subscription | None:
-    """Return what the token of a link ends, or None if it isn't one of ours."""
+    """Return what a link's token ends, or None if it is not valid."""
     try:
         organization_id, member_id, kind = signing.Signer(salt=SALT).unsign_object(token)
     except (signing.BadSignature, ValueError):

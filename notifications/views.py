@@ -18,7 +18,7 @@ from organizations.models import Membership
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe_from_notifications(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask for confirmation; a POST unsubscribes at once. A GET changes nothing, because mail filters open links."""
+    """Ask for confirmation; a POST unsubscribes. A GET changes nothing, because mail filters open links."""
     hint = "Choose which e-mails you get after you have signed in, under My e-mail notifications."
     subscription = read_token(token)
     if subscription is None:
@@ -41,7 +41,6 @@ def unsubscribe_from_notifications(request: HttpRequest, token: str) -> HttpResp
 
 
 def unsubscribe_page(request: HttpRequest, *, question: str, result: str) -> HttpResponse:
-    """Return the page that asks the question or, after a POST, says the result."""
     is_done = request.method == "POST"
     context = {
         "title": "You are unsubscribed" if is_done else "Unsubscribe",
@@ -52,6 +51,5 @@ def unsubscribe_page(request: HttpRequest, *, question: str, result: str) -> Htt
 
 
 def invalid_link_page(request: HttpRequest, hint: str) -> HttpResponse:
-    """Return the page for a link that isn't one of ours, with what the person can do instead."""
     context = {"title": "This link is not valid", "text": hint}
     return render(request, "notifications/unsubscribe.html", context, status=404)

@@ -7,8 +7,6 @@ from organizations.filters import CountedListFilter
 
 
 class OptInFilter(CountedListFilter):
-    """The filters of the opt-ins list."""
-
     source = ChoiceFilter("source", OptInSource, single=True, help_text="An opt-in source.")
     lead_id = LeadIdFilter()
     created_from = DateTimeFilter("created_at", "gte")

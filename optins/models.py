@@ -29,8 +29,6 @@ MAX_TRAFFIC_LENGTH = 8_192
 
 
 class Traffic(models.Model):
-    """The UTM parameters of a visit. Appointments have them, too."""
-
     utm_source = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)  # the API shows null
     utm_medium = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
     utm_campaign = models.CharField(max_length=MAX_TRAFFIC_LENGTH, null=True, blank=True)
@@ -42,8 +40,6 @@ class Traffic(models.Model):
 
 
 class OptIn(TenantModel, Traffic):
-    """One submission of a form by a lead."""
-
     lead = models.ForeignKey(Lead, on_delete=models.PROTECT, related_name="opt_ins", db_index=False)
     source = models.CharField(max_length=20, choices=OptInSource.choices)
     provider_form_id = models.CharField(max_length=255, null=True, blank=True)

@@ -94,7 +94,7 @@ MAX_POSITION = 10_000
 
 
 class QuestionAnswerData(TypedDict):
-    """What `QuestionAnswerInputSerializer` returns, with the position filled in."""
+    """A validated `QuestionAnswerInputSerializer`, with its position."""
 
     question: str
     answer: NotRequired[str | None]  # absent or None if the question was skipped

@@ -32,8 +32,6 @@ CONTEXT_QUERY = CombinedQuery(OPT_IN_BY_REFERENCE, DEFAULT_STATUS_BY_ROLE[Board.
 
 @dataclass(frozen=True)
 class Submission:
-    """The result of `submit`."""
-
     opt_in_id: UUID
     lead_id: UUID
     is_new_lead: bool
@@ -54,10 +52,10 @@ def submit(
     questions_answers: list[QuestionAnswerData] | None = None,
     **form_fields: str,
 ) -> Submission:
-    """Record a form submission for the lead with this e-mail, which is created if there is none.
+    """Record a form submission for the lead with this e-mail, created if there is none. Locks the lead.
 
-    Safe to repeat with an `external_reference`: if an opt-in with this reference and source exists, it is returned and
-    nothing is recorded (docs/interface.md, O7 to O11). Locks the lead.
+    Repeating an `external_reference` of the same source returns its opt-in and changes nothing (docs/interface.md,
+    O7 to O11).
     """
     traffic = traffic or {}
     source_name = normalized_source_name(traffic.get("utm_source") or source)
@@ -101,9 +99,9 @@ def submit(
 
 
 def find_setter(organization: Organization, utm_content: str) -> Membership | None:
-    """Return the member whose user id is the submission's `utm_content`, or None.
+    """Return the member whose user id is `utm_content`, or None: setters share links that carry their user id.
 
-    Setters share links that carry their user id. Any other text is an ordinary UTM value, so it is not an error.
+    Any other text is an ordinary UTM value, so it is no error.
     """
     if not utm_content.startswith("user_"):
         return None

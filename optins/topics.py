@@ -4,7 +4,5 @@ from optins.serializers import OptInDetailSerializer
 from webhooks.topics import Topic
 
 CREATED = Topic(
-    "opt_in.created",
-    serializer=OptInDetailSerializer,
-    summary="A form was submitted, by a new or an existing lead.",
+    "opt_in.created", serializer=OptInDetailSerializer, summary="A form was submitted, by a new or an existing lead."
 )

@@ -8,12 +8,7 @@ from foundation.api.openapi import ActionResponse, DetailResponse, ListResponse,
 from foundation.api.responses import action_response
 from foundation.api.viewsets import ExternalViewSet
 from optins.filters import OptInFilter
-from optins.serializers import (
-    OptInDetailSerializer,
-    OptInInputSerializer,
-    OptInListSerializer,
-    SubmissionSerializer,
-)
+from optins.serializers import OptInDetailSerializer, OptInInputSerializer, OptInListSerializer, SubmissionSerializer
 from optins.services import submit
 
 

@@ -13,7 +13,7 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 
 
 class StatusRole(models.TextChoices):
-    """What a status means, whatever the organization names it."""
+    """The meaning of a status, independent of its name."""
 
     NEW_LEAD = "NEW_LEAD", "New lead"
     APPOINTMENT_BOOKED = "APPOINTMENT_BOOKED", "Appointment booked"
@@ -28,16 +28,12 @@ class StatusRole(models.TextChoices):
 
 
 class BoardScope(models.TextChoices):
-    """The boards on which a status can be used."""
-
     LEAD = "LEAD", "Lead board"
     APPOINTMENT = "APPOINTMENT", "Appointment board"
     BOTH = "BOTH", "Both boards"
 
 
 class Board(models.TextChoices):
-    """One of the two boards."""
-
     LEAD = "LEAD", "Lead board"
     APPOINTMENT = "APPOINTMENT", "Appointment board"
 
@@ -62,20 +58,15 @@ validate_hex_color = RegexValidator(r"^#[0-9a-fA-F]{6}\Z", "must be a color such
 
 
 class StatusQuerySet(TenantQuerySet):
-    """Queries for statuses."""
-
     def on_board(self, board: str) -> "StatusQuerySet":
-        """Return the statuses that can be used on the board."""
         return self.filter(type__in=[board, BoardScope.BOTH])
 
     def choices(self, board: str, *, current: UUID | None) -> "StatusQuerySet":
-        """Return the active statuses of the board, and the current one, which may be retired."""
+        """Return the board's active statuses and the current one, which may be retired."""
         return self.on_board(board).filter(Q(is_active=True) | Q(pk=current))
 
 
 class Status(TenantModel):
-    """A status that leads, appointments or both can have."""
-
     name = models.CharField(max_length=255)
     role = models.CharField(max_length=20, choices=StatusRole.choices)
     type = models.CharField("board", max_length=12, choices=BoardScope.choices, default=BoardScope.BOTH)
@@ -142,12 +133,11 @@ class Status(TenantModel):
         return self.name
 
     def is_on_board(self, board: str) -> bool:
-        """Return whether the status can be used on the board."""
         return self.type in (board, BoardScope.BOTH)
 
 
 def readable_colors(status: Status) -> tuple[str, str]:
-    """Return text and background color of a status; black or white as text if the chosen one is hard to read on it."""
+    """Return text and background color; black or white as text if the chosen one is hard to read."""
     text, background = luminance(status.text_color), luminance(status.bg_color)
     if contrast(text, background) >= MIN_CONTRAST:
         return status.text_color, status.bg_color
@@ -167,10 +157,7 @@ def contrast(first: float, second: float) -> float:
 
 
 class StatusChange(TenantModel, ActorFields):
-    """Base of the status histories of leads and appointments (docs/interface.md, S12).
-
-    Each row is one change: who made it, when, from which status and to which.
-    """
+    """Base of the status histories of leads and appointments (docs/interface.md, S12)."""
 
     from_status = models.ForeignKey(Status, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     to_status = models.ForeignKey(Status, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -11,7 +11,6 @@ class NullableStringField(sql.Field):
     """A string that is null when not set. The column is not nullable and holds an empty string instead."""
 
     def expression(self, name: str, prefix: str) -> Expression:
-        """Return the column with an empty string turned into null."""
         return Func(F(prefix + name), Value(""), function="NULLIF", output_field=TextField())
 
 

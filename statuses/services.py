@@ -69,7 +69,7 @@ def get_board_status(
 ) -> Status:
     """Return the status to set by hand. Raises ValidationFailed if it is unknown, not on the board, or retired.
 
-    `current` is the one to replace: the same one again is no change, also if it was retired since.
+    `current` is the status to replace: it may be set again even if it has been retired since.
     """
     status: Status | None = Status.objects.of(organization).filter(pk=status_id).first()
     if status is None:
@@ -83,7 +83,7 @@ def get_board_status(
 
 @transaction.atomic
 def save_status(*, organization: Organization, actor: Actor, status: Status) -> Status:
-    """Store a new or changed status, as an event. As the default of its role, it replaces the previous default.
+    """Store a status and record the event. As the default of its role, it replaces the previous default.
 
     Locks the stored status. Raises Conflict if automatic changes would be left without a default.
     """

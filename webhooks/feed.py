@@ -17,7 +17,7 @@ DEFAULT_LIMIT = 100
 
 @dataclass(frozen=True)
 class FeedQuery:
-    """The validated parameters: the last event the client has, the topics it asks for, and the page size."""
+    """The last event that the client has, the topics it asks for, and the page size."""
 
     after: UUID | None
     types: list[str]
@@ -37,7 +37,6 @@ class FeedQuery:
 
     @staticmethod
     def parameters() -> list[OpenApiParameter]:
-        """Return the parameters for the OpenAPI document."""
         last_event = "The id of the last event you have; events after it are returned. Omit it to start with the first."
         types = f"Event types, comma-separated or repeated: any of {', '.join(topics())}."
         limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}

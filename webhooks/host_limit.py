@@ -33,14 +33,13 @@ SAVE_RECENT = "UPDATE webhooks_receivinghost SET recent = %s WHERE id = %s"
 
 @dataclass
 class Window:
-    """The deliveries of the last 60 seconds to one host, whose row is locked: how many in which second."""
+    """The deliveries to one host in the last 60 seconds, by second. Its row is locked."""
 
     id: UUID
     counts: dict[int, int]
     second: int
 
     def save(self) -> None:
-        """Store the counts in the locked row."""
         with connection.cursor() as cursor:
             cursor.execute(SAVE_RECENT, [orjson.dumps([*self.counts.items()]).decode(), self.id])
 

@@ -18,8 +18,6 @@ from organizations.isolation import TenantModel, TenantQuerySet, tenant_manager
 
 
 class EventQuerySet(TenantQuerySet):
-    """Queries for the events list."""
-
     def visible(self) -> "EventQuerySet":
         """Return the events that no earlier one can still precede, in the order of the list (oldest first)."""
         # Ids are made before the commit, so of two simultaneous events the one with the later id can become visible
@@ -28,17 +26,13 @@ class EventQuerySet(TenantQuerySet):
         return self.filter(transaction__lt=SnapshotXmin()).order_by("transaction", "id")
 
     def after(self, event: "Event") -> "EventQuerySet":
-        """Return the events that follow this one in the order of the list."""
         following = Q(transaction__gt=event.transaction) | Q(transaction=event.transaction, id__gt=event.id)
         # The second condition follows from the first. It tells PostgreSQL where to begin in the index.
         return self.filter(following, transaction__gte=event.transaction)
 
 
 class Event(TenantModel, ActorFields):
-    """A change that was recorded, with the body that every receiver gets.
-
-    `type` is the name of its topic. The body is stored as text, so that every delivery and retry sends the same bytes.
-    """
+    """A recorded change. Its body is stored as text, so that every delivery and retry sends the same bytes."""
 
     type = models.CharField(max_length=60, editable=False)
     # Not a foreign key: the subject's model depends on the topic.
@@ -67,7 +61,7 @@ class Event(TenantModel, ActorFields):
 class Endpoint(TenantModel):
     """A URL that receives an organization's events: those of the topics in `event_types`, or all if it is empty.
 
-    `failures`, `timeouts` and `failing_since` describe the current run of failures and are reset by a success.
+    A success resets `failures`, `timeouts` and `failing_since`.
     """
 
     url = models.CharField("URL", max_length=2048)
@@ -111,10 +105,9 @@ class Endpoint(TenantModel):
 
 
 class ReceivingHost(TenantModel):
-    """A host that endpoints of an organization are at, and the requests to it that its limit counts (`host_limit.py`).
+    """A host of an organization's endpoints, and the requests that its limit counts (`host_limit.py`).
 
-    `recent` has a pair for each second in which deliveries were claimed: the second (since 1970, by the database's
-    clock) and their number.
+    `recent` has pairs of a second (since 1970, by the database's clock) and the deliveries claimed in it.
     """
 
     host = models.CharField(max_length=255, editable=False)
@@ -131,7 +124,7 @@ class ReceivingHost(TenantModel):
 class Replay(TenantModel, ActorFields):
     """A request by staff to send deliveries to one endpoint again: those missed in a period, or selected ones.
 
-    `since` and `until` are empty if deliveries were selected. A delivery points at the latest replay it was part of.
+    `since` and `until` are empty for selected deliveries. A delivery points at its latest replay.
     """
 
     endpoint = models.ForeignKey(
@@ -151,8 +144,6 @@ class Replay(TenantModel, ActorFields):
 
 
 class Delivery(TenantModel, Job):
-    """The job of sending one event to one endpoint."""
-
     # No index of their own for the foreign keys: the constraint and the indexes below begin with them.
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
@@ -185,8 +176,6 @@ class Delivery(TenantModel, Job):
 
 
 class Attempt(TenantModel):
-    """One attempt to send a delivery, with the request and the response."""
-
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     duration_ms = models.PositiveIntegerField("duration (ms)")
     status_code = models.PositiveIntegerField(null=True)

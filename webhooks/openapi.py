@@ -20,7 +20,6 @@ def add_webhooks(result: Schema, **_: Any) -> Schema:
 
 
 def describe_request(topic: Topic) -> Schema:
-    """Return the operation of a topic, with its headers and its body."""
     parameters = [
         {"in": "header", "name": name, "required": True, "schema": {"type": "string"}, "description": text}
         for name, text in HEADERS.items()

@@ -15,10 +15,7 @@ UNUSED_HOST_AGE = timedelta(days=1)
 
 
 def prune(*, organization: Organization) -> int:
-    """Delete deliveries that ended more than KEEP_DELIVERIES_DAYS days ago, with their attempts. Returns how many.
-
-    Also deletes replays of that age that have no deliveries any more, and hosts whose limit has nothing to count.
-    """
+    """Delete deliveries and replays older than KEEP_DELIVERIES_DAYS, and unused hosts; return how many deliveries."""
     ReceivingHost.objects.of(organization).filter(used_at__lt=now() - UNUSED_HOST_AGE).delete()
     cutoff = now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
     # No delivery ends before it is made. So the index on `created_at` finds the old ones without reading the others.

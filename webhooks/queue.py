@@ -68,8 +68,6 @@ RESULT_CTES = """, new_attempts AS (
 
 
 class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
-    """Deliveries, grouped by endpoint."""
-
     name, label = "webhooks", "webhook deliveries"
     model = Delivery
     group_field, group_model = "endpoint", Endpoint
@@ -83,11 +81,9 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
         return find_organization(group_id) or group_id
 
     def open_session(self, endpoint: Endpoint) -> EndpointClient:
-        """Return a client with a connection for each request at once."""
         return EndpointClient(endpoint.url, connections=settings.WEBHOOK_REQUESTS_PER_ENDPOINT)
 
     async def send(self, client: EndpointClient, endpoint: Endpoint, delivery: Delivery) -> Result:
-        """Sign and post the event's body."""
         headers = signed_headers(str(delivery.event_id), delivery.event.body, endpoint.signing_secrets())
         return await client.post(delivery.event.body.encode(), headers)
 
@@ -96,7 +92,6 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
         return 1 if endpoint.failures else settings.WEBHOOK_REQUESTS_PER_ENDPOINT
 
     def result_values(self, delivery: Delivery, result: Result) -> dict[str, object]:
-        """Return the values of `RESULT_COLUMNS` for one attempt."""
         return {
             "attempt_id": uuid7(),
             "organization_id": delivery.organization_id,
@@ -109,7 +104,6 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
         }
 
     def log_values(self, delivery: Delivery) -> dict[str, object]:
-        """Return the organization, the request that caused the event, the endpoint, and the event's type and id."""
         event = delivery.event
         return {
             "organization": delivery.organization_id,
@@ -123,7 +117,7 @@ class WebhookQueue(Queue[Endpoint, Delivery, EndpointClient]):
     def after_failure(self, delivery: Delivery, result: Result) -> bool:
         """Disable an endpoint that has answered 410, or that has failed for days. Locks the endpoint.
 
-        Return False if it is disabled or belongs to the slow lane.
+        Returns False if it is disabled or belongs to the slow lane.
         """
         endpoints = Endpoint.objects.of(delivery.organization_id)
         endpoint = endpoints.select_for_update(no_key=True).get(pk=delivery.endpoint_id)

@@ -43,7 +43,7 @@ RESET: dict[str, Any] = {
 def replay(*, delivery: Delivery) -> Delivery:
     """Send a delivery again that has ended or waits for its next attempt.
 
-    Raises Conflict if the endpoint is disabled, or if the delivery is in progress.
+    Raises Conflict if the endpoint is disabled or the delivery is in progress.
     """
     check_enabled(delivery.organization, delivery.endpoint_id)
     replayable = Delivery.objects.of(delivery.organization).filter(REPLAYABLE, pk=delivery.pk)
@@ -56,9 +56,9 @@ def replay(*, delivery: Delivery) -> Delivery:
 
 @transaction.atomic
 def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet[Delivery]) -> int:
-    """Replay those of the deliveries that can be replayed, with one replay per endpoint. Returns how many.
+    """Replay deliveries, with one replay per endpoint; return how many.
 
-    Skips deliveries of other organizations, those in progress, and those of disabled endpoints.
+    Skips those of other organizations, those in progress, and those of disabled endpoints.
     """
     replayable = deliveries.filter(REPLAYABLE, organization=organization, endpoint__is_active=True)
     ids_by_endpoint: defaultdict[UUID, list[UUID]] = defaultdict(list)
@@ -71,11 +71,10 @@ def replay_all(*, organization: Organization, actor: Actor, deliveries: QuerySet
 def replay_since(
     *, endpoint: Endpoint, actor: Actor, since: datetime, until: datetime | None = None, types: list[str] | None = None
 ) -> int:
-    """Replay everything of a period that the endpoint missed, and return how many deliveries that is.
+    """Replay everything that the endpoint missed in a period; return the number of deliveries.
 
-    That is: dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled.
-    `types` limits the replay to some topics; none means all that the endpoint subscribes to. Raises Conflict if it is
-    disabled.
+    Dead and canceled deliveries, those waiting for a retry, and events recorded while it was disabled. `types` limits
+    the topics. Raises Conflict if the endpoint is disabled.
     """
     organization, until = endpoint.organization, until or now()
     check_enabled(organization, endpoint.pk)
@@ -108,13 +107,7 @@ def create_missing(endpoint: Endpoint, events: QuerySet[Event]) -> list[UUID]:
     return [delivery.pk for delivery in created]
 
 
-def start_replay(
-    organization: Organization,
-    actor: Actor,
-    endpoint_id: UUID,
-    ids: list[UUID],
-    **period: object,
-) -> int:
+def start_replay(organization: Organization, actor: Actor, endpoint_id: UUID, ids: list[UUID], **period: object) -> int:
     """Store a replay, reset the deliveries and notify the dispatcher. Returns how many deliveries were reset."""
     columns = {"endpoint_id": endpoint_id, **actor_columns(actor), **period}
     row = Replay.objects.create(organization=organization, **columns)
@@ -127,14 +120,13 @@ def start_replay(
 
 
 def check_enabled(organization: Organization, endpoint_id: UUID) -> None:
-    """Raise Conflict if the endpoint is disabled."""
     # Read again, because the caller's object may be older than the endpoint's last change.
     if not Endpoint.objects.of(organization).filter(pk=endpoint_id, is_active=True).exists():
         raise Conflict("This endpoint is disabled. Enable it, then replay.")
 
 
 def recent_replays(endpoint: Endpoint) -> QuerySet[Any]:
-    """Return the endpoint's last replays, newest first, with how many of their deliveries are in which state.
+    """Return the endpoint's last replays, newest first, with the number of their deliveries by state.
 
     Superseded deliveries no longer belong to the replay: a later one took them over, or they were pruned.
     """
@@ -152,6 +144,5 @@ def recent_replays(endpoint: Endpoint) -> QuerySet[Any]:
 
 
 def count_pending_replays(endpoint: Endpoint) -> int:
-    """Return how many replayed deliveries are still to be sent to the endpoint."""
     pending = Delivery.objects.of(endpoint.organization).filter(endpoint=endpoint, state=State.PENDING, is_replay=True)
     return pending.count()

@@ -9,18 +9,12 @@ OPTIONAL_MEMBERS = ("request_id", "previous", "attribution", "actor")
 
 
 class TopicField(sql.StringField):
-    """The name of a topic, which integrators know as the event's type."""
-
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """Add the names of all topics as an enumeration."""
         return super().schema(resolve) | {"enum": list(topics())}
 
 
 class EventDataField(sql.AnyField):
-    """The object that an event is about."""
-
     def schema(self, resolve: SchemaResolver) -> Schema:
-        """Return a choice of the topics' serializers."""
         # A dict removes the duplicates (several topics share a serializer) and keeps the order.
         serializers = {topic.serializer: None for topic in topics().values()}
         return {
@@ -30,8 +24,6 @@ class EventDataField(sql.AnyField):
 
 
 class PreviousField(sql.AnyField):
-    """The old values of the fields that changed."""
-
     openapi = {"type": "object", "additionalProperties": True}
 
 

@@ -97,9 +97,9 @@ WHERE organization_id = %s AND id = ANY(%s)
 
 
 def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str | None:
-    """Store the changed columns of a locked row with a new version; return the JSON that it was shown as before.
+    """Store a locked row's changes with a new version; return its JSON before, for `record_event`.
 
-    Returns None if nothing that is shown has changed. Record the event of the change with the result.
+    Returns None if nothing that is shown has changed.
     """
     if not row.is_changed():
         row.save_columns()
@@ -112,10 +112,9 @@ def store_changes(row: VersionedModel, serializer: type[SQLSerializer]) -> str |
 def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: str | None = None) -> None:
     """Store an event and a delivery for each subscribed endpoint, in the caller's transaction (docs/interface.md, W2).
 
-    `before` is the JSON that the subject was shown as before a change: the old values of the fields that differ are
-    `previous`, and if none does, no event is recorded. For a versioned row they are also stored with the new values, as
-    a row of its change history. The body is the subject as the database has it now, so call this after all other
-    writes. The dispatcher is notified after the commit.
+    `before` is the subject's JSON before a change: the old values of differing fields are `previous`; if none differs,
+    no event is recorded. A versioned row's old and new values are also stored in its change history. The body is the
+    subject as stored now, so call this after all other writes. The dispatcher is notified after the commit.
     """
     data = topic.serializer.query_by_id().statement
     params = bind(data.params, {"organization": subject.organization.pk, "id": subject.pk})
@@ -126,10 +125,7 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
 def record_events(
     topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str = ""
 ) -> None:
-    """Record the same event of many subjects at once, as `record_event` does.
-
-    `previous` is the JSON of the old values if the event is a change.
-    """
+    """Record the same event of many subjects, as `record_event` does. `previous` is JSON of a change's old values."""
     data = topic.serializer.query_by_ids().statement
     params = bind(data.params, {"organization": organization.pk, "ids": list(ids)})
     event = build_event(topic, organization, actor)
@@ -182,13 +178,11 @@ def insert_events(
 
 
 def select_attribution(model: type[Model]) -> str:
-    """Return the part of the statement that reads the attribution from the model's table."""
     members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
     return ATTRIBUTION.format(members=members, table=model._meta.db_table)
 
 
 def insert_change(model: type[VersionedModel]) -> str:
-    """Return the part of the statement that stores the changed fields in the model's change history."""
     options: Any = model._meta
     foreign_key = options.get_field("changes").remote_field
     return INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
@@ -198,10 +192,10 @@ def insert_change(model: type[VersionedModel]) -> str:
 def replace_events(
     *, organization: Organization, subject_ids: list[uuid.UUID], topic: Topic, subject: TenantModel, limit: int
 ) -> int:
-    """Turn up to `limit` events about these subjects into ones of the topic, about `subject`, and return how many.
+    """Turn up to `limit` events about these subjects into events of the topic about `subject`, and return how many.
 
-    They keep their id, time, place in the list and actor. Their pending deliveries are canceled, and responses, which
-    can repeat what was sent, are emptied. Locks them. Raises DoesNotExist if the subject is gone.
+    They keep their id, time, place in the list and actor. Pending deliveries are canceled, and responses, which can
+    repeat what was sent, are emptied. Locks them. Raises DoesNotExist if the subject is gone.
     """
     events = Event.objects.of(organization).filter(subject_id__in=subject_ids).exclude(type=topic.name)
     # Found without an order, which could make PostgreSQL read the events of all subjects in that order.
@@ -222,13 +216,12 @@ def replace_events(
 
 @receiver(event_occurred)
 def record_by_name(topic: str, **arguments: Any) -> None:
-    """Record an event for an app that doesn't know this one."""
+    """Record an event of an app below this one."""
     del arguments["signal"], arguments["sender"]
     record_event(topics()[topic], **arguments)
 
 
 def build_event(topic: Topic, organization: Organization, actor: Actor) -> Event:
-    """Return an unsaved event without its subject and body."""
     columns = {"request_id": request_id.current_request_id(), **actor_columns(actor)}
     return Event(organization=organization, type=topic.name, **columns)
 
@@ -246,7 +239,7 @@ def envelope(event: Event) -> dict[str, object]:
 def list_events(
     *, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int
 ) -> tuple[list[dict[str, object]], bool]:
-    """Return up to `limit` of the organization's events, oldest first, and whether there are more.
+    """Return up to `limit` events, oldest first, and whether there are more.
 
     Raises ValidationFailed if `after` is not an event of the organization.
     """
@@ -272,11 +265,10 @@ def add_endpoint(
     event_types: list[str] | None = None,
     id: uuid.UUID | None = None,
 ) -> tuple[Endpoint, str]:
-    """Create an endpoint for these event types (an empty list means all), and return it with its signing secret.
+    """Create an endpoint for these event types (none means all), with `id` if given; return it with its signing secret.
 
-    `id` is the new row's, if it is chosen before. Show the secret now: it is stored encrypted and never displayed
-    again. Locks the organization. Raises ValidationFailed, and Conflict if the organization has
-    `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
+    Show the secret now: it is stored encrypted. Locks the organization. Raises ValidationFailed, and Conflict if the
+    organization has `MAX_WEBHOOK_ENDPOINTS` endpoints, enabled or not.
     """
     validate_endpoint(url, event_types or [])
     rows, advice = Endpoint.objects.of(organization), "Change one that is no longer needed instead."
@@ -367,9 +359,9 @@ def revoke_leases(endpoint: Endpoint) -> None:
 
 
 def take_unreported_failures(*, organization: Organization) -> list[Endpoint]:
-    """Return the endpoints whose failure the owners were not told about yet, and mark them as reported.
+    """Return the endpoints whose failure the owners don't know yet, marked as reported.
 
-    These have failed for a day, or were disabled for failing since the last report. Locks them; call it in the
+    They have failed for a day, or were disabled for failing since the last report. Locks them; call it in the
     transaction that queues the report.
     """
     is_failing = Q(is_active=True, failing_since__lte=now() - REPORT_FAILURES_AFTER, owners_notified_at=None)

@@ -13,11 +13,10 @@ _registry: dict[str, "Topic"] = {}
 
 @dataclass(frozen=True)
 class Topic:
-    """A kind of event: its name, the serializer of its `data`, a sentence for receivers, and whether it has `previous`.
+    """A kind of event, registered when it is created; integrators know `name` as the event's `type`.
 
-    `also_previous` are fields that `previous` can have although they are untracked. With `has_attribution`, the body
-    has the UTM columns of the subject's row.
-    Creating a topic registers it. Integrators know its name as the event's `type`. Documentation is made of it.
+    `is_change`: the body has `previous`, and `also_previous` are untracked fields that it can have. `has_attribution`:
+    the body has the UTM columns of the subject's row. `summary` is a sentence for receivers, in the documentation.
     """
 
     name: str
@@ -35,7 +34,6 @@ class Topic:
 
     @property
     def previous(self) -> list[str]:
-        """Return the fields that `previous` can have."""
         untracked = set(self.serializer.untracked) - {*self.also_previous}
         return [name for name in self.serializer.fields if name not in untracked and self.is_change]
 

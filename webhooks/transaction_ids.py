@@ -44,9 +44,9 @@ def move_into_past() -> int:
 
 
 def renumber_after_migrate(verbosity: int, apps: Apps | None = None, **_: Any) -> None:
-    """Repair the ids if they are of another cluster. Receiver of Django's `post_migrate`.
+    """Repair the ids after a restore. Receiver of Django's `post_migrate`.
 
-    `apps` are the models as migrated; `flush` passes none, and an older state may lack the table.
+    `apps` are the models as migrated: `flush` passes none, and an older state may lack the table.
     """
     if apps is None or "event" not in apps.all_models["webhooks"]:
         return

@@ -4,6 +4,4 @@ from django.urls import path
 
 from webhooks.views import EventViewSet
 
-urlpatterns = [
-    path("external/events", EventViewSet.as_view({"get": "list"}), name="events"),
-]
+urlpatterns = [path("external/events", EventViewSet.as_view({"get": "list"}), name="events")]

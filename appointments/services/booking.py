@@ -62,7 +62,7 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
 
 
 class BookingData(TypedDict, total=False):
-    """The fields of a booking request except reference and time. `BookingInputSerializer` describes them.
+    """The fields of `BookingInputSerializer` except reference and time.
 
     `id` is the new appointment's, which the admin's form chooses.
     """
@@ -83,9 +83,9 @@ class BookingData(TypedDict, total=False):
 
 
 class Booking(NamedTuple):
-    """An appointment that was booked, and whether it is new. `booked_for` is its first time, if it has moved since.
+    """An appointment, and whether it is new. `booked_for` is its first time, if it has moved since.
 
-    `is_over` is true for a new appointment whose call had ended before it was booked.
+    `is_over`: a new appointment whose call had ended before it was booked.
     """
 
     id: UUID
@@ -106,10 +106,10 @@ def book(
 ) -> Booking:
     """Book an appointment, and create its lead, source and event type if there are none yet.
 
-    Safe to repeat: if the reference was first booked for this time or has moved to it, returns that appointment and
-    changes nothing. Raises Conflict if it is booked for another time (docs/interface.md, A16), and ValidationFailed if
-    a member, the lead id or the event type id is unknown, or if the event type is new and the organization has
-    `MAX_EVENT_TYPES`. Locks the lead, and for a new event type the organization.
+    Safe to repeat: a reference first booked for this time, or moved to it, returns its appointment and changes nothing.
+    Raises Conflict if it is booked for another time (docs/interface.md, A16); ValidationFailed if a member, lead id or
+    event type id is unknown, or the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead, and
+    for a new event type the organization.
     """
     booking = find_or_book(organization, actor, AppointmentSource.MANUAL, external_reference, schedule_time, data)
     if schedule_time not in (booking.schedule_time, booking.booked_for):
@@ -214,9 +214,9 @@ def upsert_booked_lead(
 
 
 def resolve_members(organization: Organization, data: BookingData) -> dict[str, Membership]:
-    """Return the members that `host_email`, `setter_email` and `triager_email` name, by role.
+    """Return the members that host, setter and triager e-mails name, by role.
 
-    Raises ValidationFailed for each field whose e-mail belongs to no active member.
+    Raises ValidationFailed for each e-mail that belongs to no active member.
     """
     emails = {"host": data.get("host_email"), "setter": data.get("setter_email"), "triager": data.get("triager_email")}
     found = {role: find_member(organization, email) for role, email in emails.items() if email}
@@ -228,19 +228,19 @@ def resolve_members(organization: Organization, data: BookingData) -> dict[str, 
 
 
 def find_member(organization: Organization, email: str) -> Membership | None:
-    """Return the member with this e-mail if bookings can name them, or None."""
+    """Return the member with this e-mail if bookings can name that member."""
     found = (MEMBER_BY_EMAIL.first(organization=organization.pk, email=spelling) for spelling in spellings(email))
     return next(filter(None, found), None)
 
 
 def lead_setter(lead: Lead) -> Membership | None:
-    """Return the lead's setter, or None without one or if bookings can no longer name that member."""
+    """Return the lead's setter, or None if bookings can no longer name that member."""
     members = Membership.objects.of(lead.organization).filter(CAN_BE_NAMED, pk=lead.setter_id)
     return members.select_related("user", "mail_preference").first() if lead.setter_id else None
 
 
 def find_event_type(organization: Organization, data: BookingData, with_name: EventType | None) -> EventType | None:
-    """Return the booking's event type, or None if it is unknown. `event_type_id` takes precedence over the name."""
+    """Return the booking's event type, or None. The id takes precedence over the name."""
     if event_type_id := data.get("event_type_id"):
         event_type: EventType | None = EventType.objects.of(organization).filter(pk=event_type_id).first()
         return event_type
@@ -274,7 +274,6 @@ def resolve_event_type(
 
 
 def latest_utm(lead: Lead) -> dict[str, str | None]:
-    """Return the UTM fields of the lead's latest opt-in, or an empty dict without one."""
     opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
     return opt_ins.values(*UTM_FIELDS).first() or {}
 

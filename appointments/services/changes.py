@@ -30,7 +30,7 @@ INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "even
 
 
 class Effects(NamedTuple):
-    """What the change of an appointment leads to: its event, a notification, and the role of the lead's new status."""
+    """The event, notification and lead role that a change of an appointment leads to."""
 
     topic: Topic
     notification: Kind | None = None
@@ -114,10 +114,7 @@ def edit_appointment(
 def reschedule(
     *, organization: Organization, actor: Actor, appointment: Appointment, to: datetime, reason: str = ""
 ) -> Appointment:
-    """Move an appointment to another time as `edit_appointment` does, with the reason as a note.
-
-    The same time changes nothing.
-    """
+    """Move an appointment as `edit_appointment` does, with the reason as a note. The same time changes nothing."""
     return edit_appointment(
         organization=organization, actor=actor, appointment=appointment, schedule_time=to, note=reason
     )
@@ -134,8 +131,7 @@ def change_outcome(
 ) -> Appointment:
     """Set an appointment's outcome as `edit_appointment` does, and the status of its lead if one is given.
 
-    What has the status already stays. Raises ValidationFailed if a status is unknown or not of its board. Locks the
-    appointment, then its lead.
+    Raises ValidationFailed if a status is unknown or not of its board. Locks the appointment, then its lead.
     """
     stored = edit_appointment(organization=organization, actor=actor, appointment=appointment, status_id=status_id)
     if lead_status_id:
@@ -156,7 +152,7 @@ def create_note(
 
 
 def get_for_update(organization: Organization, appointment_id: UUID) -> Appointment:
-    """Return the appointment as it is stored now, and lock its row. Raises DoesNotExist for another organization's."""
+    """Return the appointment as stored now, locked. Raises DoesNotExist for another organization's."""
     stored: Appointment = Appointment.objects.of(organization).for_update().get(pk=appointment_id)
     stored.organization = organization
     return stored
@@ -165,7 +161,7 @@ def get_for_update(organization: Organization, appointment_id: UUID) -> Appointm
 def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str) -> None:
     """Cancel an appointment, store the notes, and notify its participants if it changed.
 
-    A repeated cancellation changes nothing and notifies nobody, unless there is a meeting URL to remove again.
+    Repeating it changes nothing, unless there is a meeting URL to remove again.
     """
     previous = appointment.outcome
     note = add_note(appointment, notes, actor)
@@ -192,7 +188,6 @@ def move(appointment: Appointment, to: datetime) -> None:
 
 
 def replace_outcome(appointment: Appointment, outcome: Status | None) -> None:
-    """Set an outcome with what follows from its role."""
     appointment.outcome = outcome
     appointment.no_show = role_of(outcome) == StatusRole.NO_SHOW
     if role_of(outcome) == StatusRole.CANCELED:
@@ -200,7 +195,6 @@ def replace_outcome(appointment: Appointment, outcome: Status | None) -> None:
 
 
 def role_of(outcome: Status | None) -> str | None:
-    """Return the role of an outcome, or None without one."""
     return outcome.role if outcome else None
 
 
@@ -242,7 +236,7 @@ def save_appointment(
 
 
 def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
-    """Return what the changes of an appointment lead to. `previous` is the outcome before them."""
+    """Return the effects of unsaved changes. `previous` is the outcome before them."""
     role, is_replaced = role_of(appointment.outcome), appointment.outcome != previous
     is_canceled, was_canceled = role == StatusRole.CANCELED, role_of(previous) == StatusRole.CANCELED
     if is_canceled and not was_canceled:
@@ -267,10 +261,9 @@ def lock_and_update_lead(appointment: Appointment, role: StatusRole | None, acto
 
 
 def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
-    """Update the touch point and status of a locked lead after one of its appointments was booked or changed.
+    """Update the touch point and status of a locked lead after one of its appointments changed, with one event.
 
-    With None the status stays. It also stays when an appointment was canceled but another one is upcoming
-    (docs/interface.md, S9). Stores all changes of the lead and records their event.
+    None keeps the status. A cancellation keeps it too while another appointment is upcoming (docs/interface.md, S9).
     """
     upcoming = next_appointment_of(lead)
     stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
@@ -279,7 +272,6 @@ def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
 
 
 def next_appointment_of(lead: Lead) -> datetime | None:
-    """Return the time of the lead's earliest upcoming appointment, or None."""
     appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
     earliest: datetime | None = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
     return earliest

@@ -18,9 +18,9 @@ MAX_EVENT_TYPES = 1000  # of an organization: bookings create them by name, also
 
 @transaction.atomic
 def save_event_type(*, organization: Organization, actor: Actor, event_type: EventType) -> EventType:
-    """Store a new or changed event type and return it; a change is an event. Booked appointments keep their category.
+    """Store an event type; a change is an event. Booked appointments keep their category.
 
-    Locks the stored one; for a new one the organization, and raises Conflict if it has `MAX_EVENT_TYPES` event types.
+    Locks the stored one; for a new one the organization. Raises Conflict if it has `MAX_EVENT_TYPES`.
     """
     rows = EventType.objects.of(organization)
     if event_type._state.adding:
@@ -48,7 +48,7 @@ def delete_event_type(*, organization: Organization, actor: Actor, event_type: E
 
 @transaction.atomic
 def save_analysis(*, organization: Organization, actor: Actor, analysis: CallAnalysis) -> CallAnalysis:
-    """Store a new or changed call analysis and return it. Locks its appointment, and records the event of that."""
+    """Store a call analysis, and record the event of its appointment, which is locked."""
     appointment = get_for_update(organization, analysis.appointment_id)
     before = AppointmentDetailSerializer.get_text(organization, appointment.pk)
     analysis.organization = organization

@@ -33,14 +33,13 @@ def import_appointment(
     outcome: StatusRole = StatusRole.APPOINTMENT_BOOKED,
     **data: Unpack[BookingData],
 ) -> Booking:
-    """Store an appointment as a scheduling provider reports it: create it, or update the one with its reference.
+    """Create an appointment as a scheduling provider reports it, or update the one with its reference.
 
-    A new one is booked as `book` does it, and then gets the outcome; if it is over, its lead keeps its status. A known
-    one gets the provider's time and outcome, the members and meeting URL that `data` names, and new notes; its lead and
-    event type stay. An outcome that staff have set is replaced only when the provider's own has changed. Repeating the
-    call changes nothing. Records the events of each change; notifies no one, because providers send their own
-    invitations. Raises ValidationFailed as `book` does, and if no status is the default for `outcome`. Locks the
-    appointment, then its lead.
+    A new one is booked as `book` does it, then gets the outcome; if it is over, its lead keeps its status. A known one
+    gets the provider's time, outcome, members, meeting URL and new notes; its lead and event type stay. An outcome that
+    staff have set is replaced only when the provider's own has changed. Repeating the call changes nothing. Notifies no
+    one, because providers send their own invitations. Raises ValidationFailed as `book` does, and if no status is the
+    default for `outcome`. Locks the appointment, then its lead.
     """
     source = AppointmentSource(provider)
     booking = find_or_book(organization, actor, source, external_reference, schedule_time, data)
@@ -89,7 +88,7 @@ def follow_provider(appointment: Appointment, schedule_time: datetime, role: Sta
 
 
 def last_imported_role(appointment: Appointment) -> str | None:
-    """Return the role of the newest outcome that staff have not set, which is the provider's last one."""
+    """Return the role of the newest outcome that staff have not set: the provider's last one."""
     changes = OutcomeChange.objects.of(appointment.organization).filter(appointment=appointment)
     imported = changes.exclude(actor_kind=ActorKind.STAFF).order_by("-created_at", "-id")
     return imported.values_list("to_status__role", flat=True).first()

@@ -21,7 +21,7 @@ from webhooks.services import record_events
 def follow_lead(
     *, lead: Lead, ids: Mapping[type[TenantModel], list[UUID]], previous: str, actor: Actor, **_: Any
 ) -> None:
-    """Recompute the touch point of a lead that has got or lost appointments, and record the events of those."""
+    """Recompute the touch point of a lead that gained or lost appointments, and record the events of those."""
     follow_appointments(lead, next_appointment=next_appointment_of(lead))
     lead.save_columns()
     if moved := ids.get(Appointment):

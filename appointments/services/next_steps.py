@@ -15,11 +15,10 @@ from organizations.models import Organization
 def set_next_step(
     *, organization: Organization, actor: Actor, lead_id: UUID, at: datetime, type: str, note: str = ""
 ) -> Lead:
-    """Set what has to be done next for a lead, and return the lead.
+    """Set a lead's next step, which replaces the former one and a touch point that staff have set.
 
-    It replaces the former next step and a touch point that staff have set. Until its time it is the touch point, unless
-    an appointment comes first (docs/interface.md, L13). Records one event. Raises ValidationFailed if there is no such
-    lead. Locks the lead.
+    Until its time it is the touch point, unless an appointment comes first (docs/interface.md, L13). Records one event.
+    Raises ValidationFailed if there is no such lead. Locks the lead.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     lead.next_step_at, lead.next_step_type, lead.next_step_note = at, type, note or None
@@ -30,10 +29,9 @@ def set_next_step(
 
 @atomic_with_retry
 def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID) -> Lead:
-    """Mark the lead's next step as done, and return the lead. Does nothing without one.
+    """Mark the lead's next step as done; if it was the touch point, the next appointment becomes that.
 
-    If it was the touch point, the next appointment becomes that. Records one event. Raises ValidationFailed if there is
-    no such lead. Locks the lead.
+    Records one event. Raises ValidationFailed if there is no such lead. Locks the lead.
     """
     lead = get_lead_for_update(organization=organization, lead_id=lead_id)
     if (lead.next_touch_point_at, lead.next_touch_point_type) == (lead.next_step_at, lead.next_step_type):

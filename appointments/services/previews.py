@@ -19,7 +19,7 @@ from webhooks.topics import Topic
 
 @dataclass(frozen=True)
 class Audience:
-    """Who would be told about a change: members by the kind of their e-mail, the Slack channel, and webhooks."""
+    """The recipients of a change: members by the kind of their e-mail, the Slack channel, and webhooks."""
 
     members: dict[Kind, list[Membership]]
     slack: bool
@@ -28,14 +28,12 @@ class Audience:
 
 
 def preview_move(appointment: Appointment, to: datetime) -> Audience:
-    """Return who would be told if the appointment was rescheduled."""
     changed = copy(appointment)
     move(changed, to)
     return audience_of(changed, appointment.outcome)
 
 
 def preview_outcome(appointment: Appointment, outcome: Status) -> Audience:
-    """Return who would be told if the appointment got this outcome."""
     changed = copy(appointment)
     if outcome != appointment.outcome:
         replace_outcome(changed, outcome)
@@ -43,14 +41,13 @@ def preview_outcome(appointment: Appointment, outcome: Status) -> Audience:
 
 
 def preview_cancellation(appointment: Appointment) -> Audience:
-    """Return who would be told if the appointment was canceled."""
     changed = copy(appointment)
     cancel(changed)
     return audience_of(changed, appointment.outcome)
 
 
 def audience_of(changed: Appointment, previous: Status | None) -> Audience:
-    """Return who would be told about the unsaved changes of an appointment. `previous` is the outcome before them."""
+    """Return the recipients of an appointment's unsaved changes. `previous` is the outcome before them."""
     topic, kind, _ = effects_of(changed, previous)
     members: defaultdict[Kind, list[Membership]] = defaultdict(list)
     rows = []

@@ -12,9 +12,9 @@ BATCH = 100
 
 @atomic_with_retry
 def refresh_touch_points(*, organization: Organization) -> int:
-    """Recompute the touch points of up to `BATCH` leads that have passed; return the number of leads.
+    """Recompute up to `BATCH` touch points that have passed; return their number.
 
-    Locks these leads. Leads that others have locked are left for the next call, so several may run at once.
+    Locks the leads and skips locked ones, so several may run at once.
     """
     passed = Lead.objects.of(organization).filter(next_touch_point_at__lte=now()).order_by("next_touch_point_at")
     leads = passed.select_for_update(skip_locked=True, no_key=True)[:BATCH]

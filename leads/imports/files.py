@@ -6,16 +6,7 @@ from functools import partial
 from io import StringIO
 
 from leads.imports.importers import MAX_HEADER
-from leads.imports.workbooks import (
-    CHUNK,
-    MAX_CELL,
-    MAX_COLUMNS,
-    MAX_EMPTY,
-    PROTECTED,
-    FileRefused,
-    Row,
-    read_workbook,
-)
+from leads.imports.workbooks import CHUNK, MAX_CELL, MAX_COLUMNS, MAX_EMPTY, PROTECTED, FileRefused, Row, read_workbook
 
 MAX_ROWS = 100_000
 # Of the texts together. In an XLSX file many cells may share a text, so that the rows are larger than the file.
@@ -31,7 +22,7 @@ OLD_EXCEL = "This is a workbook of an old Excel (.xls). Save it as .xlsx or CSV.
 def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Row]:
     """Yield the rows that have text, the header with shortened cells first. Raises FileRefused, also after some rows.
 
-    Calls `pause` often, even while there are no rows to yield. If it raises an exception, reading ends.
+    Calls `pause` often, even while there are no rows to yield; an exception that it raises ends the reading.
     """
     is_workbook = content.startswith(b"PK\x03\x04")
     count = size = blank = 0
@@ -57,7 +48,6 @@ def read_rows(content: bytes, pause: Callable[[], object] = bool) -> Iterator[Ro
 
 
 def check_row(number: int, row: Sequence[str]) -> None:
-    """Raise FileRefused if a row is too large."""
     if len(row) > MAX_COLUMNS:
         raise FileRefused(f"Row {number} has more than {MAX_COLUMNS} columns.")
     if any(len(cell) > MAX_CELL for cell in row):

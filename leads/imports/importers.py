@@ -45,7 +45,7 @@ class Column:
 
 @dataclass
 class Plan:
-    """What is to be done with a row: the values that it gives, the row that it changes, and how."""
+    """The values that a row gives, the record that it changes, and how."""
 
     row: ImportRow
     values: dict[str, Any] = field(default_factory=dict)
@@ -57,7 +57,6 @@ class Plan:
 
     @property
     def verdict(self) -> Verdict:
-        """What the import does with the row."""
         if self.problems:
             return Verdict.REFUSED
         if self.subject is None:
@@ -66,7 +65,6 @@ class Plan:
 
     @property
     def details(self) -> str:
-        """Return the problems or the changes as text."""
         return "; ".join(self.problems or self.changes)[:MAX_DETAILS]
 
     def change(self, label: str, before: object, after: object, **fields: object) -> None:
@@ -114,19 +112,18 @@ class Importer:
         raise NotImplementedError
 
     def missing_columns(self, names: Sequence[str]) -> list[str]:
-        """Return the labels of the columns without which no row can be imported, of those that aren't chosen."""
+        """Return the labels of required columns that are not among `names`."""
         return [column.label for column in self.columns() if column.is_required and column.name not in names]
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
-        """Return what is to be done with each row, compared with what is stored now; `lock` locks that."""
+        """Compare each row with what is stored now; `lock` locks that."""
         raise NotImplementedError
 
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
-        """Do what is planned, in the caller's transaction. Raises DomainError."""
+        """Store what is planned, in the caller's transaction. Raises DomainError."""
         raise NotImplementedError
 
     def custom_columns(self) -> list[Column]:
-        """Return a column for each custom field."""
         return [
             Column(
                 custom_name(custom),
@@ -138,11 +135,9 @@ class Importer:
         ]
 
     def find_status(self, text: str) -> Status:
-        """Return the board's status with this name. Raises ValueError."""
         return find_status(text, self.statuses_by_name)
 
     def find_member(self, text: str) -> Membership:
-        """Return the member with this e-mail or name. Raises ValueError."""
         return find_member(text, self.members_by_email, self.members_by_name)
 
     def read(self, row: ImportRow) -> Plan:
@@ -193,13 +188,11 @@ IMPORTERS: dict[str, type[Importer]] = {}
 
 
 def register(importer: type[Importer]) -> type[Importer]:
-    """Offer this kind of import."""
     IMPORTERS[importer.kind] = importer
     return importer
 
 
 def group_by(rows: Sequence[Named], key: Callable[[Named], str]) -> dict[str, list[Named]]:
-    """Return the rows by their key."""
     groups: dict[str, list[Named]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
@@ -207,12 +200,10 @@ def group_by(rows: Sequence[Named], key: Callable[[Named], str]) -> dict[str, li
 
 
 def custom_name(field: CustomField) -> str:
-    """Return the name of a custom field's column."""
     return f"custom:{field.key}"
 
 
 def text_of(value: object) -> str:
-    """Return a value for the report."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
@@ -222,7 +213,7 @@ def text_of(value: object) -> str:
 
 
 def is_same_time(stored: datetime | None, given: datetime) -> bool:
-    """Return whether the times are equal, to the second if the file has no fraction, which our export leaves out."""
+    """Compare two times, to the second if the file has no fraction, because our export leaves it out."""
     return stored is not None and given in (stored, stored.replace(microsecond=0))
 
 
@@ -233,10 +224,7 @@ def zone_of(header: str) -> ZoneInfo | None:
 
 
 def normalize(header: str) -> str:
-    """Return the words of a header: lower-case letters without accents, and digits, without a time zone.
-
-    Reads and returns at most `MAX_HEADER` characters.
-    """
+    """Return the first `MAX_HEADER` characters of a header as words: lower case, without accents or a time zone."""
     header = header[:MAX_HEADER]
     if zone_of(header):
         header = header.rpartition("(")[0]
@@ -246,10 +234,7 @@ def normalize(header: str) -> str:
 
 
 def guess_mapping(header: Sequence[str], columns: Sequence[Column], remembered: dict[str, str]) -> list[str]:
-    """Return the name of the field that each column means, "" for none.
-
-    `remembered` are the choices of earlier imports, by normalized header.
-    """
+    """Return the name of the field that each column means, "" for none; `remembered` has earlier choices by header."""
     meanings: dict[str, tuple[int, str]] = {}
     for column in columns:
         for rank, text in enumerate((*column.synonyms, column.label, column.name)):

@@ -53,12 +53,7 @@ class LeadImporter(Importer):
                 ("setter e-mail", "setter email", "owner email", "lead owner", "owner"),
             ),
             Column("source", "Source", parse_source, ("last source", "lead source", "utm source", "original source")),
-            Column(
-                "next_touch_point_at",
-                "Next touch point",
-                None,
-                ("next touch point at", "next contact"),
-            ),
+            Column("next_touch_point_at", "Next touch point", None, ("next touch point at", "next contact")),
             Column("next_touch_point_type", "Next touch point type", parse_touch_point, ("touch point type",)),
             *self.custom_columns(),
         ]
@@ -106,7 +101,6 @@ class LeadImporter(Importer):
         return email_key(plan.subject.email if plan.subject else plan.values.get("email", ""))
 
     def compare(self, plan: Plan, lead: Lead | None) -> None:
-        """Note what the row changes of a lead, or gives to a new one."""
         values, now = plan.values, lead or Lead()
         for name, label in SIMPLE.items():
             if name in values:
@@ -122,7 +116,6 @@ class LeadImporter(Importer):
         self.compare_custom_values(plan, lead)
 
     def member_name(self, id: object) -> str:
-        """Return the name of a member, or of one who left."""
         return next((str(member) for member in self.members if member.pk == id), "a former member" if id else "")
 
     def compare_touch_point(self, plan: Plan, now: Lead) -> None:
@@ -154,7 +147,6 @@ class LeadImporter(Importer):
                 save_lead(plan.subject, actor=actor)
 
     def build_leads(self, plans: Sequence[Plan]) -> list[Lead]:
-        """Return the new leads, unsaved."""
         names = sorted({plan.values.get("source", DEFAULT_SOURCE) for plan in plans}, key=fold_name)
         sources = {fold_name(name): get_or_create_source(organization=self.organization, name=name) for name in names}
         status = default_status(self.organization, Board.LEAD, StatusRole.NEW_LEAD)
@@ -167,12 +159,10 @@ class LeadImporter(Importer):
 
 
 def parse_source(text: str) -> str:
-    """Return the name of a source."""
     return normalized_source_name(text)
 
 
 def parse_touch_point(text: str) -> str:
-    """Return the type of a touch point, by its name."""
     names = {name.casefold(): value for value, label in TouchPointType.choices for name in (value, label)}
     if text.casefold() not in names:
         raise ValueError(f"must be one of: {', '.join(TouchPointType.labels)}")

@@ -15,8 +15,6 @@ ROW_OVERHEAD, CELL_OVERHEAD = 150, 4  # bytes
 
 
 class ImportKind(models.TextChoices):
-    """What an import's rows are."""
-
     LEADS = "LEADS", "Leads"
     APPOINTMENTS = "APPOINTMENTS", "Appointments"
 
@@ -50,7 +48,7 @@ class Verdict(models.TextChoices):
 
 
 class Import(TenantModel, ActorFields):
-    """A file of leads or appointments, and what became of its rows. The actor is the member who has uploaded it."""
+    """A file of leads or appointments, and the results of its rows. The actor is the member who uploaded it."""
 
     kind = models.CharField(max_length=12, choices=ImportKind.choices, default=ImportKind.LEADS)
     file_name = models.CharField("file", max_length=255)
@@ -94,12 +92,10 @@ class Import(TenantModel, ActorFields):
 
     @property
     def is_working(self) -> bool:
-        """Whether a worker has something to do."""
         return self.state in WORKING
 
     @property
     def is_open(self) -> bool:
-        """Whether the import has not ended."""
         return self.state in OPEN
 
     @property
@@ -111,12 +107,10 @@ class Import(TenantModel, ActorFields):
 
     @property
     def done(self) -> int:
-        """How many rows the present step has done."""
         return self.position if self.state == ImportState.READING else sum(self.counts.values())
 
     @property
     def percent(self) -> int:
-        """How much of the present step is done."""
         return 100 * self.done // self.total if self.total else 0
 
 
@@ -167,7 +161,7 @@ class ImportColumn(TenantModel):
 
 
 class ImportTurn(TenantModel):
-    """An organization's present or last turn to have its imports worked on: when it expires, or when it ended."""
+    """An organization's current or last turn: when it expires, or when it ended."""
 
     expires_at = MillisecondDateTimeField(editable=False)
 

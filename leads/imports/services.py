@@ -45,10 +45,9 @@ def add_import(
     time_zone: str,
     id: UUID | None = None,
 ) -> Import:
-    """Store an uploaded file, to be read by a worker, and return its import.
+    """Store an uploaded file, which a worker reads, with `id` if given. Locks the organization.
 
-    `id` is the new row's, if it is chosen before. Locks the organization. Raises Conflict if it has `MAX_OPEN` imports
-    that have not ended, or its imports would store more than `MAX_STORED` characters.
+    Raises Conflict if it has `MAX_OPEN` open imports, or its imports would store more than `MAX_STORED` characters.
     """
     rows, advice = Import.objects.of(organization).filter(state__in=OPEN), "Finish or cancel one first."
     check_limit(organization=organization, rows=rows, limit=MAX_OPEN, name="open imports", advice=advice)
@@ -62,7 +61,7 @@ def add_import(
 
 
 def stored_size(organization: Organization) -> int:
-    """Return how many characters the organization's imports store, without older imports whose size isn't known.
+    """Return how many characters the organization's imports store. Older imports without a size are left out.
 
     Lock the organization first, so that no import is added meanwhile.
     """
@@ -72,10 +71,10 @@ def stored_size(organization: Organization) -> int:
 
 @transaction.atomic
 def choose_columns(*, file_import: Import, mapping: Sequence[str], sends_invitations: bool = False) -> None:
-    """Store the column mapping and start the check.
+    """Store the column mapping and start the check. Locks the import.
 
-    Raises ValidationFailed for a column that is missing, unknown or chosen twice, and Conflict while a worker works on
-    the import or after its start. Locks it.
+    Raises ValidationFailed for a missing, unknown or repeated column; Conflict unless the import waits for its columns
+    or its start.
     """
     stored = lock(file_import, ImportState.MAPPING, ImportState.CHECKED)
     names = [name for name in mapping if name]
@@ -107,10 +106,7 @@ def start_import(*, file_import: Import) -> None:
 
 @transaction.atomic
 def cancel_import(*, file_import: Import, reason: str = "") -> None:
-    """Stop an import; what it has done already stays. Repeating it is safe. Locks the import.
-
-    The import's page shows `reason`. Give one if no person has canceled the import.
-    """
+    """Stop an import; rows that are done stay. Its page shows `reason`. Repeating it is safe. Locks the import."""
     stored = lock(file_import, *ImportState)
     if stored.is_open:
         finish(stored, ImportState.CANCELED, reason)
@@ -135,17 +131,16 @@ def lock(file_import: Import, *states: str) -> Import:
 
 
 def begin(stored: Import, state: ImportState) -> None:
-    """Begin a step that a worker does."""
     stored.state, stored.position, stored.counts, stored.updated_at = state, 0, {}, now()
     stored.save(update_fields=["state", "position", "counts", "updated_at", "mapping", "sends_invitations"])
     send_on_commit(TASK)
 
 
 def finish(stored: Import, state: ImportState, problem: str = "") -> None:
-    """End a locked import. Its file goes at once.
+    """End a locked import and delete its file.
 
-    An import that is done has only refused rows left, which stay for `KEEP_ROWS`. The rows of any other import are
-    hidden at once, and a worker deletes them, because deleting 100,000 rows takes longer than a request may.
+    An import that is done keeps its refused rows for `KEEP_ROWS`. The rows of any other are hidden at once and deleted
+    by a worker, because deleting 100,000 rows takes longer than a request may.
     """
     stored.state, stored.problem, stored.file, stored.finished_at = state, problem, None, now()
     stored.updated_at = stored.rows_until = stored.finished_at
@@ -188,7 +183,6 @@ def guess_columns(file_import: Import) -> list[str]:
 
 
 def is_waiting(file_import: Import) -> bool:
-    """Return whether a worker works on another import of the organization first."""
     first = working_imports(file_import.organization).values_list("pk", flat=True).first()
     return file_import.is_working and first != file_import.pk
 
@@ -200,10 +194,7 @@ def working_imports(organization: Organization) -> QuerySet[Import]:
 
 
 def prune_imports(*, organization: Organization) -> None:
-    """Cancel imports that no one has continued for a week; delete expired rows, old imports and old columns.
-
-    Imports and remembered columns are kept for a year.
-    """
+    """Cancel imports that are idle for a week; delete expired rows, and imports and columns that are a year old."""
     imports = Import.objects.of(organization).exclude(state__in=WORKING).defer("file")
     for idle in imports.filter(state__in=OPEN, updated_at__lt=now() - KEEP_ROWS):
         cancel_import(file_import=idle)

@@ -46,12 +46,10 @@ def fold(text: str) -> str:
 
 
 def drop_marks(text: str) -> str:
-    """Return the text without combining marks."""
     return "".join(letter for letter in text if not unicodedata.combining(letter))
 
 
 def find_words(text: str) -> list[str]:
-    """Return the words of the text, which consist of letters and digits."""
     return WORD.findall(text)
 
 

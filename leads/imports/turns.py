@@ -65,8 +65,6 @@ class Overtaken(Exception):
 
 @dataclass
 class Turn:
-    """A worker's turn with the erasures and imports of one organization."""
-
     organization: Organization
     expires_at: datetime
     started: float = field(default_factory=time.monotonic)
@@ -74,11 +72,9 @@ class Turn:
 
     @property
     def is_over(self) -> bool:
-        """Whether the time of the turn is over."""
         return time.monotonic() - self.started >= TURN_SECONDS
 
     def restart(self) -> None:
-        """Start the time of the turn again."""
         self.started = time.monotonic()
 
     def extend(self) -> bool:
@@ -101,7 +97,6 @@ class Turn:
 
 
 def is_any_waiting() -> bool:
-    """Return whether an organization has work that waits for a turn."""
     return bool(waiting_organizations())
 
 

@@ -48,17 +48,14 @@ def clean(text: str) -> str:
 
 
 def parse_name(text: str) -> str:
-    """Return a text of at most 255 characters. Raises ValueError."""
     return limited(text, 255)
 
 
 def parse_text(text: str) -> str:
-    """Return a text of at most `MAX_TEXT_LENGTH` characters. Raises ValueError."""
     return limited(text, MAX_TEXT_LENGTH)
 
 
 def limited(text: str, length: int) -> str:
-    """Return the text. Raises ValueError if it is longer than `length` characters."""
     if len(text) > length:
         raise ValueError(f"is longer than {length:,} characters")
     return text
@@ -75,7 +72,6 @@ def parse_email(text: str) -> str:
 
 
 def parse_url(text: str) -> str:
-    """Return an http or https URL."""
     if len(text) > MAX_URL_LENGTH or FORBIDDEN_IN_URLS.search(text) or not is_valid(validate_http_url, text):
         raise ValueError(f"“{shorten(text)}” is not an http or https address")
     return text
@@ -115,7 +111,6 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
 
 
 def offset(local: datetime) -> str:
-    """Return the offset as +01:00."""
     return local.isoformat()[-6:]
 
 
@@ -137,7 +132,6 @@ def parse_local(text: str) -> datetime:
 
 
 def pad(clock: str) -> str:
-    """Return the time of day with two digits for the hour."""
     return clock if clock[1] != ":" else f"0{clock}"
 
 
@@ -154,7 +148,6 @@ def parse_date(text: str) -> date:
 
 
 def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
-    """Return the value of a custom field as it is stored."""
     if field.type != CustomField.Type.TEXT:
         limited(text, MAX_NAME)
     match field.type:
@@ -186,7 +179,6 @@ def parse_number(text: str) -> float:
 
 
 def parse_uuid(text: str) -> UUID:
-    """Return an id, as our export writes it."""
     try:
         return parse_id(limited(text, MAX_TIME))
     except ValueError:
@@ -210,7 +202,7 @@ def find_member(
 ) -> Membership:
     """Return the member with this e-mail, or with this name if only one has it.
 
-    The keys of `by_email` come from `emails.email_key`; those of `by_name` are case-folded.
+    Keys are `emails.email_key` of the e-mail and the case-folded name.
     """
     wanted = limited(text, MAX_NAME)
     # A member without a name is named by the address, which no case-folding may make another one's.
@@ -222,5 +214,4 @@ def find_member(
 
 
 def shorten(text: str, length: int = 80) -> str:
-    """Return the beginning of a text, for a message."""
     return text if len(text) <= length else f"{text[:length]}…"

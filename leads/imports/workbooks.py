@@ -52,10 +52,10 @@ class FileRefused(Exception):
 
 
 def read_workbook(content: bytes) -> Iterator[Row]:
-    """Yield the rows of the first sheet that have text. Of a formula it is the value that the file has stored.
+    """Yield the rows of the first sheet that have text, formulas as their stored value. Raises FileRefused, also late.
 
-    It also yields a blank row after each `CHUNK`, so that the caller can stop. A cell with more than `MAX_CELL`
-    characters is cut after one more. Raises FileRefused, also after some rows.
+    Also yields a blank row after each `CHUNK`, so that the caller can stop. A cell with more than `MAX_CELL` characters
+    is cut after one more.
     """
     try:
         yield from Workbook(content).read_rows()
@@ -66,8 +66,6 @@ def read_workbook(content: bytes) -> Iterator[Row]:
 
 
 class Workbook:
-    """A file, of which parts are read."""
-
     def __init__(self, content: bytes) -> None:
         if content.count(ENTRY) > MAX_PARTS:
             raise FileRefused(TOO_LARGE)
@@ -83,7 +81,6 @@ class Workbook:
         self.epoch = WINDOWS_EPOCH
 
     def read_rows(self) -> Iterator[Row]:
-        """Yield the rows of the first sheet."""
         targets = yield from self.relationships("")
         workbook = next(target for type, target in targets.values() if type == "officeDocument")
         sheet_ids: list[str] = []
@@ -168,7 +165,6 @@ class Workbook:
 
 
 def local_name(name: str) -> str:
-    """Return the name of an element without its prefix."""
     return name.rpartition(":")[2] if ":" in name else name
 
 
@@ -183,7 +179,6 @@ class TextReader:
         self.is_text = self.is_phonetic = False
 
     def clear(self) -> None:
-        """Forget the text, to collect the next one."""
         self.pieces.clear()
         self.length = 0
 
@@ -200,7 +195,6 @@ class TextReader:
         self.is_text = name in self.elements and not self.is_phonetic
 
     def end(self, name: str) -> None:
-        """Note that the text ends."""
         self.is_text = False
         if name == "rPh":
             self.is_phonetic = False
@@ -223,7 +217,7 @@ class SharedStrings(TextReader):
 
 
 class Styles:
-    """Which formats of cells are of dates, by the number of the format."""
+    """The formats of cells, by their number."""
 
     def __init__(self) -> None:
         self.codes: dict[str, str] = {}
@@ -249,7 +243,7 @@ class Styles:
 
 
 class Sheet(TextReader):
-    """The rows of a sheet that have text: `rows` has those that have come since somebody cleared it."""
+    """The rows of a sheet that have text; the caller clears `rows` after each chunk."""
 
     elements = frozenset({"v", "t"})
 
@@ -329,7 +323,6 @@ class Sheet(TextReader):
 
 
 def unescape(text: str) -> str:
-    """Return the text with its control characters."""
     return ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x00" in text else text
 
 

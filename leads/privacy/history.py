@@ -11,12 +11,10 @@ from organizations.isolation import bypass_rls
 
 
 def entries_about(ids: Sequence[UUID]) -> QuerySet[LogEntry]:
-    """Return the entries about rows with these ids, of any model."""
     return LogEntry.objects.filter(object_id__in=[str(id) for id in ids]).order_by()
 
 
 def has_many_entries(ids: Sequence[UUID], limit: int) -> bool:
-    """Return whether there are more than `limit` entries about rows with these ids."""
     with bypass_rls():
         return len(entries_about(ids).values_list("pk")[: limit + 1]) > limit
 

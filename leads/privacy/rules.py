@@ -66,7 +66,6 @@ def relations_to(model: AnyModel) -> list[ForeignObjectRel]:
 
 
 def batches(items: Sequence[T], size: int = AT_A_TIME) -> Iterator[list[T]]:
-    """Yield the items in lists of this length."""
     for start in range(0, len(items), size):
         yield list(items[start : start + size])
 
@@ -75,7 +74,7 @@ def find_rows(lead: Lead, *, lock: bool = False, limit: int | None = None) -> Ro
     """Return the ids of all rows that belong to the lead, by model, the lead's first, with those of merged leads.
 
     With `limit`, stop once more than `limit` ids are found. With `lock`, lock the rows that stay before looking for
-    what refers to them, so that nobody adds to them meanwhile. Raises KeyError for a table without a rule.
+    what refers to them, so that none are added meanwhile. Raises KeyError for a table without a rule.
     """
     rules = load_rules()
     # Events and histories still name the leads that were merged into this one.

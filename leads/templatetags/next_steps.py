@@ -30,11 +30,10 @@ def due(at: datetime) -> str:
 
 @register.filter
 def is_due(at: datetime) -> bool:
-    """Return whether a step should have been done by now."""
     return at <= timezone.now()
 
 
 @register.filter
 def version(at: datetime) -> str:
-    """Return what a form that marks the step as done sends as `state`."""
+    """Return the `state` that a form sends to mark the step as done."""
     return isoformat_z(at)
