@@ -1,15 +1,13 @@
 """The importer of appointments: by reference, or by the ID that our export writes."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from appointments.models import Appointment, AppointmentSource, EventType, Note
-from appointments.services import BookingData, create_note, edit_appointment
-from appointments.services.booking import find_or_book
+from appointments.notifications import notify_participants
+from appointments.services.booking import BookingRequest, find_or_book
+from appointments.services.changes import create_note, effects_of, get_for_update, save_appointment, set_values
 from foundation.api.emails import email_key
 from foundation.api.exceptions import Conflict
 from foundation.db.names import fold_name
@@ -17,9 +15,10 @@ from leads.imports.importers import Column, Importer, Plan, is_same_time, regist
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
 from leads.imports.values import parse_email, parse_name, parse_phone_number, parse_text, parse_url, parse_uuid
 from leads.models import CustomField
+from notifications.models import Kind
 from organizations.actors import Actor
 from organizations.models import Membership
-from statuses.models import Board, Status
+from statuses.models import Board
 
 MEMBERS = {"host": "Host", "setter": "Setter", "triager": "Triager"}
 NEEDED = {"lead_email": "Lead e-mail", "schedule_time": "Time", "event_type": "Event type"}
@@ -27,8 +26,6 @@ NEEDED = {"lead_email": "Lead e-mail", "schedule_time": "Time", "event_type": "E
 
 @register
 class AppointmentImporter(Importer):
-    """Books appointments, and changes those that have the row's reference or ID."""
-
     kind = ImportKind.APPOINTMENTS
     board = Board.APPOINTMENT
     entity = CustomField.Entity.APPOINTMENT
@@ -128,7 +125,7 @@ class AppointmentImporter(Importer):
         """Set the appointment that the row changes: the one with the ID, else with the reference."""
         id, reference = plan.values.get("id"), plan.values.get("external_reference")
         found = [row for row in known if reference and row.external_reference == reference]
-        # A provider may have the same reference as a booking of ours.
+        # A provider may use the same reference as a manual booking.
         found.sort(key=lambda row: row.source != AppointmentSource.MANUAL)
         found = [row for row in known if row.pk == id] or found
         if found:
@@ -160,7 +157,8 @@ class AppointmentImporter(Importer):
             if member and member.pk != getattr(stored, f"{name}_id"):
                 before = next((row for row in self.members if row.pk == getattr(stored, f"{name}_id")), None)
                 plan.change(label, before, member, **{name: member})
-        current = self.current_outcome(stored)
+        # The outcome may be off the board by now.
+        current = next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
         self.compare_status(plan, "Outcome", current, "outcome")
         for name, label in {"meeting_url": "Meeting URL", "recording_url": "Recording URL"}.items():
             if name in values:
@@ -181,60 +179,46 @@ class AppointmentImporter(Importer):
             plan.problems.append(f"Event type: none is called “{name}”")
         plan.change("Event type", current, found, event_type=found)
 
-    def current_outcome(self, stored: Appointment) -> Status | None:
-        """Return the outcome, which may be off the board by now."""
-        return next((status for status in self.statuses if status.pk == stored.outcome_id), None) or stored.outcome
-
-    def local(self, time: datetime) -> str:
-        return f"{timezone.localtime(time, self.zone):%Y-%m-%d %H:%M}"
-
     def apply(self, plans: Sequence[Plan], actor: Actor) -> None:
         for plan in plans:
             if plan.verdict == Verdict.NEW:
                 self.book(plan, actor)
             elif plan.verdict == Verdict.CHANGED:
-                self.change(plan, plan.subject, actor)
+                self.change(plan, actor)
 
     def book(self, plan: Plan, actor: Actor) -> None:
         values = plan.values
-        time, reference = values["schedule_time"], values["external_reference"]
-        members = {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
-        names = ("lead_email", "lead_first_name", "lead_last_name", "lead_phone", "meeting_url")
-        data: dict[str, Any] = {name: values[name] for name in names if name in values} | members
+        names = ("external_reference", "schedule_time", "lead_email", "lead_first_name", "lead_last_name", "lead_phone")
+        data: dict[str, Any] = {name: values[name] for name in (*names, "meeting_url") if name in values}
+        data |= {f"{name}_email": values[name].user.email for name in MEMBERS if name in values}
         data |= {"event_type_name": values["event_type"], "notes": values.get("note", "")}
-        booking_data: BookingData = data  # type: ignore[assignment]
-        booking = find_or_book(
-            self.organization,
-            actor,
-            AppointmentSource.MANUAL,
-            reference,
-            time,
-            booking_data,
-            notifies=self.file_import.sends_invitations,
-        )
+        request: BookingRequest = data  # type: ignore[assignment]
+        invites = self.file_import.sends_invitations
+        booking = find_or_book(self.organization, actor, AppointmentSource.MANUAL, request, invites=invites)
         if not booking.is_new:
             raise Conflict("Another booking has just taken this reference")
         fields = {**plan.fields, **({"recording_url": values["recording_url"]} if "recording_url" in values else {})}
         if fields:
-            self.edit(Appointment(pk=booking.id), fields, actor, notifies=False, moves_lead=not booking.is_over)
+            self.edit(booking.id, fields, actor, is_over=booking.is_over)
 
-    def change(self, plan: Plan, stored: Appointment, actor: Actor) -> None:
+    def change(self, plan: Plan, actor: Actor) -> None:
         if plan.fields:
-            self.edit(stored, dict(plan.fields), actor, notifies=self.file_import.sends_invitations)
-        if "note" in plan.values:
-            text = plan.values["note"]
-            create_note(organization=self.organization, actor=actor, appointment=stored, text=text, mentions=[])
+            stored, notification = self.edit(plan.subject.pk, plan.fields, actor, is_over=False)
+            if notification and self.file_import.sends_invitations:
+                notify_participants(notification, stored)
+        if text := plan.values.get("note"):
+            create_note(organization=self.organization, actor=actor, appointment=plan.subject, text=text, mentions=[])
 
-    def edit(
-        self, stored: Appointment, fields: dict[str, Any], actor: Actor, *, notifies: bool, moves_lead: bool = True
-    ) -> None:
-        outcome: Status | None = fields.pop("outcome", None)
-        edit_appointment(
-            organization=self.organization,
-            actor=actor,
-            appointment=stored,
-            status_id=outcome.pk if outcome else None,
-            notifies=notifies,
-            moves_lead=moves_lead,
-            **fields,
-        )
+    def edit(self, id: UUID, fields: dict[str, Any], actor: Actor, *, is_over: bool) -> tuple[Appointment, Kind | None]:
+        """Change an appointment; return it and the notification that the change calls for.
+
+        `is_over` is true for a call that was over when it was booked: its lead keeps its status.
+        """
+        stored = get_for_update(self.organization, id)
+        previous, outcome = stored.outcome, fields.get("outcome")
+        values = {name: value for name, value in fields.items() if name != "outcome"}
+        set_values(stored, status_id=outcome.pk if outcome else None, **values)
+        effects = effects_of(stored, previous)
+        if is_over:
+            effects = effects._replace(lead_role=None)
+        return stored, save_appointment(stored, previous, actor, effects=effects)

@@ -119,7 +119,7 @@ class Appointment(VersionedModel, Traffic):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     custom_values = models.JSONField(default=dict, blank=True, editable=False)
     invitation_sequence = models.PositiveIntegerField(default=0, editable=False)
-    # The members whose calendars have an entry. Null counts as nobody.
+    # The members whose calendars have an entry. Null counts as none.
     invited = ArrayField(models.UUIDField(), null=True, editable=False)
     # The UID's second half. Appointments that version 0.2 has booked have the host of BASE_URL there.
     calendar_domain = models.CharField(max_length=255, default="pipeline-backend", editable=False)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from django.db.models import QuerySet
 
 from appointments.models import Appointment, AppointmentSource, Note
-from foundation.db.compiled import Param
 from foundation.db.timestamps import isoformat_z
 from foundation.db.writes import insert_all
 from notifications.models import Context, Kind, Notification
@@ -16,7 +15,7 @@ from organizations.models import MemberRole, Membership, Organization
 from statuses.models import StatusRole
 
 
-def active_members(organization: Organization | Param) -> QuerySet[Membership]:
+def active_members(organization: Organization) -> QuerySet[Membership]:
     """Return the organization's active members, joined with the rows that a notification reads."""
     members: QuerySet[Membership] = Membership.objects.of(organization).filter(is_active=True, user__is_active=True)
     return members.select_related("user", "mail_preference")
@@ -85,7 +84,7 @@ def build_appointment_notifications(
         else build_slack_messages(organization=organization, kind=change, context=context)
     )
     for kind, group in recipients.items():
-        # Everybody is an attendee in the entry, also members who get no e-mail.
+        # Everyone is an attendee in the entry, also members who get no e-mail.
         listed = group if kind in (Kind.CALL_CANCELED, Kind.CALL_REASSIGNED) else attending
         attendees = [{"name": str(member), "email": member.user.email} for member in listed]
         rows += build_notifications(

@@ -1,4 +1,4 @@
-"""What erasing a lead does with appointments: they are counted, so they stay, without what identifies the person."""
+"""Erasing a lead: appointments are counted, so they stay, without personal data."""
 
 from appointments.models import Appointment, AppointmentChange, CallAnalysis, Note, OutcomeChange
 from leads.privacy.rules import delete_rows, empty_rows

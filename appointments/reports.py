@@ -19,10 +19,10 @@ from appointments.conditions import Result, has_result, takes_part
 from appointments.models import Appointment
 from organizations.models import Organization
 
-LATEST_MOVES = 500  # of each status, of which the median time is taken
+LATEST_MOVES = 500  # per status, for the median time
 MAX_GROUPS = 5_000  # that are read; beyond it there is one more. A campaign can have a name for each visitor.
 
-Key: TypeAlias = UUID | str | None  # what rows are grouped by
+Key: TypeAlias = UUID | str | None  # of a group of rows
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,6 @@ def booking_numbers(selection: Selection, period: Period, *, by: str) -> tuple[d
 def count_by_day_and_key(
     selection: Selection, period: Period, column: str, by: str, counts: dict[str, Count]
 ) -> tuple[dict[date, dict[str, int]], dict[Key, dict[str, int]]]:
-    """Count the appointments whose `column` is in the period by its day, and by another column."""
     rows = selection.appointments().filter(period.contains(column)).order_by()
     groups = rows.values(day=period.day_number(column), key=F(by)).annotate(**counts)
     sql, parameters = groups.query.sql_with_params()
@@ -221,7 +220,7 @@ def funnel(organization: Organization, period: Period, at: datetime) -> Funnel:
         return Funnel(*cursor.fetchone())
 
 
-# As in `FUNNEL`, but without what became of the bookings, which would take half as long again.
+# As in `FUNNEL`, but without the bookings' outcomes, which would take half as long again.
 OPT_INS = """
 WITH bookings AS (
     SELECT lead_id, array_agg(created_at ORDER BY created_at) AS times

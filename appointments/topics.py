@@ -1,41 +1,28 @@
 """Webhook event topics of appointments."""
 
+from functools import partial
+
 from appointments.serializers import AppointmentDetailSerializer, EventTypeDetailSerializer, NoteEventSerializer
 from webhooks.topics import Topic
 
-CREATED = Topic(
-    "appointment.created",
-    serializer=AppointmentDetailSerializer,
-    summary="An appointment was booked.",
-    has_attribution=True,
-)
-RESCHEDULED = Topic(
+appointment_topic = partial(Topic, serializer=AppointmentDetailSerializer, has_attribution=True)
+
+CREATED = appointment_topic("appointment.created", summary="An appointment was booked.")
+RESCHEDULED = appointment_topic(
     "appointment.rescheduled",
-    serializer=AppointmentDetailSerializer,
     summary="An appointment was moved to another time, and maybe other fields changed with it.",
     is_change=True,
-    has_attribution=True,
 )
-CANCELED = Topic(
-    "appointment.canceled",
-    serializer=AppointmentDetailSerializer,
-    summary="An appointment was canceled.",
-    is_change=True,
-    has_attribution=True,
-)
-OUTCOME_CHANGED = Topic(
+CANCELED = appointment_topic("appointment.canceled", summary="An appointment was canceled.", is_change=True)
+OUTCOME_CHANGED = appointment_topic(
     "appointment.outcome_changed",
-    serializer=AppointmentDetailSerializer,
     summary="An appointment got another outcome than canceled, and maybe other fields changed with it.",
     is_change=True,
-    has_attribution=True,
 )
-UPDATED = Topic(
+UPDATED = appointment_topic(
     "appointment.updated",
-    serializer=AppointmentDetailSerializer,
     summary="Other fields of an appointment changed: members, URLs, event type, category, custom values or analysis.",
     is_change=True,
-    has_attribution=True,
     also_previous=("lead",),  # which two leads that are merged, or separated again, change
 )
 NOTE_CREATED = Topic(

@@ -109,5 +109,4 @@ def dismiss(*, organization: Organization, leads: tuple[UUID, UUID]) -> None:
 
 
 def describe_reasons(reasons: int) -> str:
-    """Return the reasons as a text such as "Same mailbox, same name", the most certain one first; "" for none."""
     return ", ".join(text for value, text in PossibleDuplicate.REASONS.items() if reasons & value).capitalize()

@@ -49,8 +49,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "next_step": ("next_step_at", "next_step_type", "next_step_note"),
 }
 CHANGED_MEANWHILE = "One of the leads has changed since you opened the page. Nothing was merged: look at them again."
-BEING_ERASED = "One of the leads is being erased. Nothing was merged."
-GONE = "One of the leads is no longer there: somebody else has merged it."
+GONE = "One of the leads is no longer there: someone else has merged it."
 
 # Sent in the transaction when rows have moved to another lead, and to each lead that has lost some: `lead`, locked and
 # stored; `ids`, those of the moved rows by model; `previous`, the JSON of the lead that they belonged to; and `actor`.
@@ -85,14 +84,7 @@ def merge_leads(
     that moves. Raises Conflict if a lead is gone, being erased, or newer than in `versions` (the `updated_at` that the
     user saw); ValidationFailed for one lead twice. Locks the moving rows, then both leads.
     """
-    if keep == merge:
-        raise ValidationFailed({"merge": ["is the same lead"]})
-    lock_versioned_rows(organization, {model: None for model, _ in relations()}, merge)
-    lead, other = lock_leads(organization, keep, merge)
-    if Erasure.objects.of(organization).filter(lead_id__in=[keep, merge], finished_at=None).exists():
-        raise Conflict(BEING_ERASED)
-    if versions and any(versions.get(row.pk, row.updated_at) != row.updated_at for row in (lead, other)):
-        raise Conflict(CHANGED_MEANWHILE)
+    lead, other = lock_for_merge(organization, keep, merge, versions or {})
     before, began_at = LeadSerializer.get_text(organization, lead.pk), now()
     previous = LeadSummarySerializer.get_text(organization, other.pk)
     old, other_columns = dict(lead.stored_values), dict(other.stored_values)
@@ -120,6 +112,21 @@ def merge_leads(
     }
     row.save(update_fields=["snapshot"])
     return lead
+
+
+def lock_for_merge(
+    organization: Organization, keep: UUID, merge: UUID, versions: Mapping[UUID, datetime]
+) -> tuple[Lead, Lead]:
+    """Lock the rows that a merge moves, then return both leads, locked. Raises as `merge_leads` does."""
+    if keep == merge:
+        raise ValidationFailed({"merge": ["is the same lead"]})
+    lock_versioned_rows(organization, {model: None for model, _ in relations()}, merge)
+    lead, other = lock_leads(organization, keep, merge)
+    if Erasure.objects.of(organization).filter(lead_id__in=[keep, merge], finished_at=None).exists():
+        raise Conflict("One of the leads is being erased. Nothing was merged.")
+    if any(versions.get(row.pk, row.updated_at) != row.updated_at for row in (lead, other)):
+        raise Conflict(CHANGED_MEANWHILE)
+    return lead, other
 
 
 def lock_versioned_rows(
@@ -201,12 +208,7 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
     row.delete()
     set_columns(lead, row.snapshot["kept"])
     lead.save_version()
-    restored = Lead(organization=organization)
-    set_columns(restored, row.snapshot["merged"])
-    restored.updated_at = max(now(), restored.updated_at + timedelta(milliseconds=1))
-    if not insert_all(restored, on_conflict_do_nothing=True):
-        raise Conflict(f"Another lead has the e-mail {restored.email} now.")
-    (restored,) = lock_leads(organization, row.previous_id)
+    restored = restore_lead(row)
     for model, field in relations():
         move_rows(model, field, lead, restored, ids.get(model, []))
     is_moved = lead.status_id != from_status_id
@@ -223,6 +225,16 @@ def undo_merge(*, organization: Organization, actor: Actor, merge_id: UUID) -> L
             earlier.snapshot = {**(earlier.snapshot or {}), "ended_at": now()}
             earlier.save(update_fields=["snapshot"])
     return restored
+
+
+def restore_lead(row: LeadMerge) -> Lead:
+    """Insert the merged lead again with a new version; return it, locked. Raises Conflict if its e-mail is taken."""
+    lead = Lead(organization=row.organization)
+    set_columns(lead, row.snapshot["merged"] if row.snapshot else {})
+    lead.updated_at = max(now(), lead.updated_at + timedelta(milliseconds=1))
+    if not insert_all(lead, on_conflict_do_nothing=True):
+        raise Conflict(f"Another lead has the e-mail {lead.email} now.")
+    return lock_leads(row.organization, row.previous_id)[0]
 
 
 def forget_changes(ids: Mapping[type[TenantModel], list[UUID]], *, since: datetime | None) -> None:
@@ -264,7 +276,7 @@ def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> 
     since = Q(created_at__gt=parse_datetime(row.snapshot["ended_at"])) & (Q(created_at__lt=until) if until else Q())
     subjects = [row.lead_id, *(id for moved in ids.values() for id in moved)]
     events = Event.objects.of(organization).filter(since, subject_id__in=subjects)
-    # Touch points that pass are no reason: they are computed anew.
+    # Touch points that pass are no reason: they are recomputed.
     if event := events.exclude(actor_kind=ActorKind.SYSTEM, type=UPDATED.name).order_by("created_at", "id").first():
         what = event.type.replace(".", " ").replace("_", " ")
         return f"It has changed since: {what}, by {event.actor_name}, {when(event.created_at)}."

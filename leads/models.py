@@ -120,7 +120,7 @@ class Lead(VersionedModel):
     last_source = models.ForeignKey(Source, on_delete=models.PROTECT, related_name="+", editable=False, db_index=False)
     next_touch_point_at = MillisecondDateTimeField(null=True, blank=True)
     next_touch_point_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, blank=True)
-    # What somebody has to do next. Unlike the touch point it stays until it is done or replaced, also when overdue.
+    # To be done next. Unlike the touch point it stays until it is done or replaced, even when overdue.
     next_step_at = MillisecondDateTimeField(null=True, blank=True, editable=False)
     next_step_type = models.CharField(max_length=12, choices=TouchPointType.choices, null=True, editable=False)
     next_step_note = models.CharField(max_length=255, null=True, editable=False)
@@ -194,8 +194,6 @@ class LeadChange(Change):
 
 
 class LeadNote(TenantModel, ActorFields):
-    """Free text about a lead, for the staff."""
-
     lead = models.ForeignKey(Lead, on_delete=models.CASCADE, related_name="notes", db_index=False)
     note = models.TextField(max_length=10_000)
 

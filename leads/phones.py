@@ -18,7 +18,7 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
         number = phonenumbers.parse(text, default_country)
     except NumberParseException:
         return None
-    # A number without its area code is possible only locally: nobody could call it with the country code in front.
+    # A number without its area code is possible only locally: no one could call it with the country code in front.
     if phonenumbers.is_possible_number_with_reason(number) != ValidationResult.IS_POSSIBLE:
         return None
     main_country = phonenumbers.region_code_for_country_code(number.country_code or 0)  # of a calling code: US for 1
@@ -30,7 +30,6 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
 
 
 def is_country_code(code: str) -> bool:
-    """Return whether this is the ISO 3166-1 alpha-2 code of a country that has phone numbers."""
     return code in phonenumbers.SUPPORTED_REGIONS
 
 

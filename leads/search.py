@@ -6,7 +6,6 @@ compared with the beginning and the end of the phone number.
 
 import re
 from collections.abc import Collection
-from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -20,33 +19,24 @@ SEPARATORS = re.compile(r"[\s!-/:-@\[-`{-~]+")  # those of the index: spaces and
 FOUND = "SELECT leads_found(%s::uuid[], %s::text[], %s, %s)"
 
 
-class Terms(NamedTuple):
-    """Beginnings of index entries; a lead must have all of them, or any."""
-
-    words: list[str]
-    is_any: bool
-
-
-def read_terms(text: str) -> Terms:
+def read_terms(text: str) -> tuple[list[str], bool]:
+    """Return the beginnings of index entries to look for, and whether any of them is enough."""
     text = text.strip().replace("(0)", "")
     digits = re.sub(r"\D", "", text).lstrip("0")
     if PHONE.fullmatch(text) and len(digits) >= 3:
-        return Terms([digits, f"<{digits[::-1]}"], is_any=True)
+        return [digits, f"<{digits[::-1]}"], True
     words: list[str] = []
     for word in text.split():
-        words += (
-            [word]
-            if "@" in word.strip("@") or word.startswith("@")
-            else [part[:MAX_WORD] for part in SEPARATORS.split(word)]
-        )
-    return Terms([word for word in words if word.strip("@")], is_any=False)
+        is_email = "@" in word.strip("@") or word.startswith("@")
+        words += [word] if is_email else [part[:MAX_WORD] for part in SEPARATORS.split(word)]
+    return [word for word in words if word.strip("@")], False
 
 
 def find_leads(organizations: Collection[UUID], text: str, most: int = MAX_FOUND) -> list[UUID]:
     """Return up to `most` ids of matching leads. Organizations outside the scope yield none."""
-    terms = read_terms(text)
+    words, is_any = read_terms(text)
     with connection.cursor() as cursor:
-        cursor.execute(FOUND, [list(organizations), terms.words, terms.is_any, most])
+        cursor.execute(FOUND, [list(organizations), words, is_any, most])
         return [row[0] for row in cursor.fetchall()]
 
 

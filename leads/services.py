@@ -1,13 +1,13 @@
 """Services that create and change leads, sources and custom fields.
 
-`upsert_lead`, `follow_appointments`, `save_lead` and what finds rows for them run in the caller's transaction, the
+`upsert_lead`, `follow_appointments`, `save_lead` and the functions that they call run in the caller's transaction, the
 other services in one of their own.
 """
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, TypedDict, Unpack
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -21,18 +21,10 @@ from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all, insert_or_get
+from leads import topics
 from leads.models import CustomField, Lead, LeadMerge, LeadNote, LeadStatusChange, Source, TouchPointType
 from leads.phones import Phone, parse_phone
 from leads.serializers import CustomFieldSerializer, LeadSerializer
-from leads.topics import (
-    CREATED,
-    CUSTOM_FIELD_CREATED,
-    CUSTOM_FIELD_DELETED,
-    CUSTOM_FIELD_UPDATED,
-    NOTE_CREATED,
-    STATUS_CHANGED,
-    UPDATED,
-)
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
 from organizations.services import check_limit
@@ -52,9 +44,14 @@ LOCK_EMAILS = "SELECT pg_advisory_xact_lock(hashtextextended(email, 0)) FROM unn
 MAX_MERGES_MEANWHILE = 3
 
 
-class LeadResult(NamedTuple):
-    lead: Lead
-    is_new: bool
+class LeadValues(TypedDict, total=False):
+    """Values for a lead, known or new. Names and phone fill empty fields; setter and last source replace the lead's."""
+
+    first_name: str
+    last_name: str
+    phone: Phone | None
+    setter: Membership | None
+    last_source: Source
 
 
 def upsert_lead(
@@ -64,43 +61,19 @@ def upsert_lead(
     create_defaults: Mapping[str, Any],
     email: str = "",
     lead_id: UUID | None = None,
-    last_source: Source | None = None,
-    first_name: str = "",
-    last_name: str = "",
-    phone: Phone | None = None,
-    setter: Membership | None = None,
-    touch_point: datetime | None = None,
-) -> LeadResult:
-    """Return the lead with this id or else e-mail, locked; create it if no lead has or had the e-mail.
+    **values: Unpack[LeadValues],
+) -> tuple[Lead, bool]:
+    """Return the lead with this id or else e-mail, locked, and whether it is new: no lead has or had the e-mail.
 
-    Names and phone fill empty fields; `last_source` and setter replace the lead's (docs/interface.md, L4, L5, L9, L11).
-    `create_defaults` (with status and sources) and `touch_point` (its first appointment) are for a new lead only, which
-    is stored with its history and event; call `save_lead` for an existing one. Raises ValidationFailed for an unknown
-    `lead_id`. Runs in the caller's transaction.
+    `create_defaults` are columns of a new lead, its status and sources among them. It is stored with its history and
+    event; call `save_lead` for an existing one. Raises ValidationFailed for an unknown `lead_id`. Runs in the caller's
+    transaction.
     """
-
-    def merge(lead: Lead) -> None:
-        if last_source:
-            lead.last_source = last_source
-        if lead.is_erased:
-            lead.setter = setter or lead.setter
-            return
-        if first_name and (not lead.first_name or lead.is_first_name_from_email):
-            lead.first_name, lead.is_first_name_from_email = first_name, False
-        lead.last_name = lead.last_name or last_name
-        if setter:
-            lead.setter = setter
-        # Version 0.2 stored numbers without their area code, which are no known value.
-        if phone and not parse_phone(lead.phone_e164 or "", lead.phone_country or ""):
-            lead.phone_e164, lead.phone_country = phone.e164, phone.country
-
     if lead_id:
         lead, is_new = get_lead_for_update(organization=organization, lead_id=lead_id), False
     else:
         new = Lead(organization=organization, email=email, **create_defaults)
-        if touch_point:
-            new.next_touch_point_at, new.next_touch_point_type = touch_point, TouchPointType.APPOINTMENT.value
-        merge(new)
+        fill_lead(new, **values)
         find = partial(lock_lead_with_email, organization, email)
         lock_emails(organization, [email])
         # The unique index doesn't know that an international domain has two forms.
@@ -108,10 +81,34 @@ def upsert_lead(
         lead, is_new = (known, False) if known else insert_or_get(new, find, build_status_change(new, actor))
         lead.organization = organization
     if is_new:
-        record_event(CREATED, lead, actor=actor)
+        record_event(topics.CREATED, lead, actor=actor)
     else:
-        merge(lead)
-    return LeadResult(lead, is_new)
+        fill_lead(lead, **values)
+    return lead, is_new
+
+
+def fill_lead(
+    lead: Lead,
+    *,
+    first_name: str = "",
+    last_name: str = "",
+    phone: Phone | None = None,
+    setter: Membership | None = None,
+    last_source: Source | None = None,
+) -> None:
+    """Set the values that the lead takes over from a request (docs/interface.md, L4, L5, L9 and L11)."""
+    if setter:
+        lead.setter = setter
+    if last_source:
+        lead.last_source = last_source
+    if lead.is_erased:
+        return
+    if first_name and (not lead.first_name or lead.is_first_name_from_email):
+        lead.first_name, lead.is_first_name_from_email = first_name, False
+    lead.last_name = lead.last_name or last_name
+    # Version 0.2 stored numbers without their area code, which are no known value.
+    if phone and not parse_phone(lead.phone_e164 or "", lead.phone_country or ""):
+        lead.phone_e164, lead.phone_country = phone.e164, phone.country
 
 
 def normalized_source_name(text: str) -> str:
@@ -210,7 +207,7 @@ def save_lead(lead: Lead, *, actor: Actor) -> None:
     is_moved = lead.status_id != from_status_id
     if is_moved:
         insert_all(build_status_change(lead, actor, from_status_id))
-    record_event(STATUS_CHANGED if is_moved else UPDATED, lead, actor=actor, before=before)
+    record_event(topics.STATUS_CHANGED if is_moved else topics.UPDATED, lead, actor=actor, before=before)
 
 
 def build_status_change(lead: Lead, actor: Actor, from_status_id: UUID | None = None) -> LeadStatusChange:
@@ -255,7 +252,7 @@ def add_leads(*, organization: Organization, actor: Actor, leads: list[Lead]) ->
     Raises IntegrityError if a lead has one of the e-mails already.
     """
     insert_all(*leads, *(build_status_change(lead, actor) for lead in leads))
-    record_events(CREATED, organization, [lead.pk for lead in leads], actor=actor)
+    record_events(topics.CREATED, organization, [lead.pk for lead in leads], actor=actor)
 
 
 @atomic_with_retry
@@ -283,7 +280,7 @@ def add_note(*, organization: Organization, actor: Actor, lead: Lead, text: str,
     """Store a note about a lead and record its event, unless a note with this id exists."""
     note = LeadNote(id=id, organization=organization, lead=lead, note=text, **actor_columns(actor))
     if insert_all(note, on_conflict_do_nothing=True):
-        record_event(NOTE_CREATED, note, actor=actor)
+        record_event(topics.NOTE_CREATED, note, actor=actor)
 
 
 @transaction.atomic
@@ -300,7 +297,9 @@ def save_custom_field(*, organization: Organization, actor: Actor, field: Custom
     before = CustomFieldSerializer.get_text(organization, field.pk)
     field.organization = organization
     field.save()
-    record_event(CUSTOM_FIELD_UPDATED if before else CUSTOM_FIELD_CREATED, field, actor=actor, before=before)
+    record_event(
+        topics.CUSTOM_FIELD_UPDATED if before else topics.CUSTOM_FIELD_CREATED, field, actor=actor, before=before
+    )
     return field
 
 
@@ -309,5 +308,5 @@ def delete_custom_field(*, organization: Organization, actor: Actor, field: Cust
     """Delete a custom field and record the event. Values stay in the rows, unseen. Locks it."""
     rows = CustomField.objects.of(organization).filter(pk=field.pk)
     if rows.select_for_update().first():
-        record_event(CUSTOM_FIELD_DELETED, field, actor=actor)
+        record_event(topics.CUSTOM_FIELD_DELETED, field, actor=actor)
         rows.delete()

@@ -42,9 +42,13 @@ def build_event(method: str, context: Context, start: datetime) -> Event:
     if context["meeting_url"]:
         event.add("location", context["meeting_url"])
         event.add("url", context["meeting_url"])
-    event["organizer"] = build_organizer()
+    # Calendars accept updates from the organizer only, so it is the same address for all of them.
+    name, email = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    event["organizer"] = build_address(name or email, email)
+    # No answer is asked for, because no one reads the organizer's mailbox.
+    params = {"role": "REQ-PARTICIPANT", "partstat": "NEEDS-ACTION", "rsvp": "FALSE"}
     for attendee in context["attendees"]:
-        event.add("attendee", build_attendee(attendee), encode=False)
+        event.add("attendee", build_address(attendee["name"], attendee["email"], **params), encode=False)
     return event
 
 
@@ -61,19 +65,7 @@ def describe(context: Context) -> str:
     return "\n".join([*lines, *(["", context["note"]] if context["note"] else [])])
 
 
-def build_organizer() -> vCalAddress:
-    # Calendars accept updates from the organizer only, so it is the same address for all of them.
-    name, email = parseaddr(settings.DEFAULT_FROM_EMAIL)
-    organizer = vCalAddress(f"mailto:{email}")
-    organizer.params["cn"] = vText(name or email)
-    return organizer
-
-
-def build_attendee(attendee: dict[str, str]) -> vCalAddress:
-    """No answer is asked for, because no one reads the organizer's mailbox."""
-    address = vCalAddress(f"mailto:{attendee['email']}")
-    address.params["cn"] = vText(attendee["name"])
-    address.params["role"] = vText("REQ-PARTICIPANT")
-    address.params["partstat"] = vText("NEEDS-ACTION")
-    address.params["rsvp"] = vText("FALSE")
+def build_address(name: str, email: str, **params: str) -> vCalAddress:
+    address = vCalAddress(f"mailto:{email}")
+    address.params.update({key: vText(value) for key, value in {"cn": name, **params}.items()})
     return address

@@ -62,11 +62,10 @@ def render(notification: Notification, user: User) -> EmailMultiAlternatives:
 
 
 def reason(kind: str, context: Context) -> str:
-    """Return why the recipient gets the e-mail, as the end of a sentence."""
     if kind == Kind.CALL_REASSIGNED:
         return "you were invited to the call before"
     if context.get("is_unassigned"):
-        return f"nobody is assigned to the call and you are an owner of {context['organization']}"
+        return f"no one is assigned to the call and you are an owner of {context['organization']}"
     return "you are the host, the setter or the triager of the call"
 
 
@@ -103,5 +102,5 @@ def sanitize_context(context: Context) -> Context:
 
 def single_line(text: str) -> str:
     """Return the text on one line, without control characters and cut to 200 characters."""
-    # Leads and integrations choose these names: a line break would add a header, or look like a line of ours.
+    # Leads and integrations choose these names: a line break would add a header, or look like a line of the e-mail.
     return " ".join(CONTROL_CHARACTERS.sub(" ", text).split())[:MAX_NAME_LENGTH]

@@ -1,6 +1,5 @@
 """Links with which a member stops the e-mails of one kind without signing in (RFC 8058)."""
 
-from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -12,12 +11,6 @@ from notifications.models import Kind, Notification
 SALT = "notifications.unsubscribe"
 
 
-class Subscription(NamedTuple):
-    organization_id: UUID
-    member_id: UUID
-    kind: Kind
-
-
 def unsubscribe_url(notification: Notification) -> str:
     """Return the URL that ends the recipient's e-mails of this kind. It does not expire."""
     assert notification.recipient_id is not None  # only Slack messages have no recipient
@@ -26,10 +19,10 @@ def unsubscribe_url(notification: Notification) -> str:
     return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token])}"
 
 
-def read_token(token: str) -> Subscription | None:
-    """Return what a link's token ends, or None if it is not valid."""
+def read_token(token: str) -> tuple[UUID, UUID, Kind] | None:
+    """Return the organization, the member and the kind of e-mails that a link ends, or None if it is not valid."""
     try:
         organization_id, member_id, kind = signing.Signer(salt=SALT).unsign_object(token)
     except (signing.BadSignature, ValueError):
         return None
-    return Subscription(UUID(organization_id), UUID(member_id), Kind(kind))
+    return UUID(organization_id), UUID(member_id), Kind(kind)

@@ -23,15 +23,16 @@ def unsubscribe_from_notifications(request: HttpRequest, token: str) -> HttpResp
     subscription = read_token(token)
     if subscription is None:
         return invalid_link_page(request, hint)
+    organization_id, member_id, kind = subscription
     # No session and no key say whose request this is, but the link does: it sees that organization's rows only.
-    with bypass_rls(tenant_scope(subscription.organization_id)):
-        members = Membership.objects.of(subscription.organization_id).select_related("organization", "user")
-        member = members.filter(pk=subscription.member_id).first()
+    with bypass_rls(tenant_scope(organization_id)):
+        members = Membership.objects.of(organization_id).select_related("organization", "user")
+        member = members.filter(pk=member_id).first()
         if member is None:
             return invalid_link_page(request, hint)
         if request.method == "POST":
-            unsubscribe(member=member, kind=subscription.kind)
-    email, emails = member.user.email, f"e-mails “{subscription.kind.label}” from {member.organization}"
+            unsubscribe(member=member, kind=kind)
+    email, emails = member.user.email, f"e-mails “{kind.label}” from {member.organization}"
     return unsubscribe_page(
         request,
         question=f"Stop the {emails} to {email}?",

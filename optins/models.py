@@ -65,8 +65,6 @@ class OptIn(TenantModel, Traffic):
 
 
 class QuestionAnswer(TenantModel):
-    """A question of the form and its answer, which is null if the question was skipped."""
-
     opt_in = models.ForeignKey(OptIn, on_delete=models.CASCADE, related_name="question_answers", db_index=False)
     question = models.TextField(max_length=10_000)
     answer = models.TextField(max_length=10_000, null=True, blank=True)

@@ -1,4 +1,4 @@
-"""What erasing a lead does with opt-ins: they are counted, so they stay, without what identifies the person."""
+"""Erasing a lead: opt-ins are counted, so they stay, without personal data."""
 
 from leads.privacy.rules import delete_rows, empty_rows
 from optins.models import TRAFFIC_FIELDS, OptIn, QuestionAnswer

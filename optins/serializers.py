@@ -24,6 +24,7 @@ from foundation.api.fields import (
 )
 from leads.phones import Phone, parse_phone, read_country_code
 from optins.models import ACCEPTED_ON_SUBMIT, MAX_TRAFFIC_LENGTH, OptIn, OptInSource, QuestionAnswer
+from webhooks.topics import AttributionSerializer
 
 # --- Output, read from the database as finished JSON
 
@@ -54,16 +55,11 @@ class QuestionAnswerSerializer(sql.SQLSerializer):
     position = sql.IntegerField(help_text="Display order, from 1.")
 
 
-class TrafficAttributionSerializer(sql.SQLSerializer):
+class TrafficAttributionSerializer(AttributionSerializer):
     """The traffic source of the visit."""
 
     model = OptIn
 
-    utm_source = sql.StringField(null=True)
-    utm_medium = sql.StringField(null=True)
-    utm_campaign = sql.StringField(null=True)
-    utm_content = sql.StringField(null=True)
-    utm_term = sql.StringField(null=True)
     referrer = sql.StringField(null=True)
     landing_page = sql.StringField(null=True)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Required, TypedDict, Unpack
 from uuid import UUID
 
 from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
@@ -37,32 +38,34 @@ class Submission:
     is_new_lead: bool
 
 
+class SubmissionData(TypedDict, total=False):
+    """The fields of `OptInInputSerializer`."""
+
+    email: Required[str]
+    first_name: Required[str]
+    source: Required[str]
+    last_name: str
+    phone: Phone | None
+    provider_form_id: str
+    provider_form_name: str
+    external_reference: str | None
+    traffic: Mapping[str, str | None]
+    questions_answers: list[QuestionAnswerData]
+
+
 @atomic_with_retry
-def submit(
-    *,
-    organization: Organization,
-    actor: Actor,
-    email: str,
-    first_name: str,
-    source: str,
-    last_name: str = "",
-    phone: Phone | None = None,
-    external_reference: str | None = None,
-    traffic: Mapping[str, str | None] | None = None,
-    questions_answers: list[QuestionAnswerData] | None = None,
-    **form_fields: str,
-) -> Submission:
+def submit(*, organization: Organization, actor: Actor, **data: Unpack[SubmissionData]) -> Submission:
     """Record a form submission for the lead with this e-mail, created if there is none. Locks the lead.
 
     Repeating an `external_reference` of the same source returns its opt-in and changes nothing (docs/interface.md,
     O7 to O11).
     """
-    traffic = traffic or {}
-    source_name = normalized_source_name(traffic.get("utm_source") or source)
+    traffic = data.get("traffic") or {}
+    source_name = normalized_source_name(traffic.get("utm_source") or data["source"])
     known, new_lead_status, lead_source = CONTEXT_QUERY.first(
         organization=organization.pk,
-        source=source,
-        reference=external_reference,
+        source=data["source"],
+        reference=data.get("external_reference"),
         role=StatusRole.NEW_LEAD.value,
         source_key=fold_name(source_name),
     )
@@ -74,24 +77,20 @@ def submit(
     lead, is_new_lead = upsert_lead(
         organization=organization,
         actor=actor,
-        email=email,
-        last_source=lead_source,
-        first_name=first_name,
-        last_name=last_name,
-        phone=phone,
-        setter=find_setter(organization, traffic.get("utm_content") or ""),
+        email=data["email"],
         create_defaults={"status": new_lead_status, "first_source": lead_source},
+        first_name=data["first_name"],
+        last_name=data.get("last_name", ""),
+        phone=data.get("phone"),
+        setter=find_setter(organization, traffic.get("utm_content") or ""),
+        last_source=lead_source,
     )
-    opt_in = OptIn(
-        organization=organization,
-        lead=lead,
-        source=source,
-        external_reference=external_reference,
-        **form_fields,
-        **traffic,
-    )
-    answers = [QuestionAnswer(organization=organization, opt_in=opt_in, **row) for row in questions_answers or []]
-    insert_all(opt_in, *answers)
+    names = ("source", "external_reference", "provider_form_id", "provider_form_name")
+    columns = {name: data.get(name) for name in names}
+    opt_in = OptIn(organization=organization, lead=lead, **columns, **traffic)
+    answers = data.get("questions_answers") or []
+    rows = [QuestionAnswer(organization=organization, opt_in=opt_in, **answer) for answer in answers]
+    insert_all(opt_in, *rows)
     if not is_new_lead:
         save_lead(lead, actor=actor)
     record_event(CREATED, opt_in, actor=actor)

@@ -152,7 +152,6 @@ def luminance(color: str) -> float:
 
 
 def contrast(first: float, second: float) -> float:
-    """Return the contrast of two luminances, from 1 to 21."""
     return (max(first, second) + 0.05) / (min(first, second) + 0.05)
 
 

@@ -1,9 +1,10 @@
 """Default statuses, and changes to an organization's statuses."""
 
 import uuid
+from functools import partial
 
 from django.db import transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, QuerySet
 
 from foundation.api.exceptions import Conflict, ValidationFailed
 from foundation.db.compiled import CompiledQuery, Param
@@ -31,15 +32,16 @@ DEFAULT_STATUSES = [
 # The column that marks a status as the default of its role on a board.
 DEFAULT_FLAG = {Board.LEAD: "is_lead_default", Board.APPOINTMENT: "is_appointment_default"}
 
+
+def default_statuses(organization: Organization | Param, board: Board, role: StatusRole | Param) -> QuerySet[Status]:
+    rows: QuerySet[Status] = Status.objects.of(organization).filter(**{DEFAULT_FLAG[board]: True}, role=role)
+    return rows
+
+
 # Compiled for the context of a booking and an opt-in, which read one status of each board. Benchmarks: "create an
 # appointment", "submit an opt-in".
 DEFAULT_STATUS_BY_ROLE: dict[Board, CompiledQuery[Status]] = {
-    Board.LEAD: CompiledQuery(
-        lambda: Status.objects.of(Param("organization")).filter(is_lead_default=True, role=Param("role"))
-    ),
-    Board.APPOINTMENT: CompiledQuery(
-        lambda: Status.objects.of(Param("organization")).filter(is_appointment_default=True, role=Param("role"))
-    ),
+    board: CompiledQuery(partial(default_statuses, Param("organization"), board, Param("role"))) for board in Board
 }
 
 
@@ -61,7 +63,7 @@ def seed_defaults(*, organization: Organization) -> None:
 
 def default_status(organization: Organization, board: Board, role: StatusRole) -> Status | None:
     """Return the board's default status of a role, or None if it has none. Roles that services set always have one."""
-    return Status.objects.of(organization).filter(**{DEFAULT_FLAG[board]: True}, role=role).first()
+    return default_statuses(organization, board, role).first()
 
 
 def get_board_status(

@@ -10,7 +10,6 @@ class WebhooksConfig(AppConfig):
     name = "webhooks"
 
     def ready(self) -> None:
-        """Connect the repair to `migrate`, which has to run after a restore anyway."""
         from webhooks.transaction_ids import renumber_after_migrate  # noqa: PLC0415  # needs the models to be loaded
 
         post_migrate.connect(renumber_after_migrate, sender=self, dispatch_uid="webhooks.transaction_ids")

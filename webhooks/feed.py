@@ -1,6 +1,6 @@
 """The query parameters of the events list (docs/interface.md, W6)."""
 
-from dataclasses import dataclass
+from typing import TypedDict
 from uuid import UUID
 
 from django.http import QueryDict
@@ -15,50 +15,38 @@ from webhooks.topics import topics
 DEFAULT_LIMIT = 100
 
 
-@dataclass(frozen=True)
-class FeedQuery:
-    """The last event that the client has, the topics it asks for, and the page size."""
+class FeedQuery(TypedDict):
+    """The last event that the client has, the topics it asks for (none means all), and the page size."""
 
     after: UUID | None
     types: list[str]
     limit: int
 
-    @classmethod
-    def from_params(cls, query: QueryDict) -> "FeedQuery":
-        """Validate the parameters. Raises ValidationFailed naming all that are invalid."""
-        params, errors = read_parameters(query, {"after": False, "type": True, "limit": False})
-        limit, limit_errors = parse_integer(params, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
-        after, after_errors = read_after(params.get("after", ""))
-        types, types_errors = read_types(params.get("type", ""))
-        errors = limit_errors | after_errors | types_errors | errors
-        if errors:
-            raise ValidationFailed(errors)
-        return cls(after, types, limit)
 
-    @staticmethod
-    def parameters() -> list[OpenApiParameter]:
-        last_event = "The id of the last event you have; events after it are returned. Omit it to start with the first."
-        types = f"Event types, comma-separated or repeated: any of {', '.join(topics())}."
-        limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
-        return [
-            OpenApiParameter("after", OpenApiTypes.UUID, description=last_event),
-            OpenApiParameter("type", description=types),
-            OpenApiParameter("limit", limit, description="The maximum number of events in the response."),
-        ]
-
-
-def read_after(text: str) -> tuple[UUID | None, dict[str, list[str]]]:
-    """Return the event id (None if empty) and the errors by parameter."""
+def read_query(query: QueryDict) -> FeedQuery:
+    """Validate the parameters. Raises ValidationFailed naming all that are invalid."""
+    params, unknown = read_parameters(query, {"after": False, "type": True, "limit": False})
+    limit, errors = parse_integer(params, "limit", default=DEFAULT_LIMIT, max_value=MAX_LIMIT)
+    after = None
     try:
-        return (parse_uuid(text) if text else None), {}
+        after = parse_uuid(params["after"]) if params.get("after") else None
     except ValueError as error:
-        return None, {"after": [str(error)]}
-
-
-def read_types(text: str) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the topic names (an empty list means all) and the errors by parameter."""
+        errors |= {"after": [str(error)]}
     # At most 50 splits, so that a parameter full of commas costs little: its last part is then no topic.
-    types = [name.strip() for name in text.split(",", 50)] if text else []
-    if set(types) <= set(topics()):
-        return types, {}
-    return [], {"type": [f"must be one of: {', '.join(topics())}"]}
+    types = [name.strip() for name in params["type"].split(",", 50)] if params.get("type") else []
+    if not set(types) <= set(topics()):
+        errors |= {"type": [f"must be one of: {', '.join(topics())}"]}
+    if errors := errors | unknown:
+        raise ValidationFailed(errors)
+    return {"after": after, "types": types, "limit": limit}
+
+
+def describe_parameters() -> list[OpenApiParameter]:
+    last_event = "The id of the last event you have; events after it are returned. Omit it to start with the first."
+    types = f"Event types, comma-separated or repeated: any of {', '.join(topics())}."
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+    return [
+        OpenApiParameter("after", OpenApiTypes.UUID, description=last_event),
+        OpenApiParameter("type", description=types),
+        OpenApiParameter("limit", limit, description="The maximum number of events in the response."),
+    ]

@@ -1,4 +1,4 @@
-"""Events and what becomes of them: endpoints, deliveries, attempts and replays.
+"""Events, and their endpoints, deliveries, attempts and replays.
 
 The rules are in docs/interface.md, section "Events and webhooks".
 """

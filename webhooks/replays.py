@@ -89,7 +89,6 @@ def replay_since(
 
 
 def create_missing(endpoint: Endpoint, events: QuerySet[Event]) -> list[UUID]:
-    """Create dead deliveries for those of the events that have none for the endpoint, and return their ids."""
     missed = events.exclude(deliveries__endpoint=endpoint).order_by("created_at", "id").values_list("pk", flat=True)
     # Dead, so that `start_replay` resets them like all others, and the dispatcher doesn't send them as new ones before.
     deliveries = [

@@ -145,21 +145,9 @@ def insert_events(
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
     body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
-    params = [
-        *data_params,
-        *comparison_params,
-        *([event.pk] if event_id == "%s" else []),
-        event.organization_id,
-        event.created_at,
-        event.type,
-        event.request_id,
-        event.actor_kind,
-        event.actor_id,
-        event.actor_name,
-        body_start,
-        body_end,
-        event.type,
-    ]
+    columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_columns(actor).values()]
+    ids = [event.pk] if event_id == "%s" else []
+    params = [*data_params, *comparison_params, *ids, *columns, body_start, body_end, event.type]
     model = topic.serializer.model
     sql = INSERT_EVENT.format(
         event_id=event_id,

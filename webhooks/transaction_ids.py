@@ -28,7 +28,6 @@ MOVE_INTO_PAST = "UPDATE webhooks_event SET transaction = transaction - (SELECT 
 
 
 def has_future_ids() -> bool:
-    """Return whether events have ids of another cluster that this one has not reached."""
     with connection.cursor() as cursor:
         cursor.execute(HAS_FUTURE_IDS)
         return bool(cursor.fetchone()[0])

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from foundation.api.openapi import ListResponse
 from foundation.api.responses import data_response
 from foundation.api.viewsets import ExternalViewSet
-from webhooks.feed import FeedQuery
+from webhooks.feed import describe_parameters, read_query
 from webhooks.serializers import EventSerializer
 from webhooks.services import list_events
 
@@ -17,7 +17,7 @@ class EventViewSet(ExternalViewSet):
 
     @extend_schema(
         summary="List events",
-        parameters=FeedQuery.parameters(),
+        parameters=describe_parameters(),
         responses={200: ListResponse(EventSerializer, {"has_more": {"type": "boolean"}})},
     )
     def list(self, request: Request) -> Response:
@@ -25,8 +25,5 @@ class EventViewSet(ExternalViewSet):
 
         To get all of them, repeat the request with the id of the last event as `after` until `has_more` is false.
         """
-        query = FeedQuery.from_params(request.query_params)
-        events, has_more = list_events(
-            organization=self.organization, after=query.after, types=query.types, limit=query.limit
-        )
+        events, has_more = list_events(organization=self.organization, **read_query(request.query_params))
         return data_response("Events retrieved", events, has_more=has_more)

@@ -11,10 +11,8 @@ from appointments.services.changes import (
 )
 from appointments.services.configuration import delete_event_type, save_analysis, save_event_type
 from appointments.services.importing import import_appointment
-from appointments.services.merging import follow_lead
-from appointments.services.next_steps import finish_next_step, set_next_step
+from appointments.services.leads import finish_next_step, refresh_touch_points, set_next_step
 from appointments.services.previews import Audience, preview_cancellation, preview_move, preview_outcome
-from appointments.services.touch_points import refresh_touch_points
 
 __all__ = [
     "Audience",
@@ -28,7 +26,6 @@ __all__ = [
     "delete_event_type",
     "edit_appointment",
     "finish_next_step",
-    "follow_lead",
     "import_appointment",
     "preview_cancellation",
     "preview_move",

@@ -1,8 +1,8 @@
 """The service that books appointments."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 from uuid import UUID
 
 from django.db.models.functions import Lower
@@ -10,8 +10,8 @@ from uuid_utils.compat import uuid7
 
 from appointments.models import Appointment, AppointmentSource, EventType, Note, OutcomeChange, end_of
 from appointments.notifications import build_appointment_notifications
-from appointments.services.changes import update_lead
 from appointments.services.configuration import MAX_EVENT_TYPES
+from appointments.services.leads import update_lead
 from appointments.topics import CREATED, NOTE_CREATED
 from foundation.api.emails import spellings
 from foundation.api.exceptions import Conflict, ValidationFailed
@@ -20,10 +20,10 @@ from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
 from foundation.db.writes import insert_all, insert_or_get
-from leads.models import Lead, Source
+from leads.models import Lead, Source, TouchPointType
 from leads.phones import parse_phone
-from leads.services import SOURCE_BY_NAME, LeadResult, get_or_create_source, upsert_lead
-from notifications.models import Kind, Notification
+from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
+from notifications.models import Kind
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_NAMED, Membership, Organization
@@ -62,10 +62,7 @@ MEMBER_BY_EMAIL: CompiledQuery[Membership] = CompiledQuery(
 
 
 class BookingData(TypedDict, total=False):
-    """The fields of `BookingInputSerializer` except reference and time.
-
-    `id` is the new appointment's, which the admin's form chooses.
-    """
+    """Optional fields of `BookingInputSerializer`, and the new appointment's `id`, which the admin's form chooses."""
 
     id: UUID
     lead_id: UUID
@@ -82,6 +79,11 @@ class BookingData(TypedDict, total=False):
     notes: str
 
 
+class BookingRequest(BookingData):
+    external_reference: str | None
+    schedule_time: datetime
+
+
 class Booking(NamedTuple):
     """An appointment, and whether it is new. `booked_for` is its first time, if it has moved since.
 
@@ -96,14 +98,7 @@ class Booking(NamedTuple):
 
 
 @atomic_with_retry
-def book(
-    *,
-    organization: Organization,
-    actor: Actor,
-    external_reference: str | None,
-    schedule_time: datetime,
-    **data: Unpack[BookingData],
-) -> Booking:
+def book(*, organization: Organization, actor: Actor, **data: Unpack[BookingRequest]) -> Booking:
     """Book an appointment, and create its lead, source and event type if there are none yet.
 
     Safe to repeat: a reference first booked for this time, or moved to it, returns its appointment and changes nothing.
@@ -111,53 +106,35 @@ def book(
     event type id is unknown, or the event type is new and the organization has `MAX_EVENT_TYPES`. Locks the lead, and
     for a new event type the organization.
     """
-    booking = find_or_book(organization, actor, AppointmentSource.MANUAL, external_reference, schedule_time, data)
-    if schedule_time not in (booking.schedule_time, booking.booked_for):
+    booking = find_or_book(organization, actor, AppointmentSource.MANUAL, data, invites=True)
+    if data["schedule_time"] not in (booking.schedule_time, booking.booked_for):
         problem = "already maps to an appointment at a different time; use a new external_reference for a new booking"
-        raise Conflict(f"external_reference {external_reference} {problem}")
+        raise Conflict(f"external_reference {data['external_reference']} {problem}")
     return booking
 
 
 def find_or_book(
-    organization: Organization,
-    actor: Actor,
-    source: AppointmentSource,
-    reference: str | None,
-    schedule_time: datetime,
-    data: BookingData,
-    *,
-    notifies: bool = True,
+    organization: Organization, actor: Actor, source: AppointmentSource, data: BookingRequest, *, invites: bool
 ) -> Booking:
-    """Return the appointment that has the reference; or book it, with its lead, history, note, events, notifications.
+    """Return the appointment that has the reference, or book it; `invites` notifies its participants.
 
-    No one is notified without `notifies`, about a call that is over, or about an appointment of a provider, which sends
-    its own invitations. A call that is over leaves the status of its lead (docs/interface.md, A32).
+    A call that is over notifies no one and leaves the status of its lead (docs/interface.md, A32).
     """
-    # Read without locks, so a missing row can still appear; the functions that insert one handle that.
-    known, lead_status, outcome, lead_source, event_type = CONTEXT_QUERY.first(
-        organization=organization.pk,
-        reference=reference,
-        role=StatusRole.APPOINTMENT_BOOKED.value,
-        source=source.value,
-        source_key=fold_name(source.value),
-        event_type_key=fold_name(data.get("event_type_name", "")),
-    )
+    known, lead_status, outcome, lead_source, event_type = read_context(organization, source, data)
     # The reference is checked before the members, so that a retry succeeds even if the host has left since.
     if known:
         appointment_id, present_time, booked_for = known
         return Booking(appointment_id, present_time, is_new=False, booked_for=booked_for)
 
     # Every transaction locks in the same order (source, lead, event type), so that no two of them deadlock.
-    members = resolve_members(organization, data)
+    members, schedule_time = resolve_members(organization, data), data["schedule_time"]
     lead_source = lead_source or get_or_create_source(organization=organization, name=source.value)
-    event_type = find_event_type(organization, data, event_type)
     is_over = end_of(schedule_time, event_type) < now()
-    if is_over:
-        lead_status = default_status(organization, Board.LEAD, StatusRole.NEW_LEAD)
-    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, schedule_time, data)
+    lead_status = None if is_over else lead_status
+    lead, is_new_lead = upsert_booked_lead(organization, actor, lead_status, lead_source, data)
     if "setter" not in members and (setter := lead_setter(lead)):
         members["setter"] = setter
-    event_type = resolve_event_type(organization, source, data, event_type)
+    event_type = event_type or create_event_type(organization, source, data)
     appointment = Appointment(
         id=data.get("id") or uuid7(),
         organization=organization,
@@ -166,50 +143,60 @@ def find_or_book(
         call_category=event_type.call_category,
         schedule_time=schedule_time,
         source=source,
-        external_reference=reference,
+        external_reference=data["external_reference"],
         meeting_url=data.get("meeting_url"),
         outcome=outcome,
-        first_source_id=lead.first_source_id,
-        last_source_id=lead.last_source_id,
         **members,
-        **({} if is_new_lead else latest_utm(lead)),
+        **copied_columns(lead, is_new=is_new_lead),
     )
-    participants = members.values() if notifies and not is_over else None
-    rows = list(related_rows(appointment, actor, participants, data.get("notes", "")))
-    insert_all(appointment, *rows)
+    participants = members.values() if invites and not is_over else None
+    note = insert_appointment(appointment, actor, data.get("notes", ""), participants)
     if not is_new_lead:
-        update_lead(lead, None if is_over else lead_status, actor)
+        update_lead(lead, lead_status, actor)
     record_event(CREATED, appointment, actor=actor)
-    for note in (row for row in rows if isinstance(row, Note)):
+    if note:
         record_event(NOTE_CREATED, note, actor=actor)
     return Booking(appointment.pk, schedule_time, is_new=True, is_over=is_over)
 
 
+def read_context(organization: Organization, source: AppointmentSource, data: BookingRequest) -> list[Any]:
+    """Return a row of each query of `CONTEXT_QUERY`, or None. `event_type_id` takes precedence over the name."""
+    # Read without locks, so a missing row can still appear; the functions that insert one handle that.
+    context = CONTEXT_QUERY.first(
+        organization=organization.pk,
+        reference=data["external_reference"],
+        role=StatusRole.APPOINTMENT_BOOKED.value,
+        source=source.value,
+        source_key=fold_name(source.value),
+        event_type_key=fold_name(data.get("event_type_name", "")),
+    )
+    if not context[0] and (event_type_id := data.get("event_type_id")):
+        context[-1] = EventType.objects.of(organization).filter(pk=event_type_id).first()
+    return context
+
+
 def upsert_booked_lead(
-    organization: Organization,
-    actor: Actor,
-    status: Status | None,
-    source: Source,
-    schedule_time: datetime,
-    data: BookingData,
-) -> LeadResult:
-    """Return the lead that the booking names, locked. A new one gets the names, status, source and touch point."""
-    email, first_name = data.get("lead_email", ""), data.get("lead_first_name")
+    organization: Organization, actor: Actor, status: Status | None, source: Source, data: BookingRequest
+) -> tuple[Lead, bool]:
+    """Return the lead that the booking names, locked, and whether it is new."""
+    email, first_name, time = data.get("lead_email", ""), data.get("lead_first_name"), data["schedule_time"]
+    is_upcoming = time > now()
     return upsert_lead(
         organization=organization,
         actor=actor,
         lead_id=data.get("lead_id"),
         email=email,
-        phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
-        touch_point=schedule_time if schedule_time > now() else None,
         create_defaults={
-            "status": status,
+            "status": status or default_status(organization, Board.LEAD, StatusRole.NEW_LEAD),
             "first_source": source,
             "last_source": source,
             "first_name": first_name or email.partition("@")[0],
             "is_first_name_from_email": not first_name,
             "last_name": data.get("lead_last_name", ""),
+            "next_touch_point_at": time if is_upcoming else None,
+            "next_touch_point_type": TouchPointType.APPOINTMENT.value if is_upcoming else None,
         },
+        phone=parse_phone(data.get("lead_phone", ""), organization.default_country),
     )
 
 
@@ -239,23 +226,12 @@ def lead_setter(lead: Lead) -> Membership | None:
     return members.select_related("user", "mail_preference").first() if lead.setter_id else None
 
 
-def find_event_type(organization: Organization, data: BookingData, with_name: EventType | None) -> EventType | None:
-    """Return the booking's event type, or None. The id takes precedence over the name."""
-    if event_type_id := data.get("event_type_id"):
-        event_type: EventType | None = EventType.objects.of(organization).filter(pk=event_type_id).first()
-        return event_type
-    return with_name
+def create_event_type(organization: Organization, source: AppointmentSource, data: BookingData) -> EventType:
+    """Create the event type with the name.
 
-
-def resolve_event_type(
-    organization: Organization, source: AppointmentSource, data: BookingData, known: EventType | None
-) -> EventType:
-    """Return `known`, the result of `find_event_type`, or create the event type with the name.
-
-    Raises ValidationFailed if the id is unknown, or if the name is new and the organization has `MAX_EVENT_TYPES`.
+    Raises ValidationFailed if the booking names an id instead, which is unknown then, or if the organization has
+    `MAX_EVENT_TYPES`.
     """
-    if known:
-        return known
     if data.get("event_type_id"):
         raise ValidationFailed({"event_type_id": ["is not known in the organization"]})
     name = data["event_type_name"]
@@ -273,21 +249,24 @@ def resolve_event_type(
     return insert_or_get(new, lambda: with_name.all().first())[0]
 
 
-def latest_utm(lead: Lead) -> dict[str, str | None]:
+def copied_columns(lead: Lead, *, is_new: bool) -> dict[str, object]:
+    """Return the columns copied from the lead: its sources, and the UTM fields of its latest opt-in."""
     opt_ins = OptIn.objects.of(lead.organization).filter(lead=lead).order_by("-created_at", "-id")
-    return opt_ins.values(*UTM_FIELDS).first() or {}
+    utm = None if is_new else opt_ins.values(*UTM_FIELDS).first()
+    return {"first_source_id": lead.first_source_id, "last_source_id": lead.last_source_id, **(utm or {})}
 
 
-def related_rows(
-    appointment: Appointment, actor: Actor, participants: Iterable[Membership] | None, note: str
-) -> Iterator[OutcomeChange | Note | Notification]:
-    """Yield the unsaved rows that belong to a new appointment: its history, its note, and the notifications.
-
-    There are none of these if `participants` is None.
-    """
+def insert_appointment(
+    appointment: Appointment, actor: Actor, text: str, participants: Iterable[Membership] | None
+) -> Note | None:
+    """Insert a new appointment, its history, its note and the notifications, if there are participants to notify."""
     columns = {"organization": appointment.organization, "appointment": appointment, **actor_columns(actor)}
-    yield OutcomeChange(to_status=appointment.outcome, **columns)
-    if note:
-        yield Note(note=note, **columns)
-    if participants is not None and appointment.source == AppointmentSource.MANUAL:
-        yield from build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, note)
+    note = Note(note=text, **columns) if text else None
+    notifications = (
+        []
+        if participants is None
+        else build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, text)
+    )
+    change = OutcomeChange(to_status=appointment.outcome, **columns)
+    insert_all(appointment, change, *filter(None, [note]), *notifications)
+    return note

@@ -7,14 +7,15 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from appointments.conditions import BOOKED_ROLES, NOT_SHOWN_ROLES
 from appointments.models import Appointment, AppointmentSource, Note, OutcomeChange
 from appointments.notifications import notify_mentioned, notify_participants
 from appointments.serializers import AppointmentDetailSerializer
+from appointments.services.leads import update_lead
 from appointments.topics import CANCELED, NOTE_CREATED, OUTCOME_CHANGED, RESCHEDULED, UPDATED
 from foundation.api.exceptions import Conflict, ResourceNotFound
 from foundation.db.retry import atomic_with_retry
-from leads.models import Lead
-from leads.services import change_status, follow_appointments, get_lead_for_update, save_lead
+from leads.services import change_status, get_lead_for_update
 from notifications.models import Kind
 from organizations.actors import Actor, actor_columns
 from organizations.models import Membership, Organization
@@ -23,9 +24,8 @@ from statuses.services import default_status, get_board_status
 from webhooks.services import record_event, store_changes
 from webhooks.topics import Topic
 
-BOOKED_ROLES = (StatusRole.APPOINTMENT_BOOKED, StatusRole.RESCHEDULED)
-NOT_HELD_ROLES = (None, StatusRole.CANCELED, StatusRole.NO_SHOW)
-# What an entry in calendars depends on, beside the time and the outcome.
+NOT_HELD_ROLES = (None, *NOT_SHOWN_ROLES)
+# A calendar entry depends on these, the time and the outcome.
 INVITATION_COLUMNS = ("host_id", "setter_id", "triager_id", "meeting_url", "event_type_id", "call_category")
 
 
@@ -74,39 +74,17 @@ def cancel_appointment(
 
 @atomic_with_retry
 def edit_appointment(
-    *,
-    organization: Organization,
-    actor: Actor,
-    appointment: Appointment,
-    schedule_time: datetime | None = None,
-    status_id: UUID | None = None,
-    note: str = "",
-    notifies: bool = True,
-    moves_lead: bool = True,
-    **fields: Any,
+    *, organization: Organization, actor: Actor, appointment: Appointment, note: str = "", **values: Any
 ) -> Appointment:
-    """Change an appointment's time, outcome, members, URLs, event type, category or custom values, and return it.
+    """Change values of an appointment as `set_values` does, with a note as `create_note` stores it, and return it.
 
-    `note` is stored beside the change, as `create_note` does it. Another time reschedules the appointment: if it was
-    canceled, was missed or has no outcome, it becomes booked again (docs/interface.md, A28). An outcome with the role
-    CANCELED cancels it, with all effects of a cancellation, and a booked one after CANCELED or NO_SHOW has those of a
-    booking (A29). Records one event, and notifies the participants once, unless `notifies` is false. Without
-    `moves_lead` the lead keeps its status. Raises ValidationFailed if the status is unknown or not of the board. Locks
-    the appointment, then its lead.
+    Records one event, and notifies the participants once. Raises ValidationFailed if the status is unknown or not of
+    the board. Locks the appointment, then its lead.
     """
     stored = get_for_update(organization, appointment.pk)
-    outcome = previous = stored.outcome
-    if status_id:
-        outcome = get_board_status(organization, Board.APPOINTMENT, status_id, current=stored.outcome_id)
-    new_note = add_note(stored, note, actor)
-    for name, value in fields.items():
-        setattr(stored, name, value)
-    if schedule_time and schedule_time != stored.schedule_time:
-        move(stored, schedule_time)
-    if outcome and outcome != previous:
-        replace_outcome(stored, outcome)
-    notification = save_appointment(stored, previous, actor, note=new_note, moves_lead=moves_lead)
-    if notification and notifies:
+    previous = stored.outcome
+    set_values(stored, **values)
+    if notification := save_appointment(stored, previous, actor, note=add_note(stored, note, actor)):
         notify_participants(notification, stored)
     return stored
 
@@ -158,6 +136,28 @@ def get_for_update(organization: Organization, appointment_id: UUID) -> Appointm
     return stored
 
 
+def set_values(
+    appointment: Appointment, *, schedule_time: datetime | None = None, status_id: UUID | None = None, **fields: Any
+) -> None:
+    """Set time, outcome, members, URLs, event type, category or custom values, with what follows from them.
+
+    Another time reschedules the appointment: if it was canceled, was missed or has no outcome, it becomes booked again
+    (docs/interface.md, A28). An outcome with the role CANCELED has all effects of a cancellation, and a booked one
+    after CANCELED or NO_SHOW those of a booking (A29).
+    """
+    outcome = previous = appointment.outcome
+    if status_id:
+        outcome = get_board_status(
+            appointment.organization, Board.APPOINTMENT, status_id, current=appointment.outcome_id
+        )
+    for name, value in fields.items():
+        setattr(appointment, name, value)
+    if schedule_time and schedule_time != appointment.schedule_time:
+        move(appointment, schedule_time)
+    if outcome and outcome != previous:
+        replace_outcome(appointment, outcome)
+
+
 def cancel_and_notify(appointment: Appointment, actor: Actor, notes: str) -> None:
     """Cancel an appointment, store the notes, and notify its participants if it changed.
 
@@ -205,13 +205,11 @@ def save_appointment(
     *,
     effects: Effects | None = None,
     note: Note | None = None,
-    moves_lead: bool = True,
 ) -> Kind | None:
     """Store the changes of an appointment with its history, update its lead, and record one event for all of them.
 
-    `previous` is the outcome before the changes, and `note` a new note, which moves `updated_at` and is an event of its
-    own. Without `moves_lead` the lead keeps its status. Returns the notification that the change calls for, or None.
-    Locks the lead if time or outcome have changed.
+    `previous` is the outcome before the changes; a new `note` moves `updated_at` and is an event of its own. Returns
+    the notification that the change calls for, or None. Locks the lead if time or outcome have changed.
     """
     effects = effects or effects_of(appointment, previous)
     is_moved = appointment.is_changed("schedule_time", "outcome_id")
@@ -224,8 +222,10 @@ def save_appointment(
             to_status=appointment.outcome,
             **actor_columns(actor),
         )
-    if is_moved or (before and effects is CANCELLATION):
-        lock_and_update_lead(appointment, effects.lead_role if moves_lead else None, actor)
+    if is_moved or (before and effects.topic is CANCELED):
+        lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
+        role, appointment.lead = effects.lead_role, lead
+        update_lead(lead, default_status(lead.organization, Board.LEAD, role) if role else None, actor)
     if before:
         record_event(effects.topic, appointment, actor=actor, before=before)
     if note:
@@ -251,30 +251,6 @@ def effects_of(appointment: Appointment, previous: Status | None) -> Effects:
     if is_replaced:
         return Effects(OUTCOME_CHANGED, Kind.CALL_BOOKED if is_booked_again else notification, lead_role)
     return Effects(UPDATED, notification)
-
-
-def lock_and_update_lead(appointment: Appointment, role: StatusRole | None, actor: Actor) -> None:
-    """Lock the lead of a changed appointment and update it as `update_lead` does, with the default status of a role."""
-    appointment.lead = get_lead_for_update(organization=appointment.organization, lead_id=appointment.lead_id)
-    status = default_status(appointment.organization, Board.LEAD, role) if role else None
-    update_lead(appointment.lead, status, actor)
-
-
-def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
-    """Update the touch point and status of a locked lead after one of its appointments changed, with one event.
-
-    None keeps the status. A cancellation keeps it too while another appointment is upcoming (docs/interface.md, S9).
-    """
-    upcoming = next_appointment_of(lead)
-    stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
-    follow_appointments(lead, next_appointment=upcoming, status=None if stays_booked else status)
-    save_lead(lead, actor=actor)
-
-
-def next_appointment_of(lead: Lead) -> datetime | None:
-    appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
-    earliest: datetime | None = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
-    return earliest
 
 
 def add_note(

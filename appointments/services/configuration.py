@@ -1,4 +1,4 @@
-"""The services for what staff add to appointments: event types and call analyses."""
+"""The services for event types and call analyses."""
 
 from django.db import transaction
 from django.db.models import ProtectedError

@@ -1,13 +1,13 @@
 """The service that a scheduling provider's sync calls."""
 
-from datetime import datetime
 from typing import Unpack
 
 from appointments.models import Appointment, AppointmentSource, OutcomeChange, Provider
-from appointments.services.booking import Booking, BookingData, find_or_book, resolve_members
+from appointments.services.booking import Booking, BookingRequest, find_or_book, resolve_members
 from appointments.services.changes import (
     add_note,
     cancel,
+    effects_of,
     get_for_update,
     move,
     replace_outcome,
@@ -28,10 +28,8 @@ def import_appointment(
     organization: Organization,
     actor: Actor,
     provider: Provider,
-    external_reference: str,
-    schedule_time: datetime,
     outcome: StatusRole = StatusRole.APPOINTMENT_BOOKED,
-    **data: Unpack[BookingData],
+    **data: Unpack[BookingRequest],
 ) -> Booking:
     """Create an appointment as a scheduling provider reports it, or update the one with its reference.
 
@@ -41,39 +39,29 @@ def import_appointment(
     one, because providers send their own invitations. Raises ValidationFailed as `book` does, and if no status is the
     default for `outcome`. Locks the appointment, then its lead.
     """
-    source = AppointmentSource(provider)
-    booking = find_or_book(organization, actor, source, external_reference, schedule_time, data)
+    booking = find_or_book(organization, actor, AppointmentSource(provider), data, invites=False)
     appointment = get_for_update(organization, booking.id)
-    update_appointment(appointment, actor, schedule_time, outcome, data, moves_lead=not booking.is_over)
+    previous = appointment.outcome
+    note = add_note(appointment, data.get("notes", ""), actor)
+    if outcome != StatusRole.CANCELED:
+        follow_provider(appointment, outcome, data)
+    elif last_imported_role(appointment) != outcome:
+        cancel(appointment)
+    effects = effects_of(appointment, previous)
+    if booking.is_over:
+        effects = effects._replace(lead_role=None)
+    save_appointment(appointment, previous, actor, effects=effects, note=note)
     return booking._replace(schedule_time=appointment.schedule_time)
 
 
-def update_appointment(
-    appointment: Appointment,
-    actor: Actor,
-    schedule_time: datetime,
-    role: StatusRole,
-    data: BookingData,
-    *,
-    moves_lead: bool,
-) -> None:
-    """Apply what the provider reports to a locked appointment, and record the events. Locks its lead."""
-    previous = appointment.outcome
-    note = add_note(appointment, data.get("notes", ""), actor)
-    if role != StatusRole.CANCELED:
-        follow_provider(appointment, schedule_time, role, data)
-    elif last_imported_role(appointment) != role:
-        cancel(appointment)
-    save_appointment(appointment, previous, actor, note=note, moves_lead=moves_lead)
-
-
-def follow_provider(appointment: Appointment, schedule_time: datetime, role: StatusRole, data: BookingData) -> None:
-    """Set what the provider reports of an appointment that it has not canceled."""
+def follow_provider(appointment: Appointment, role: StatusRole, data: BookingRequest) -> None:
+    """Set the reported values of an appointment that the provider has not canceled."""
     organization, previous = appointment.organization, appointment.outcome
     status = default_status(organization, Board.APPOINTMENT, role)
     if status is None:
         raise ValidationFailed({"outcome": ["has no default status on the appointment board"]})
 
+    schedule_time = data["schedule_time"]
     is_moved = schedule_time != appointment.schedule_time
     is_new_outcome = last_imported_role(appointment) != role
     for name, member in resolve_members(organization, data).items():

@@ -1,4 +1,4 @@
-"""Who would be told about a change of an appointment: by the functions that notify them when it is made."""
+"""The recipients of a change before it is made, from the functions that notify them when it is."""
 
 from collections import defaultdict
 from copy import copy
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from appointments.models import Appointment
 from appointments.notifications import build_participant_notifications, needs_notification
@@ -14,7 +15,6 @@ from notifications.models import ChannelKind, Kind
 from organizations.models import Membership
 from statuses.models import Status
 from webhooks.models import Endpoint
-from webhooks.topics import Topic
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,10 @@ def audience_of(changed: Appointment, previous: Status | None) -> Audience:
     for row in rows:
         if row.recipient:
             members[Kind(row.kind)].append(row.recipient)
+    endpoints = Endpoint.objects.of(changed.organization).filter(is_active=True)
     return Audience(
         members=dict(members),
         slack=any(row.medium == ChannelKind.SLACK for row in rows),
-        webhooks=has_subscriber(changed, topic),
+        webhooks=endpoints.filter(Q(event_types=[]) | Q(event_types__contains=[topic.name])).exists(),
         has_invitation=any(row.context["uid"] for row in rows),
     )
-
-
-def has_subscriber(appointment: Appointment, topic: Topic) -> bool:
-    """Return whether a webhook endpoint gets the events of this topic. Each instance reads the endpoints once."""
-    known = appointment.organization.__dict__
-    if "subscriptions" not in known:
-        endpoints = Endpoint.objects.of(appointment.organization).filter(is_active=True)
-        known["subscriptions"] = list(endpoints.values_list("event_types", flat=True))
-    return any(not names or topic.name in names for names in known["subscriptions"])

@@ -60,7 +60,6 @@ def check_row(number: int, row: Sequence[str]) -> None:
 
 
 def read_csv(content: bytes) -> Iterator[Row]:
-    """Yield the rows of a text file. Its encoding and separator are detected."""
     text = decode(content)
     lines = Lines(text)
     reader = csv.reader(lines, delimiter=find_delimiter(text))

@@ -1,4 +1,4 @@
-"""What importers of different kinds have in common: columns, how they are guessed, and plans for rows."""
+"""The base class of importers: columns, how they are guessed, and plans for rows."""
 
 import re
 import unicodedata
@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
+
 from foundation.api.emails import email_key
 from foundation.db.timestamps import get_zone, zone_names
 from leads.imports.models import Import, ImportKind, ImportRow, Verdict
-from leads.imports.values import clean, find_member, find_status, parse_custom_value, parse_time
+from leads.imports.values import MAX_NAME, clean, limited, parse_custom_value, parse_time, shorten
 from leads.models import CustomField
 from organizations.actors import Actor
 from organizations.models import CAN_BE_NAMED, Membership, Organization
@@ -83,7 +85,7 @@ class Importer:
     kind: ClassVar[ImportKind]
     board: ClassVar[Board]
     entity: ClassVar[CustomField.Entity]
-    key: ClassVar[str]  # the column by which rows find what they change, and what people call it
+    key: ClassVar[str]  # the column by which rows find what they change, and its name for people
     key_label: ClassVar[str]
     batch_size: ClassVar[int]  # rows that are imported in one transaction, whose locks others wait for
 
@@ -108,11 +110,9 @@ class Importer:
         ]
 
     def columns(self) -> list[Column]:
-        """Return the fields that columns can be read as."""
         raise NotImplementedError
 
     def missing_columns(self, names: Sequence[str]) -> list[str]:
-        """Return the labels of required columns that are not among `names`."""
         return [column.label for column in self.columns() if column.is_required and column.name not in names]
 
     def plan(self, rows: Sequence[ImportRow], *, lock: bool) -> list[Plan]:
@@ -135,10 +135,32 @@ class Importer:
         ]
 
     def find_status(self, text: str) -> Status:
-        return find_status(text, self.statuses_by_name)
+        """Return the status with this name, an active one first. Raises ValueError."""
+        found = self.statuses_by_name.get(limited(text, MAX_NAME).casefold(), [])
+        active = [status for status in found if status.is_active]
+        if len(active) > 1:
+            raise ValueError(f"several statuses are called “{shorten(text)}”")
+        if not found:
+            names = ", ".join(status.name for status in self.statuses if status.is_active)
+            raise ValueError(f"no status is called “{shorten(text)}”. There are: {shorten(names, 300)}")
+        return (active or found)[0]
 
     def find_member(self, text: str) -> Membership:
-        return find_member(text, self.members_by_email, self.members_by_name)
+        """Return the member with this e-mail, or with this name if only one has it. Raises ValueError."""
+        limited(text, MAX_NAME)
+        # A member without a name is named by the address, which no case-folding may make another one's.
+        found = (
+            self.members_by_email.get(email_key(text), [])
+            if "@" in text
+            else self.members_by_name.get(text.casefold(), [])
+        )
+        if len(found) != 1:
+            problem = "is the name of several members; write the e-mail" if found else "is not an active member"
+            raise ValueError(f"“{shorten(text)}” {problem}")
+        return found[0]
+
+    def local(self, time: datetime) -> str:
+        return f"{timezone.localtime(time, self.zone):%Y-%m-%d %H:%M}"
 
     def read(self, row: ImportRow) -> Plan:
         """Return a plan with the row's values and problems. A blank cell gives no value."""
@@ -162,7 +184,7 @@ class Importer:
         return plan
 
     def key_of(self, plan: Plan) -> str:
-        """Return what may occur only once in a file, or "" if the row has none."""
+        """Return the value that may occur only once in a file, or ""."""
         return str(plan.values.get(self.key, "")).casefold()
 
     def compare_status(self, plan: Plan, label: str, current: Status | None, column: str) -> None:

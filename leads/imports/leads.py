@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models.functions import Lower
-from django.utils import timezone
 
 from foundation.api.emails import email_key, spellings
 from foundation.db.names import fold_name
@@ -19,14 +18,10 @@ from statuses.models import Board, StatusRole
 from statuses.services import default_status
 
 DEFAULT_SOURCE = "IMPORT"
-# The columns of a lead that are simply replaced, with their labels.
-SIMPLE = {"first_name": "First name", "last_name": "Last name"}
 
 
 @register
 class LeadImporter(Importer):
-    """Adds leads, and changes those that have the row's e-mail."""
-
     kind = ImportKind.LEADS
     board = Board.LEAD
     entity = CustomField.Entity.LEAD
@@ -52,7 +47,12 @@ class LeadImporter(Importer):
                 self.find_member,
                 ("setter e-mail", "setter email", "owner email", "lead owner", "owner"),
             ),
-            Column("source", "Source", parse_source, ("last source", "lead source", "utm source", "original source")),
+            Column(
+                "source",
+                "Source",
+                normalized_source_name,
+                ("last source", "lead source", "utm source", "original source"),
+            ),
             Column("next_touch_point_at", "Next touch point", None, ("next touch point at", "next contact")),
             Column("next_touch_point_type", "Next touch point type", parse_touch_point, ("touch point type",)),
             *self.custom_columns(),
@@ -102,7 +102,7 @@ class LeadImporter(Importer):
 
     def compare(self, plan: Plan, lead: Lead | None) -> None:
         values, now = plan.values, lead or Lead()
-        for name, label in SIMPLE.items():
+        for name, label in {"first_name": "First name", "last_name": "Last name"}.items():
             if name in values:
                 plan.change(label, getattr(now, name), values[name], **{name: values[name]})
         if "first_name" in plan.fields:
@@ -111,24 +111,21 @@ class LeadImporter(Importer):
             plan.change("Phone", now.phone_e164, phone.e164, phone_e164=phone.e164, phone_country=phone.country)
         self.compare_status(plan, "Status", lead.status if lead else None, "status")
         if (setter := values.get("setter")) and setter.pk != now.setter_id:
-            plan.change("Setter", self.member_name(now.setter_id), str(setter), setter=setter)
+            names = {member.pk: str(member) for member in self.members}
+            before = now.setter_id and names.get(now.setter_id, "a former member")
+            plan.change("Setter", before, str(setter), setter=setter)
         self.compare_touch_point(plan, now)
         self.compare_custom_values(plan, lead)
-
-    def member_name(self, id: object) -> str:
-        return next((str(member) for member in self.members if member.pk == id), "a former member" if id else "")
 
     def compare_touch_point(self, plan: Plan, now: Lead) -> None:
         """Note the change of the next touch point. A new one without a type is a follow-up."""
         values = plan.values
         time = values.get("next_touch_point_at")
         if time and not is_same_time(now.next_touch_point_at, time):
-            before = now.next_touch_point_at and timezone.localtime(now.next_touch_point_at, self.zone)
-            after = timezone.localtime(time, self.zone)
             plan.change(
                 "Next touch point",
-                before and f"{before:%Y-%m-%d %H:%M}",
-                f"{after:%Y-%m-%d %H:%M}",
+                now.next_touch_point_at and self.local(now.next_touch_point_at),
+                self.local(time),
                 next_touch_point_at=time,
                 next_touch_point_type=now.next_touch_point_type or TouchPointType.FOLLOW_UP.value,
             )
@@ -156,10 +153,6 @@ class LeadImporter(Importer):
             fields: dict[str, Any] = {"status": status, "first_source": source, "last_source": source, **plan.fields}
             leads.append(Lead(organization=self.organization, email=plan.values["email"], **fields))
         return leads
-
-
-def parse_source(text: str) -> str:
-    return normalized_source_name(text)
 
 
 def parse_touch_point(text: str) -> str:

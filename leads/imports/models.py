@@ -39,8 +39,6 @@ KEEP_ROWS = timedelta(days=7)
 
 
 class Verdict(models.TextChoices):
-    """What an import does with a row, or has done with it."""
-
     NEW = "NEW", "New"
     CHANGED = "CHANGED", "Changed"
     UNCHANGED = "UNCHANGED", "Unchanged"
@@ -115,8 +113,6 @@ class Import(TenantModel, ActorFields):
 
 
 class ImportRow(TenantModel):
-    """One row of an import's file, and what the dry run or the import says about it."""
-
     file_import = models.ForeignKey(Import, on_delete=models.CASCADE, related_name="rows", db_index=False)
     number = models.PositiveIntegerField()  # as spreadsheets count, the header included
     cells = models.JSONField(default=list)
@@ -141,7 +137,7 @@ class ImportRow(TenantModel):
 
     @property
     def size(self) -> int:
-        """The characters that the row stores, with what the database stores for each row and cell besides."""
+        """The characters that the row stores, plus the database's overhead for the row and its cells."""
         return ROW_OVERHEAD + sum(len(cell) + CELL_OVERHEAD for cell in self.cells)
 
 

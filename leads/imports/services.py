@@ -23,7 +23,7 @@ from organizations.services import check_limit
 TASK = "leads.run_imports"
 MAX_OPEN = 20
 # Characters that an organization's imports may store at a time: three imports of 100,000 ordinary rows (150 characters
-# in ten cells, and what each row and cell needs besides).
+# in ten cells, plus the overhead of each row and cell).
 # Without the limit, each upload of 75 kB could become 100 MB of rows.
 MAX_STORED = 100_000_000
 TOO_MUCH_STORED = (
@@ -208,13 +208,8 @@ def prune_ended(*, organization: Organization, after_batch: Callable[[], object]
     is_old = Q(rows_until=None) & (~Q(state=ImportState.DONE) | Q(updated_at__lt=now() - KEEP_ROWS))
     ended = Import.objects.of(organization).exclude(state__in=OPEN).filter(Q(size__gt=0) | Q(size=None)).defer("file")
     for file_import in ended.filter(Q(rows_until__lte=now()) | is_old):
-        prune_rows(file_import, after_batch)
-
-
-def prune_rows(file_import: Import, after_batch: Callable[[], object] | None) -> None:
-    """Delete the rows of an import that has ended, in batches, unless they are still kept. Safe to interrupt."""
-    if file_import.is_open or file_import.shows_rows:
-        return
-    delete_in_batches(file_import.rows.all(), after_batch)
-    if not file_import.rows.exists():  # else another worker deletes some
-        Import.objects.of(file_import.organization).filter(pk=file_import.pk).update(size=0)
+        if file_import.is_open or file_import.shows_rows:
+            continue
+        delete_in_batches(file_import.rows.all(), after_batch)
+        if not file_import.rows.exists():  # else another worker deletes some
+            Import.objects.of(organization).filter(pk=file_import.pk).update(size=0)

@@ -54,7 +54,7 @@ def find_words(text: str) -> list[str]:
 
 
 def find_emails(text: str) -> Iterator[str]:
-    """Yield what surrounds each @ of the text as an e-mail's characters do."""
+    """Yield each @ of the text with the characters around it that an e-mail can have."""
     for before, after in pairwise(text.split("@")):
         local, domain = END_OF_LOCAL_PART.match(before[::-1]), DOMAIN.match(after)
         yield f"{local[0][::-1] if local else ''}@{domain[0] if domain else ''}"
@@ -92,6 +92,5 @@ def checksums(organization_id: UUID, words: Iterable[str]) -> list[int]:
 
 
 def terms_of(organization_id: UUID, texts: Iterable[str]) -> list[int]:
-    """Return all terms of the texts of a row."""
     text = join_texts(texts)
     return checksums(organization_id, {*find_words(text), *find_emails(text), *find_phone_ends(text)})

@@ -91,7 +91,6 @@ class Turn:
         return True
 
     def end(self) -> None:
-        """End the lease, so that the organization's next turn can begin."""
         with connection.cursor() as cursor:
             cursor.execute(END, [self.organization.pk, self.expires_at])
 
@@ -112,7 +111,6 @@ def begin_turn() -> Turn | None:
 
 
 def waiting_organizations() -> list[UUID]:
-    """Return the ids of the organizations whose work waits for a turn, the next one first."""
     with connection.cursor() as cursor:
         cursor.execute(WAITING)
         return [organization for (organization,) in cursor.fetchall()]

@@ -1,12 +1,12 @@
-"""What the text of a cell stands for. Each function raises ValueError with a message for the person who made the file.
+"""The values that cells stand for. Each function raises ValueError with a message for the person who made the file.
 
 Nothing is guessed: a text that could stand for two things is refused.
 """
 
 import math
 import re
-from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -18,8 +18,6 @@ from foundation.api.fields import parse_uuid as parse_id
 from foundation.db.timestamps import truncate_to_ms
 from leads.models import CustomField
 from leads.phones import Phone, parse_phone
-from organizations.models import Membership
-from statuses.models import Status
 
 SPREADSHEET_ERRORS = {"#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -29,7 +27,7 @@ ISO_TIME = re.compile(
 DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:,? +(\d{1,2}:\d{2}(?::\d{2})?))?", re.ASCII)
 SLASHED = re.compile(r"\d{1,4}[/-]\d{1,2}[/-]\d{1,4}.*", re.ASCII)
 SERIAL = re.compile(r"\d{5}(\.\d+)?", re.ASCII)
-# What a spreadsheet can take for the beginning of a formula. Spaces before it don't help.
+# A spreadsheet can take these for the beginning of a formula. Spaces before it don't help.
 FORMULA = re.compile(r"[\t\r\n]|\s*[=+\-@＝＋－＠]")  # full-width on purpose
 YES, NO = {"yes", "true", "1", "y", "x"}, {"no", "false", "0", "n"}
 WRITE_TIME = "write it as 2027-01-05 10:00"
@@ -39,20 +37,12 @@ MAX_TIME, MAX_NAME = 100, 600
 
 
 def clean(text: str) -> str:
-    """Return the cell's text without surrounding white space, and without what guards it against being a formula."""
+    """Return the cell's text without surrounding white space and the apostrophe that guards against formulas."""
     text = text.strip()
     if text in SPREADSHEET_ERRORS:
         raise ValueError(f"{text} is an error of the spreadsheet")
     # As our export writes a text that spreadsheets would run as a formula.
     return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
-
-
-def parse_name(text: str) -> str:
-    return limited(text, 255)
-
-
-def parse_text(text: str) -> str:
-    return limited(text, MAX_TEXT_LENGTH)
 
 
 def limited(text: str, length: int) -> str:
@@ -61,8 +51,11 @@ def limited(text: str, length: int) -> str:
     return text
 
 
+parse_name = partial(limited, length=255)
+parse_text = partial(limited, length=MAX_TEXT_LENGTH)
+
+
 def parse_email(text: str) -> str:
-    """Return an e-mail address, without "mailto:". Raises ValueError."""
     text = text.removeprefix("mailto:")
     try:
         return emails.parse_email(text)
@@ -100,7 +93,7 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
         local = local.replace(tzinfo=zone)
         if local.utcoffset() != local.replace(fold=1).utcoffset():
             problem = f"doesn't exist or comes twice in {zone}, where clocks change; add the offset"
-            raise ValueError(f"“{text}” {problem}, as in {local:%Y-%m-%dT%H:%M}{offset(local)}")
+            raise ValueError(f"“{text}” {problem}, as in {local:%Y-%m-%dT%H:%M}{local.isoformat()[-6:]}")
     try:
         timestamp = truncate_to_ms(local)
     except OverflowError:
@@ -108,10 +101,6 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
     if not 1970 <= timestamp.year <= 2100:
         raise ValueError(f"“{shorten(text)}” is not in the years 1970 to 2100")
     return timestamp
-
-
-def offset(local: datetime) -> str:
-    return local.isoformat()[-6:]
 
 
 def parse_local(text: str) -> datetime:
@@ -168,7 +157,6 @@ def parse_custom_value(text: str, field: CustomField) -> str | float | bool:
 
 
 def parse_number(text: str) -> float:
-    """Return a number, a whole one without a fraction."""
     try:
         number = float(text)
     except ValueError:
@@ -183,34 +171,6 @@ def parse_uuid(text: str) -> UUID:
         return parse_id(limited(text, MAX_TIME))
     except ValueError:
         raise ValueError(f"“{shorten(text)}” is not an ID") from None
-
-
-def find_status(text: str, by_name: Mapping[str, Sequence[Status]]) -> Status:
-    """Return the status with this name, an active one first. The keys of `by_name` are case-folded."""
-    found = by_name.get(limited(text, MAX_NAME).casefold(), [])
-    active = [status for status in found if status.is_active]
-    if len(active) > 1:
-        raise ValueError(f"several statuses are called “{shorten(text)}”")
-    if not found:
-        names = ", ".join(status.name for statuses in by_name.values() for status in statuses if status.is_active)
-        raise ValueError(f"no status is called “{shorten(text)}”. There are: {shorten(names, 300)}")
-    return (active or found)[0]
-
-
-def find_member(
-    text: str, by_email: Mapping[str, Sequence[Membership]], by_name: Mapping[str, Sequence[Membership]]
-) -> Membership:
-    """Return the member with this e-mail, or with this name if only one has it.
-
-    Keys are `emails.email_key` of the e-mail and the case-folded name.
-    """
-    wanted = limited(text, MAX_NAME)
-    # A member without a name is named by the address, which no case-folding may make another one's.
-    found = by_email.get(emails.email_key(wanted), []) if "@" in wanted else by_name.get(wanted.casefold(), [])
-    if len(found) != 1:
-        problem = "is the name of several members; write the e-mail" if found else "is not an active member"
-        raise ValueError(f"“{shorten(text)}” {problem}")
-    return found[0]
 
 
 def shorten(text: str, length: int = 80) -> str:

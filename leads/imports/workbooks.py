@@ -61,7 +61,7 @@ def read_workbook(content: bytes) -> Iterator[Row]:
         yield from Workbook(content).read_rows()
     except (FileRefused, GeneratorExit):
         raise
-    except Exception:  # whatever is raised for a file that somebody has made to break it
+    except Exception:  # any error that a malicious file can cause
         raise FileRefused(DAMAGED) from None
 
 

@@ -1,4 +1,4 @@
-"""What belongs to a lead: the rows that foreign keys lead to, and what erasing does with each table."""
+"""The rows that belong to a lead by foreign keys, and the rule for erasing each table."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,6 @@ _rules: dict[AnyModel, Rule] = {}
 
 
 def delete_rows(*models: AnyModel) -> None:
-    """Let erasing delete the rows of these tables that belong to the lead."""
     _rules.update(dict.fromkeys(models, Rule(is_deleted=True)))
 
 

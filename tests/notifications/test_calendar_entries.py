@@ -60,7 +60,7 @@ def test_an_owner_reads_that_nobody_is_assigned(
 
     send_notifications(str(organization.pk))
 
-    reason = "because nobody is assigned to the call and you are an owner of Acme"
+    reason = "because no one is assigned to the call and you are an owner of Acme"
     assert [reason in text for text in body_parts(mailoutbox[0])] == [True, True]
 
 

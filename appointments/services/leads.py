@@ -1,0 +1,95 @@
+"""The services that keep a lead's touch point and status in line with its appointments and next step."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.dispatch import receiver
+
+from appointments.models import Appointment
+from appointments.topics import UPDATED
+from foundation.db.retry import atomic_with_retry
+from foundation.db.timestamps import now
+from leads.merging import rows_moved
+from leads.models import Lead
+from leads.services import follow_appointments, get_lead_for_update, save_lead
+from organizations.actors import SYSTEM, Actor
+from organizations.isolation import TenantModel
+from organizations.models import Organization
+from statuses.models import Status, StatusRole
+from webhooks.services import record_events
+
+BATCH = 100
+
+
+def update_lead(lead: Lead, status: Status | None, actor: Actor) -> None:
+    """Update the touch point and status of a locked lead after one of its appointments changed, with one event.
+
+    None keeps the status. A cancellation keeps it too while another appointment is upcoming (docs/interface.md, S9).
+    """
+    upcoming = next_appointment_of(lead)
+    stays_booked = upcoming is not None and status is not None and status.role == StatusRole.CANCELED
+    follow_appointments(lead, next_appointment=upcoming, status=None if stays_booked else status)
+    save_lead(lead, actor=actor)
+
+
+def next_appointment_of(lead: Lead) -> datetime | None:
+    appointments = Appointment.objects.of(lead.organization).filter(lead=lead).upcoming()
+    earliest: datetime | None = appointments.order_by("schedule_time").values_list("schedule_time", flat=True).first()
+    return earliest
+
+
+@receiver(rows_moved)
+def follow_lead(
+    *, lead: Lead, ids: Mapping[type[TenantModel], list[UUID]], previous: str, actor: Actor, **_: Any
+) -> None:
+    """Recompute the touch point of a lead that gained or lost appointments, and record the events of those."""
+    follow_appointments(lead, next_appointment=next_appointment_of(lead))
+    lead.save_columns()
+    if moved := ids.get(Appointment):
+        record_events(UPDATED, lead.organization, moved, actor=actor, previous=f'{{"lead":{previous}}}')
+
+
+@atomic_with_retry
+def set_next_step(
+    *, organization: Organization, actor: Actor, lead_id: UUID, at: datetime, type: str, note: str = ""
+) -> Lead:
+    """Set a lead's next step, which replaces the former one and a touch point that staff have set.
+
+    Until its time it is the touch point, unless an appointment comes first (docs/interface.md, L13). Records one event.
+    Raises ValidationFailed if there is no such lead. Locks the lead.
+    """
+    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
+    lead.next_step_at, lead.next_step_type, lead.next_step_note = at, type, note or None
+    lead.next_touch_point_at, lead.next_touch_point_type = at, type
+    update_lead(lead, None, actor)
+    return lead
+
+
+@atomic_with_retry
+def finish_next_step(*, organization: Organization, actor: Actor, lead_id: UUID) -> Lead:
+    """Mark the lead's next step as done; if it was the touch point, the next appointment becomes that.
+
+    Records one event. Raises ValidationFailed if there is no such lead. Locks the lead.
+    """
+    lead = get_lead_for_update(organization=organization, lead_id=lead_id)
+    if (lead.next_touch_point_at, lead.next_touch_point_type) == (lead.next_step_at, lead.next_step_type):
+        lead.next_touch_point_at = lead.next_touch_point_type = None
+    lead.next_step_at = lead.next_step_type = lead.next_step_note = None
+    update_lead(lead, None, actor)
+    return lead
+
+
+@atomic_with_retry
+def refresh_touch_points(*, organization: Organization) -> int:
+    """Recompute up to `BATCH` touch points that have passed; return their number.
+
+    Locks the leads and skips locked ones, so several may run at once.
+    """
+    passed = Lead.objects.of(organization).filter(next_touch_point_at__lte=now()).order_by("next_touch_point_at")
+    leads = passed.select_for_update(skip_locked=True, no_key=True)[:BATCH]
+    for lead in leads:
+        lead.organization = organization
+        update_lead(lead, None, SYSTEM)
+    return len(leads)
