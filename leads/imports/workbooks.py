@@ -2,7 +2,8 @@
 
 Only the parts that rows come from are read, and each of them as a stream: nothing else of the archive is unpacked, and
 no tree of XML is built. So memory is bounded by the limits below, whatever the archive says of its names and sizes.
-Time is bounded by the number of elements: a small file can unpack into many empty ones.
+Time is bounded by the number of elements: a small file can unpack into many empty ones. docs/decisions/0010 has the
+alternative that was tried.
 """
 
 import posixpath
