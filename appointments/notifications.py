@@ -7,9 +7,8 @@ from django.db.models import QuerySet
 
 from appointments.models import Appointment, AppointmentSource, Note
 from foundation.db.timestamps import isoformat_z
-from foundation.db.writes import insert_all
 from notifications.models import Context, Kind, Notification
-from notifications.services import build_notifications, build_slack_messages
+from notifications.services import build_notifications, build_slack_messages, insert_notifications
 from organizations.actors import Actor
 from organizations.models import MemberRole, Membership, Organization
 from statuses.models import StatusRole
@@ -28,7 +27,7 @@ def notify_participants(change: Kind, appointment: Appointment) -> None:
         appointment.invitation_sequence += 1
         rows = build_participant_notifications(change, appointment)
         appointment.save_columns()
-        insert_all(*rows)
+        insert_notifications(rows)
 
 
 def needs_notification(change: Kind, appointment: Appointment) -> bool:
@@ -98,8 +97,8 @@ def notify_mentioned(note: Note, members: Iterable[Membership], actor: Actor) ->
     organization, mentioned = note.organization, [member.pk for member in members]
     recipients = active_members(organization).filter(pk__in=mentioned).exclude(user_id=actor.id)
     context = notification_context(note.appointment, note.note) | {"author": actor.name}
-    insert_all(
-        *build_notifications(
+    insert_notifications(
+        build_notifications(
             organization=organization, kind=Kind.MENTIONED, recipients=list(recipients), context=context
         )
     )

@@ -259,7 +259,6 @@ def set_columns(lead: Lead, stored: Mapping[str, Any]) -> None:
 
 
 def moved_ids(row: LeadMerge) -> dict[type[TenantModel], list[UUID]]:
-    """Return the ids of the rows that a merge has moved, by model."""
     moved = row.snapshot["moved"] if row.snapshot else {}
     return {apps.get_model(label): [UUID(id) for id in ids] for label, ids in moved.items()}
 
@@ -267,7 +266,7 @@ def moved_ids(row: LeadMerge) -> dict[type[TenantModel], list[UUID]]:
 def reason_against_undoing(row: LeadMerge, *, until: datetime | None = None) -> str | None:
     """Return why a merge can't be undone, or could not at an earlier time, as a sentence; None if it can."""
     if Erasure.objects.of(row.organization).filter(lead_id=row.lead_id, finished_at=None).exists():
-        return BEING_ERASED
+        return "The lead is being erased."
     if row.snapshot is None or row.created_at < now() - timedelta(days=UNDO_DAYS):
         return f"Merged leads can be separated for {UNDO_DAYS} days, and these were merged longer ago."
     organization, ids = row.organization, moved_ids(row)

@@ -24,17 +24,13 @@ def parse_phone(text: str, default_country: str) -> Phone | None:
     main_country = phonenumbers.region_code_for_country_code(number.country_code or 0)  # of a calling code: US for 1
     country = phonenumbers.region_code_for_number(number) or main_country
     # International numbers such as +800 belong to no country, and a number is only stored with its country.
-    if not is_country_code(country):
+    if country not in phonenumbers.SUPPORTED_REGIONS:
         return None
     return Phone(phonenumbers.format_number(number, PhoneNumberFormat.E164), country)
-
-
-def is_country_code(code: str) -> bool:
-    return code in phonenumbers.SUPPORTED_REGIONS
 
 
 def read_country_code(text: str) -> str | None:
     """Return the code in upper case, or None if it is not that of a country that has phone numbers."""
     # `upper` turns some other letters into ASCII ones, such as the ligature "ﬁ".
     code = text.upper() if text.isascii() else ""
-    return code if is_country_code(code) else None
+    return code if code in phonenumbers.SUPPORTED_REGIONS else None

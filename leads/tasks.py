@@ -7,7 +7,7 @@ from celery import shared_task
 from foundation.outbox import publish
 from leads.duplicates import BATCH, search_batch
 from leads.imports.services import TASK
-from leads.imports.turns import is_any_waiting
+from leads.imports.turns import waiting_organizations
 from leads.imports.worker import run_turn
 from leads.merging import prune_snapshots
 from organizations.models import Organization
@@ -29,7 +29,7 @@ def run_imports() -> None:
     broker, takes the next turns itself.
     """
     is_sent = False
-    while not is_sent and is_any_waiting() and import_places.acquire(blocking=False):
+    while not is_sent and waiting_organizations() and import_places.acquire(blocking=False):
         try:
             run_turn()
         finally:

@@ -1,14 +1,17 @@
 """Queueing notifications, the members' choice of e-mails, and deletion of old notifications."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Model
 from django.db.models.functions import Now
 
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
+from foundation.db.writes import insert_all
 from foundation.outbox import State, notify_on_commit
 from notifications.models import ChannelKind, Context, Kind, MailPreference, Notification
 from organizations.models import Membership, Organization
@@ -17,11 +20,8 @@ from organizations.models import Membership, Organization
 def build_notifications(
     *, organization: Organization, kind: Kind, recipients: list[Membership], context: Context
 ) -> list[Notification]:
-    """Return an unsaved e-mail for each recipient who accepts the kind; insert them in this transaction.
-
-    The dispatcher is notified after the commit.
-    """
-    rows = [
+    """Return an unsaved e-mail for each recipient who accepts the kind."""
+    return [
         Notification(
             organization=organization,
             kind=kind,
@@ -32,22 +32,25 @@ def build_notifications(
         for member in recipients
         if accepts(member, kind)
     ]
-    if rows:
-        notify_on_commit(Notification, organization.pk)
-    return rows
 
 
 def build_slack_messages(*, organization: Organization, kind: Kind, context: Context) -> list[Notification]:
     """Return the unsaved message to the organization's Slack channel, or an empty list if it has none."""
     if not organization.slack_url:
         return []
-    notify_on_commit(Notification, organization.pk)
     subject_id = context.get("appointment_id")
     return [
         Notification(
             organization=organization, kind=kind, medium=ChannelKind.SLACK, subject_id=subject_id, context=context
         )
     ]
+
+
+def insert_notifications(rows: Sequence[Notification], *others: Model) -> None:
+    """Insert notifications of one organization, with other rows; the dispatcher is notified after the commit."""
+    insert_all(*others, *rows)
+    if rows:
+        notify_on_commit(Notification, rows[0].organization_id)
 
 
 def accepts(member: Membership, kind: Kind) -> bool:

@@ -10,7 +10,6 @@ MAX_NAME_LENGTH = 150
 
 
 def render(notification: Notification) -> dict[str, object]:
-    """Return the body of a Slack message: one line for Slack's own notifications, and the details as a block."""
     context = notification.context
     # A team can span several time zones, so the message names UTC.
     when = format_local_time(datetime.fromisoformat(context["schedule_time"]), "UTC")

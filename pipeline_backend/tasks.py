@@ -5,11 +5,10 @@ from django.db import transaction
 
 from accounts.password_reset import prune_password_resets
 from accounts.sessions import SessionStore
-from foundation.db.writes import insert_all
 from foundation.outbox import WAKE_UP_TASK, dispatch, load_queues
 from leads.imports.services import prune_imports
 from notifications.models import Kind
-from notifications.services import build_notifications, prune_notifications
+from notifications.services import build_notifications, insert_notifications, prune_notifications
 from organizations.models import MemberRole, Membership, Organization
 from organizations.security_log import prune_admin_log, prune_security_events
 from organizations.services import for_each_organization
@@ -76,7 +75,7 @@ def notify_owners(*, organization: Organization) -> None:
     owners = list(members.select_related("user", "mail_preference"))
     context = {"organization": organization.name, "endpoints": [endpoint_summary(endpoint) for endpoint in endpoints]}
     kind = Kind.ENDPOINTS_FAILING
-    insert_all(*build_notifications(organization=organization, kind=kind, recipients=owners, context=context))
+    insert_notifications(build_notifications(organization=organization, kind=kind, recipients=owners, context=context))
 
 
 def endpoint_summary(endpoint: Endpoint) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""The query parameters of the events list (docs/interface.md, W6)."""
+"""The events list and its query parameters (docs/interface.md, W6)."""
 
 from typing import TypedDict
 from uuid import UUID
 
+import orjson
 from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -10,6 +11,8 @@ from drf_spectacular.utils import OpenApiParameter
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import parse_uuid
 from foundation.api.pagination import MAX_LIMIT, parse_integer, read_parameters
+from organizations.models import Organization
+from webhooks.models import Event
 from webhooks.topics import topics
 
 DEFAULT_LIMIT = 100
@@ -50,3 +53,23 @@ def describe_parameters() -> list[OpenApiParameter]:
         OpenApiParameter("type", description=types),
         OpenApiParameter("limit", limit, description="The maximum number of events in the response."),
     ]
+
+
+def list_events(
+    *, organization: Organization, after: UUID | None, types: list[str], limit: int
+) -> tuple[list[dict[str, object]], bool]:
+    """Return up to `limit` events, oldest first, and whether there are more.
+
+    Raises ValidationFailed if `after` is not an event of the organization.
+    """
+    events = Event.objects.of(organization).visible()
+    if after:
+        last = Event.objects.of(organization).filter(pk=after).first()
+        if last is None:
+            raise ValidationFailed({"after": ["is not known in the organization"]})
+        events = events.after(last)
+    if types:
+        events = events.filter(type__in=types)
+    # One row more than asked for answers `has_more` without a count.
+    rows = list(events.values_list("id", "body")[: limit + 1])
+    return [{"id": id, **orjson.loads(body)} for id, body in rows[:limit]], len(rows) > limit

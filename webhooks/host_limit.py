@@ -74,7 +74,6 @@ class HostLimit(Limit[Endpoint]):
         return taken
 
     def give_back(self, endpoint: Endpoint, count: int) -> None:
-        """Subtract deliveries that were counted and not sent."""
         window = lock_window(endpoint)
         # The claim is one of the latest. Which of them it was makes little difference.
         for second in sorted(window.counts, reverse=True):

@@ -1,14 +1,14 @@
-"""Recording events, listing them, and managing endpoints."""
+"""Recording events, and managing endpoints."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import orjson
 from django.db import connection, transaction
-from django.db.models import F, Model, Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.dispatch import receiver
 
@@ -16,7 +16,7 @@ from foundation.api import request_id
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.fields import MAX_URL_LENGTH
 from foundation.api.sql_serializers import SQLSerializer
-from foundation.db.compiled import Params, bind
+from foundation.db.compiled import CompiledQuery, Params, bind
 from foundation.db.timestamps import isoformat_z, now
 from foundation.egress import BlockedAddress, validate_url
 from foundation.outbox import State, notify_on_commit
@@ -35,8 +35,7 @@ ROTATION_OVERLAP = timedelta(hours=24)
 REPORT_FAILURES_AFTER = timedelta(hours=24)
 DISABLED_BY_STAFF = "Disabled by staff"
 
-# One statement, because a second round trip would cost a booking more than the inserts do. `data_query` selects the
-# subject's id and its JSON.
+# One statement: a second round trip would cost a booking more than the inserts do. `data_query` selects id and JSON.
 INSERT_EVENT = """
 WITH subject AS (
     SELECT data.id, data.json {compared}
@@ -116,64 +115,60 @@ def record_event(topic: Topic, subject: TenantModel, *, actor: Actor, before: st
     no event is recorded. A versioned row's old and new values are also stored in its change history. The body is the
     subject as stored now, so call this after all other writes. The dispatcher is notified after the commit.
     """
-    data = topic.serializer.query_by_id().statement
-    params = bind(data.params, {"organization": subject.organization.pk, "id": subject.pk})
     comparison = [before, list(topic.serializer.untracked)] if before else []
-    insert_events(topic, build_event(topic, subject.organization, actor), actor, data.sql, params, comparison)
+    query, values = topic.serializer.query_by_id(), {"id": subject.pk}
+    insert_events(topic, subject.organization, actor, query, values, comparison)
 
 
 def record_events(
     topic: Topic, organization: Organization, ids: Sequence[uuid.UUID], *, actor: Actor, previous: str = ""
 ) -> None:
     """Record the same event of many subjects, as `record_event` does. `previous` is JSON of a change's old values."""
-    data = topic.serializer.query_by_ids().statement
-    params = bind(data.params, {"organization": organization.pk, "ids": list(ids)})
-    event = build_event(topic, organization, actor)
-    insert_events(topic, event, actor, data.sql, params, [previous, []] if previous else [], event_id="uuidv7()")
+    query, values = topic.serializer.query_by_ids(), {"ids": list(ids)}
+    comparison = [previous, []] if previous else []
+    insert_events(topic, organization, actor, query, values, comparison, event_id="uuidv7()")
 
 
 def insert_events(
     topic: Topic,
-    event: Event,
+    organization: Organization,
     actor: Actor,
-    data_sql: str,
-    data_params: Params,
-    comparison_params: Params,
+    query: CompiledQuery[tuple[uuid.UUID, str]],
+    values: Mapping[str, object],
+    comparison: Params,
     event_id: str = "%s",
 ) -> None:
     """Insert the event for each subject of the query, with its deliveries; `event_id` is SQL for the events' ids."""
+    event, data = build_event(topic, organization, actor), query.statement
     # The database returns `data` as finished JSON text, so the body is put together around it instead of parsing it.
     body_start = orjson.dumps(envelope(event))[:-1].decode() + ',"data":'
     body_end = f',"actor":{orjson.dumps(asdict(actor)).decode()}}}'
     columns = [event.organization_id, event.created_at, event.type, event.request_id, *actor_columns(actor).values()]
     ids = [event.pk] if event_id == "%s" else []
-    params = [*data_params, *comparison_params, *ids, *columns, body_start, body_end, event.type]
-    model = topic.serializer.model
+    data_params = bind(data.params, {"organization": organization.pk, **values})
+    params = [*data_params, *comparison, *ids, *columns, body_start, body_end, event.type]
+    model, change, attribution = topic.serializer.model, "", "''"
+    if comparison and issubclass(model, VersionedModel):
+        options: Any = model._meta
+        foreign_key = options.get_field("changes").remote_field
+        change = INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
+    if topic.has_attribution:
+        members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
+        attribution = ATTRIBUTION.format(members=members, table=model._meta.db_table)
     sql = INSERT_EVENT.format(
         event_id=event_id,
-        data_query=data_sql,
-        comparison=COMPARISON if comparison_params else "",
-        compared=", comparison.previous, comparison.fields" if comparison_params else "",
-        previous="subject.previous" if comparison_params else "''",
-        attribution=select_attribution(model) if topic.has_attribution else "''",
-        change=insert_change(model) if comparison_params and issubclass(model, VersionedModel) else "",
+        data_query=data.sql,
+        comparison=COMPARISON if comparison else "",
+        compared=", comparison.previous, comparison.fields" if comparison else "",
+        previous="subject.previous" if comparison else "''",
+        attribution=attribution,
+        change=change,
     )
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         endpoint_ids = {row[0] for row in cursor.fetchall()}
     for endpoint_id in endpoint_ids:
         notify_on_commit(Delivery, endpoint_id)
-
-
-def select_attribution(model: type[Model]) -> str:
-    members = ", ".join(f"'{name}', {name}" for name in AttributionSerializer.fields)
-    return ATTRIBUTION.format(members=members, table=model._meta.db_table)
-
-
-def insert_change(model: type[VersionedModel]) -> str:
-    options: Any = model._meta
-    foreign_key = options.get_field("changes").remote_field
-    return INSERT_CHANGE.format(table=foreign_key.model._meta.db_table, column=foreign_key.column)
 
 
 @transaction.atomic
@@ -222,26 +217,6 @@ def envelope(event: Event) -> dict[str, object]:
         "organization_id": event.organization_id,
         "request_id": event.request_id if event.request_id != request_id.NO_REQUEST else None,
     }
-
-
-def list_events(
-    *, organization: Organization, after: uuid.UUID | None, types: list[str], limit: int
-) -> tuple[list[dict[str, object]], bool]:
-    """Return up to `limit` events, oldest first, and whether there are more.
-
-    Raises ValidationFailed if `after` is not an event of the organization.
-    """
-    events = Event.objects.of(organization).visible()
-    if after:
-        last = Event.objects.of(organization).filter(pk=after).first()
-        if last is None:
-            raise ValidationFailed({"after": ["is not known in the organization"]})
-        events = events.after(last)
-    if types:
-        events = events.filter(type__in=types)
-    # One row more than asked for answers `has_more` without a count.
-    rows = list(events.values_list("id", "body")[: limit + 1])
-    return [{"id": id, **orjson.loads(body)} for id, body in rows[:limit]], len(rows) > limit
 
 
 @transaction.atomic

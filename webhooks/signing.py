@@ -8,12 +8,10 @@ from standardwebhooks.webhooks import Webhook
 
 
 def new_secret() -> str:
-    """Return a new signing secret: `whsec_` and 32 random bytes in base64."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def signed_headers(webhook_id: str, body: str, signing_secrets: list[str]) -> dict[str, str]:
-    """Return the three headers of the specification, with one signature per secret."""
     signed_at = datetime.now(UTC)
     # During a rotation two secrets sign. Receivers accept the delivery if either signature matches.
     signatures = [Webhook(secret).sign(webhook_id, signed_at, body) for secret in signing_secrets]

@@ -7,9 +7,8 @@ from rest_framework.response import Response
 from foundation.api.openapi import ListResponse
 from foundation.api.responses import data_response
 from foundation.api.viewsets import ExternalViewSet
-from webhooks.feed import describe_parameters, read_query
+from webhooks.feed import describe_parameters, list_events, read_query
 from webhooks.serializers import EventSerializer
-from webhooks.services import list_events
 
 
 class EventViewSet(ExternalViewSet):

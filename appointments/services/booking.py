@@ -19,11 +19,12 @@ from foundation.db.compiled import CombinedQuery, CompiledQuery, Param
 from foundation.db.names import fold_name
 from foundation.db.retry import atomic_with_retry
 from foundation.db.timestamps import now
-from foundation.db.writes import insert_all, insert_or_get
+from foundation.db.writes import insert_or_get
 from leads.models import Lead, Source, TouchPointType
 from leads.phones import parse_phone
 from leads.services import SOURCE_BY_NAME, get_or_create_source, upsert_lead
 from notifications.models import Kind
+from notifications.services import insert_notifications
 from optins.models import UTM_FIELDS, OptIn
 from organizations.actors import Actor, actor_columns
 from organizations.models import CAN_BE_NAMED, Membership, Organization
@@ -268,5 +269,5 @@ def insert_appointment(
         else build_appointment_notifications(Kind.CALL_BOOKED, appointment, participants, text)
     )
     change = OutcomeChange(to_status=appointment.outcome, **columns)
-    insert_all(appointment, change, *filter(None, [note]), *notifications)
+    insert_notifications(notifications, appointment, change, *filter(None, [note]))
     return note

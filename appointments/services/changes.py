@@ -137,7 +137,7 @@ def get_for_update(organization: Organization, appointment_id: UUID) -> Appointm
 
 
 def set_values(
-    appointment: Appointment, *, schedule_time: datetime | None = None, status_id: UUID | None = None, **fields: Any
+    appointment: Appointment, *, schedule_time: datetime | None = None, status_id: UUID | None = None, **fields: object
 ) -> None:
     """Set time, outcome, members, URLs, event type, category or custom values, with what follows from them.
 

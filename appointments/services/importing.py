@@ -55,7 +55,6 @@ def import_appointment(
 
 
 def follow_provider(appointment: Appointment, role: StatusRole, data: BookingRequest) -> None:
-    """Set the reported values of an appointment that the provider has not canceled."""
     organization, previous = appointment.organization, appointment.outcome
     status = default_status(organization, Board.APPOINTMENT, role)
     if status is None:

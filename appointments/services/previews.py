@@ -5,7 +5,6 @@ from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models import Q
 
 from appointments.models import Appointment
@@ -50,11 +49,7 @@ def audience_of(changed: Appointment, previous: Status | None) -> Audience:
     """Return the recipients of an appointment's unsaved changes. `previous` is the outcome before them."""
     topic, kind, _ = effects_of(changed, previous)
     members: defaultdict[Kind, list[Membership]] = defaultdict(list)
-    rows = []
-    if kind and needs_notification(kind, changed):
-        with transaction.atomic():
-            rows = build_participant_notifications(kind, changed)
-            transaction.set_rollback(True)  # these are not queued, so the dispatcher is not woken up for them
+    rows = build_participant_notifications(kind, changed) if kind and needs_notification(kind, changed) else []
     for row in rows:
         if row.recipient:
             members[Kind(row.kind)].append(row.recipient)

@@ -3,13 +3,13 @@
 The constraints:
 
 1. A row is done once and only once, although workers are killed and messages are delivered twice.
-2. The dry run says what the import will do, row by row, and changes nothing.
+2. The dry run predicts the import row by row, and changes nothing.
 3. A row that can't be done keeps no other row from being done, and comes back in a file, with its reason.
 4. An uploaded file is hostile until it is parsed, so the web server never parses it.
-5. What is imported goes through the services, with the same events as any change.
+5. Imports go through the services, with the same events as any change.
 6. Imports of one organization, however large, keep neither imports of others nor other tasks waiting for long.
 
-What follows: the upload stores the file's bytes in `Import`. A worker parses it into `ImportRow`s, checks these, and
+So the upload stores the file's bytes in `Import`. A worker parses it into `ImportRow`s, checks these, and
 imports them. It does so in batches, each of which is one transaction that locks the import, does its rows, and stores
 the position of the last one (1). Rows that are imported are deleted in that transaction; refused ones stay a week (3).
 A worker that finds another position than expected stops: another one has taken over.
@@ -20,15 +20,5 @@ message again, and the next turn continues at the stored position. The rows of c
 in turns, too. The messages have a queue of their own, and a process works on two imports at once, so that it has
 threads for other tasks. Beat sends the message, too, so that a lost one delays imports only.
 
-An app adds a kind of import with a subclass of `importers.Importer`, which it registers (`appointments.imports`):
-
-- `models`: `Import` and its rows
-- `files`: the rows of a CSV or XLSX file, with limits; `workbooks`: those of an XLSX file
-- `values`: what the text of a cell stands for
-- `importers`: the base class, and how columns are guessed
-- `leads`: the importer of leads
-- `terms`: checksums of words, so that erasing a lead finds its rows through an index
-- `services`: what people do: upload, columns, start, cancel
-- `turns`: the order of organizations, and the time that each may use
-- `worker`: what workers do: read, check, import
+An app adds a kind of import with a subclass of `importers.Importer`, which it registers (`appointments.imports`).
 """

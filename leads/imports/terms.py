@@ -15,7 +15,7 @@ from zlib import crc32
 import phonenumbers
 
 # Each of these takes time that is linear in the text's length, whatever the text is.
-WORD = re.compile(r"[^\W_]+")
+find_words = re.compile(r"[^\W_]+").findall  # the words of a text, which consist of letters and digits
 DIGITS = re.compile(r"[0-9]+")
 END_OF_LOCAL_PART = re.compile(r"[\w.+-]*")  # of the reversed text
 DOMAIN = re.compile(r"(?:[^\W_]|-)*(?:\.[^\W_](?:[^\W_]|-)*)*")
@@ -47,10 +47,6 @@ def fold(text: str) -> str:
 
 def drop_marks(text: str) -> str:
     return "".join(letter for letter in text if not unicodedata.combining(letter))
-
-
-def find_words(text: str) -> list[str]:
-    return WORD.findall(text)
 
 
 def find_emails(text: str) -> Iterator[str]:

@@ -95,10 +95,6 @@ class Turn:
             cursor.execute(END, [self.organization.pk, self.expires_at])
 
 
-def is_any_waiting() -> bool:
-    return bool(waiting_organizations())
-
-
 def begin_turn() -> Turn | None:
     """Begin the turn of the organization whose last one is longest ago. Returns None if none waits for a turn."""
     for organization in waiting_organizations():

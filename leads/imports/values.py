@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from openpyxl.utils.datetime import from_excel
 
 from foundation.api import emails
-from foundation.api.fields import FORBIDDEN_IN_URLS, MAX_TEXT_LENGTH, MAX_URL_LENGTH, is_valid, validate_http_url
+from foundation.api.fields import FORBIDDEN_IN_URLS, MAX_TEXT_LENGTH, MAX_URL_LENGTH, YEARS, is_valid, validate_http_url
 from foundation.api.fields import parse_uuid as parse_id
 from foundation.db.timestamps import truncate_to_ms
 from leads.models import CustomField
@@ -98,13 +98,12 @@ def parse_time(text: str, zone: ZoneInfo) -> datetime:
         timestamp = truncate_to_ms(local)
     except OverflowError:
         raise ValueError(f"“{shorten(text)}” is not a time") from None
-    if not 1970 <= timestamp.year <= 2100:
-        raise ValueError(f"“{shorten(text)}” is not in the years 1970 to 2100")
+    if timestamp.year not in YEARS:
+        raise ValueError(f"“{shorten(text)}” is not in the years {YEARS[0]} to {YEARS[-1]}")
     return timestamp
 
 
 def parse_local(text: str) -> datetime:
-    """Return the time as it is written, with its offset if it has one."""
     if match := ISO_TIME.fullmatch(text):
         day, clock, zone = match.groups(default="")
         return datetime.fromisoformat(f"{day}T{pad(clock)}{zone.upper()}")
@@ -125,7 +124,6 @@ def pad(clock: str) -> str:
 
 
 def parse_date(text: str) -> date:
-    """Return a day: ISO 8601, 5.1.2027, or a spreadsheet's."""
     try:
         if ISO_DATE.fullmatch(text.removesuffix(" 00:00:00")):
             return date.fromisoformat(text.removesuffix(" 00:00:00"))

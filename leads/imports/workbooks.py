@@ -104,7 +104,6 @@ class Workbook:
             yield blank
 
     def start_of_workbook(self, sheet_ids: list[str], name: str, attributes: dict[str, str]) -> None:
-        """Note the sheets, and from when the file counts its days."""
         if name == "sheet":
             sheet_ids.append(next(value for key, value in attributes.items() if key.endswith(":id")))
         elif name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
@@ -184,7 +183,6 @@ class TextReader:
         self.length = 0
 
     def add(self, text: str) -> None:
-        """Add a piece, unless the text is too long already."""
         if self.is_text and self.length <= MAX_CELL:
             self.pieces.append(text[: MAX_CELL + 1 - self.length])
             self.length += len(self.pieces[-1])
@@ -226,7 +224,6 @@ class Styles:
         self.is_inside = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Note a format, or the list in which those of the cells are."""
         if max(len(self.codes), len(self.format_ids)) > MAX_FORMATS:
             raise FileRefused(TOO_LARGE)
         if name == "xf":
@@ -238,7 +235,6 @@ class Styles:
             self.is_inside = name == "cellXfs"
 
     def code(self, style: int) -> str | None:
-        """Return the format of cells with this style, such as yyyy-mm-dd."""
         id = self.format_ids[style]
         return self.codes[id] if id in self.codes else builtin_format_code(int(id))
 
@@ -296,7 +292,6 @@ class Sheet(TextReader):
             raise FileRefused(TOO_EMPTY)
 
     def value(self, text: str, attributes: dict[str, str]) -> str:
-        """Return what a cell stands for, as a CSV file would have it."""
         match attributes.get("t", "n"):
             case "s":
                 return self.strings[int(text)]
@@ -309,7 +304,6 @@ class Sheet(TextReader):
         return unescape(text)
 
     def number_text(self, text: str, style: int) -> str:
-        """Return a number, or the time that a number stands for."""
         if style not in self.kinds and style < len(self.styles.format_ids):
             code = self.styles.code(style)
             self.kinds[style] = is_date_format(code), is_timedelta_format(code)

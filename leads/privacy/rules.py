@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
-from django.db.models import CharField, ForeignObjectRel, Model, Value
+from django.db.models import CharField, ForeignObjectRel, Value
 from django.db.models.functions import Cast, Concat
 from django.utils.module_loading import autodiscover_modules
 
@@ -99,16 +99,6 @@ def find_rows(lead: Lead, *, lock: bool = False, limit: int | None = None) -> Ro
             if limit and sum(map(len, found.values())) > limit:
                 return found
     return found
-
-
-def own_columns(model: type[Model]) -> set[str]:
-    """Return the names of the columns that hold values of their own: no keys, times or generated values."""
-    return {
-        field.name
-        for field in model._meta.concrete_fields
-        if not (field.primary_key or field.is_relation or field.generated)
-        and field.get_internal_type() != "DateTimeField"
-    }
 
 
 # The lead's own tables.

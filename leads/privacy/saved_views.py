@@ -44,5 +44,4 @@ def is_about(view: SavedView, person: Identity) -> bool:
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words of the text, folded."""
     return set(SEPARATORS.split(fold(text))) - {""}
