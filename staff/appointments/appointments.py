@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from appointments import conditions
 from appointments.models import Appointment, AppointmentSource, CallCategory
 from appointments.services import book, cancel_appointment, change_outcome, edit_appointment
+from foundation.api.fields import YEARS
 from foundation.db.timestamps import truncate_to_ms
 from leads.imports.models import ImportKind
 from leads.models import CustomField, Lead
@@ -35,7 +36,6 @@ from staff.toolkit.bulk import members, set_for_selected
 from staff.toolkit.columns import when
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
-from staff.toolkit.forms import YEARS
 from statuses.models import Board, Status
 
 NEW_MEMBER_EFFECTS = (

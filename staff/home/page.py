@@ -16,10 +16,10 @@ from django.utils.dateparse import parse_date
 
 from appointments.models import Appointment
 from appointments.reports import Period, Selection
+from foundation.api.fields import YEARS
 from foundation.db.timestamps import now
 from organizations.models import MemberRole, Membership, Organization
 from organizations.permissions import PERMISSIONS, Area, current_user, has_role, organizations_with_role
-from staff.toolkit.forms import YEARS
 from staff.toolkit.tenant import has_several_organizations
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from django.utils import timezone
 from unfold.contrib.filters.admin import RangeDateFilter
 from unfold.utils import parse_date_str
 
-from staff.toolkit.forms import YEARS
+from foundation.api.fields import YEARS
 
 
 class DayRangeFilter(RangeDateFilter):

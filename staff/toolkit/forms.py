@@ -12,10 +12,8 @@ from unfold.widgets import UnfoldAdminURLInputWidget
 from uuid_utils.compat import uuid7
 
 from foundation.api.emails import NOT_ASCII, parse_email
+from foundation.api.fields import YEARS
 from staff.toolkit import actions
-
-# The API's bounds on timestamps (docs/interface.md, G29).
-YEARS = range(1970, 2101)
 
 
 class TimestampField(forms.SplitDateTimeField):
