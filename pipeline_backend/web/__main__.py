@@ -35,8 +35,8 @@ def command(arguments: Sequence[str], connections: int) -> list[str]:
         "backpressure": str(connections),
         # Milliseconds. They also run while a connection is idle: before its first request and between two of them.
         "http1-header-read-timeout": "5000",
-        # Bytes, for the head of a request and for each part of its body.
-        "http1-buffer-size": str(128 * 1024),
+        # Bytes, for the head of a request (the address and a few headers of 8 KiB) and for each part of its body.
+        "http1-buffer-size": str(32 * 1024),
     }
     pairs = [text for name, value in options.items() for text in (f"--{name}", value)]
     return [*pairs, "--no-ws", "--respawn-failed-workers", *granians, ours.application]

@@ -15,7 +15,6 @@ from pipeline_backend.web.turns import Sender, Turn
 
 MAX_CREDENTIALS = 10_000  # about 3 MB
 CREDENTIAL_SECONDS = 3600  # since its last valid use
-MAX_COOKIES = 8192  # bytes; browsers send less
 SESSION_COOKIE = re.compile(rf"(?:^|;)\s*{re.escape(settings.SESSION_COOKIE_NAME)}\s*=([^;]*)")
 SESSION_KEY = re.compile("[0-9a-z]{32}")
 # Not parsed by Django, which takes milliseconds for some cookies. The value is longer with more accounts.
@@ -31,7 +30,7 @@ def digest_of_credential(environ: WSGIEnvironment, path: str, *, is_api: bool) -
         key = parse_key(environ.get("HTTP_X_API_KEY", ""))
         return sha256(key.text.encode()).digest() if key else None
     cookies = environ.get("HTTP_COOKIE", "") if path.startswith("/admin/") else ""
-    values = SESSION_COOKIE.findall(cookies) if len(cookies) <= MAX_COOKIES else []
+    values = SESSION_COOKIE.findall(cookies)
     session = values[-1].strip() if values else ""  # of repeated cookies, Django reads the last
     return sha256(session.encode()).digest() if SESSION_KEY.fullmatch(session) else None
 
@@ -42,7 +41,7 @@ def account_of_browser(environ: WSGIEnvironment) -> str:
     Not the browser's id: a person with an account can make many of these. Whether the account may still sign in, and
     with the same password, is unknown here.
     """
-    cookie = BROWSER_COOKIE.search(environ.get("HTTP_COOKIE", "")[:MAX_COOKIES])
+    cookie = BROWSER_COOKIE.search(environ.get("HTTP_COOKIE", ""))
     _, digests = read_cookie({COOKIE: cookie[1]}) if cookie else ("", {})
     return next(reversed(digests), "")
 

@@ -51,7 +51,17 @@ JSON_AND_CLOSE: Headers = [*JSON, ("connection", "close")]
 RETRY: Headers = [("retry-after", str(RETRY_AFTER_SECONDS))]
 REQUEST_TIMEOUT: Refusal = (408, JSON_AND_CLOSE, json_error("The request body did not arrive in time"))
 TOO_MANY_BODIES: Refusal = (503, JSON_AND_CLOSE + RETRY, json_error(UNAVAILABLE))
+LONG_HEADER: Refusal = (
+    431,
+    JSON,
+    json_error("A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other header 8,192"),
+)
 PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8"), NOT_STORED]
+LONG_HEADER_OF_PAGE: Refusal = (
+    431,
+    PLAIN_TEXT,
+    b"Your browser has sent a header that is too long. Delete the cookies of this site, then try again.",
+)
 TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
     turns.Refusal.TOO_MANY_PAGES: (
         503,
@@ -65,6 +75,10 @@ TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or 
 FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
 RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file
 FILE_SECONDS = 60  # for which such a file is kept for Granian to open it, which takes milliseconds
+# Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
+# 100 bytes; a boundary has at most 70.
+HEADER_BYTES = {"CONTENT_TYPE": 256, "HTTP_ACCEPT_ENCODING": 512}
+OTHER_HEADER_BYTES = 8192  # browsers cut Referer at 4,096, and nginx refuses longer lines, too
 # HTTP/2 may split the Cookie header; all other repeated headers are joined by a comma.
 HEADER_SEPARATORS = {"HTTP_COOKIE": "; "}
 
@@ -112,7 +126,7 @@ class RsgiApplication:
         request = Request(scope, protocol)
         refusal: Refusal | None = TOO_MANY_BODIES
         try:
-            refusal = await self.read_body(request) or self.queue(request)
+            refusal = refuse_long_header(request) or await self.read_body(request) or self.queue(request)
         finally:
             if refusal:
                 self.release_body(request)
@@ -263,7 +277,23 @@ def build_environ(scope: Scope) -> WSGIEnvironment:
         # a proxy that sets only the first one.
         if "_" not in name:
             add_header(environ, name, value)
+    # No cookie of ours has a backslash. Before 3.11.10 and 3.12.6, Python takes quadratic time for many in one quoted
+    # value (CVE-2024-7592). Replaced and not removed, so that the name of another cookie doesn't become that of ours.
+    if "HTTP_COOKIE" in environ:
+        environ["HTTP_COOKIE"] = environ["HTTP_COOKIE"].replace("\\", "/")
     return environ
+
+
+def refuse_long_header(request: Request) -> Refusal | None:
+    """Return a refusal if a header is longer than any client sends it: parsing it could take milliseconds."""
+    if all(
+        len(value) <= HEADER_BYTES.get(key, OTHER_HEADER_BYTES)
+        for key, value in request.environ.items()
+        if key.startswith(("HTTP_", "CONTENT_"))
+    ):
+        return None
+    status, headers, body = LONG_HEADER if request.is_api else LONG_HEADER_OF_PAGE
+    return status, [*headers, ("connection", "close")] if request.has_unread_body else headers, body
 
 
 def to_latin1(text: str) -> str:

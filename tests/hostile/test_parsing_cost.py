@@ -1,4 +1,4 @@
-"""What a request body costs to parse, in steps of Python code (docs/guarantees.md, L3).
+"""What a request's headers and body cost to parse, in steps of Python code (docs/guarantees.md, L3 and M8).
 
 A step is one instruction of the interpreter. Python's own parser, which is written in C, takes none. Steps are counted
 instead of seconds, which differ on every machine; `make bench` measures the seconds.
@@ -6,8 +6,11 @@ instead of seconds, which differ on every machine; `make bench` measures the sec
 
 import gc
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from types import FrameType
+from functools import partial
+from io import BytesIO
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +18,8 @@ from rest_framework.exceptions import APIException
 
 from foundation.api.exceptions import ValidationFailed
 from foundation.api.parsers import parse_json
+from pipeline_backend.web.rsgi import build_environ
+from pipeline_backend.wsgi import Request
 from tests.client import ApiClient
 from tests.contract.assertions import assert_invalid_fields
 from tests.factories import snapshot_of
@@ -54,6 +59,39 @@ INVALID_ENDINGS = {
 }
 
 
+# Values of cookies, filled with the item.
+QUOTED_ITEMS = {
+    "backslashes": "\\",
+    "escaped quotes": '\\"',
+    "escaped letters": "\\a",
+    "octal codes": "\\101",
+    "octal codes behind backslashes": "\\\\\\1",
+}
+
+
+def parse_cookies(value: str) -> object:
+    """Read a request with this Cookie header as the web server does, and return its cookies."""
+    scope: Any = SimpleNamespace(
+        method="GET",
+        path="/",
+        query_string="",
+        http_version="1.1",
+        scheme="http",
+        client="127.0.0.1:1",
+        server="127.0.0.1:2",
+        headers={"host": "localhost", "cookie": value},
+    )
+    return Request({**build_environ(scope), "wsgi.input": BytesIO()}).COOKIES
+
+
+@pytest.mark.parametrize("item", QUOTED_ITEMS.values(), ids=QUOTED_ITEMS)
+def test_a_quoted_cookie_takes_no_more_steps_if_it_is_longer(item: str) -> None:
+    short, long = (f'a="{item * (size // len(item))}"' for size in (4_000, 8_000))
+    parse_cookies(short)  # the first request takes more steps
+
+    assert count_steps_of(partial(parse_cookies, long)) == count_steps_of(partial(parse_cookies, short))
+
+
 def body_of(item: str, count: int, ending: str = "]}") -> bytes:
     """Return a body with a list of as many items."""
     return ('{"unknown":[' + ",".join([item] * count) + ending).encode()
@@ -61,6 +99,11 @@ def body_of(item: str, count: int, ending: str = "]}") -> bytes:
 
 def count_steps(body: bytes) -> int:
     """Parse the body, whether it is accepted or refused, and return the number of instructions of Python code."""
+    return count_steps_of(partial(parse_json, body))
+
+
+def count_steps_of(call: Callable[[], object]) -> int:
+    """Return the number of instructions of Python code that the call takes."""
     steps = 0
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Any:
@@ -74,7 +117,7 @@ def count_steps(body: bytes) -> int:
     sys.settrace(trace)
     try:
         with suppress(APIException, ValidationFailed):
-            parse_json(body)
+            call()
     finally:
         sys.settrace(previous)
         gc.enable()
