@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.db import transaction
+from django.db.models import Max
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -13,12 +14,27 @@ from uuid_utils.compat import uuid7
 from foundation.db.deletes import delete_in_batches
 from foundation.db.timestamps import now
 from foundation.outbox import notify_on_commit
-from organizations.models import PasswordReset, SecurityEventKind, User
+from organizations.models import PasswordReset, SecurityEvent, SecurityEventKind, User
 from organizations.security_log import record_security_event
 
 # A link is of no use for longer than it is valid, and so is the request for it.
 VALID_FOR = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
-MAX_PER_HOUR = 3
+# A stranger can ask for somebody's links, but can't use them up: only those that still work count, which are all in the
+# person's mailbox. Nor can they fill the mailbox by asking whenever the person has signed in.
+MAX_WORKING_LINKS = 3
+MAX_LINKS_PER_HOUR = 12
+# Each changes what `ResetTokenGenerator` signs.
+ENDS_OF_LINKS = (
+    SecurityEventKind.SIGNED_IN,
+    SecurityEventKind.PASSWORD_CHANGED,
+    SecurityEventKind.PASSWORD_RESET,
+    SecurityEventKind.EMAIL_CHANGED,
+    SecurityEventKind.INVITATION_ACCEPTED,
+    SecurityEventKind.ROLE_CHANGED,
+    SecurityEventKind.MEMBER_ACTIVATED,
+    SecurityEventKind.MEMBER_DEACTIVATED,
+    SecurityEventKind.MEMBER_LEFT,
+)
 KEEP_FOR = timedelta(days=1)
 
 
@@ -48,15 +64,18 @@ def request_password_reset(*, email: str) -> None:
 
 
 def choose_recipient(reset: PasswordReset) -> User | None:
-    """Return the account to mail, and note it in the row. None if there is none, or if it got enough mails this hour.
+    """Return the account to mail, and note it in the row. None if there is none, or if it got enough mails lately.
 
     Locks the account, so that two workers can't both send the last permitted mail.
     """
     user: User | None = User.objects.with_email(reset.email).filter(is_active=True).select_for_update().first()
     if user is None:
         return None
-    recent = PasswordReset.objects.filter(user=user, created_at__gt=now() - timedelta(hours=1)).exclude(pk=reset.pk)
-    if recent.count() >= MAX_PER_HOUR:
+    an_hour_ago = now() - timedelta(hours=1)
+    recent = PasswordReset.objects.filter(user=user, created_at__gt=an_hour_ago).exclude(pk=reset.pk)
+    ends = SecurityEvent.objects.filter(user=user, kind__in=ENDS_OF_LINKS, created_at__gt=an_hour_ago)
+    ended_at = ends.aggregate(latest=Max("created_at", default=an_hour_ago))["latest"]
+    if recent.count() >= MAX_LINKS_PER_HOUR or recent.filter(created_at__gt=ended_at).count() >= MAX_WORKING_LINKS:
         return None
     if reset.user_id is None:
         PasswordReset.objects.filter(pk=reset.pk).update(user=user)

@@ -19,6 +19,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django_otp.oath import TOTP
 
 from foundation.api.exceptions import ValidationFailed
@@ -808,6 +809,52 @@ def test_an_account_gets_at_most_three_links_an_hour(world: World) -> None:
         deliver_mail()
 
     assert len(mail.outbox) == 3
+
+
+def ask_for_links(email: str, count: int) -> int:
+    """Ask for links as a stranger does, from another network each time; return how many are mailed."""
+    before = len(mail.outbox)
+    for number in range(count):
+        assert Client(REMOTE_ADDR=f"203.0.113.{number}").post("/admin/password-reset/", {"email": email}).url
+        deliver_mail()
+    return len(mail.outbox) - before
+
+
+LINK_ENDS: dict[str, Callable[[Membership], object]] = {
+    "a sign-in": lambda member: sign_in(member.user.email, OLD_PASSWORD),
+    "a change of the password": lambda member: logged_in_client(member).post(
+        reverse("admin:password_change"),
+        {"old_password": OLD_PASSWORD, "new_password1": PASSWORD, "new_password2": PASSWORD},
+    ),
+    "a reset": lambda member: choose_password(links_mailed_to(member.user.email)[0]),
+    "a change of the role": lambda member: change_member(
+        member=member, role=MemberRole.MANAGER, is_active=True, wants_mail=True, actor=SYSTEM
+    ),
+}
+
+
+@pytest.mark.parametrize("end", LINK_ENDS.values(), ids=LINK_ENDS)
+def test_links_that_a_stranger_asked_for_and_the_person_ended_leave_three_others(
+    world: World, end: Callable[[Membership], object]
+) -> None:
+    member = make_member(world.acme, "mia@acme.example")
+    assert ask_for_links("mia@acme.example", 5) == 3
+
+    end(member)
+    assert b"This link has already been used" in choose_password(links_mailed_to("mia@acme.example")[-1]).content
+    assert ask_for_links("mia@acme.example", 5) == 3
+
+    assert choose_password(links_mailed_to("mia@acme.example")[-1], "another new password").status_code == 302
+
+
+def test_an_account_gets_at_most_twelve_links_an_hour_however_often_they_end(world: World) -> None:
+    make_member(world.acme, "mia@acme.example")
+    counts = []
+    for _ in range(6):
+        counts.append(ask_for_links("mia@acme.example", 4))
+        sign_in("mia@acme.example", OLD_PASSWORD)
+
+    assert counts == [3, 3, 3, 3, 0, 0]
 
 
 @pytest.mark.usefixtures("stopped_clock")  # the window of the limit must not end meanwhile
