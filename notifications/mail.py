@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from email.header import Header
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -76,6 +77,10 @@ def build_email(
     if url := context.get("unsubscribe_url"):
         # Mail clients show a button for it, which needs no sign-in (RFC 8058).
         headers |= {"List-Unsubscribe": f"<{url}>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
+    # Django sends an ASCII subject as it is, and mail programs would decode an encoded word in a name (RFC 2047): with
+    # line breaks and links in it. On one line, because Django refuses line breaks; it folds the line itself.
+    if "=?" in subject:
+        subject = Header(subject, "utf-8").encode(linesep="")
     email = EmailMultiAlternatives(subject, render_to_string(f"{template}.txt", context), to=[to], headers=headers)
     email.attach_alternative(render_to_string(f"{template}.html", context), "text/html")
     return email

@@ -13,6 +13,7 @@ MALICIOUS_TEXTS = {
     "formula_plus": "+1+cmd|' /C calc'!A0",
     "formula_at": "@SUM(A1:A9)\t",
     "header": "Ada\r\nBcc: all@evil.example\r\n\r\n<b>body</b>",
+    "encoded word": "=?utf-8?q?Invoice_=E2=80=AE_overdue=0D=0A_click_http://evil.example?=",
     "calendar": "Ada\nEND:VEVENT\nATTENDEE:mailto:evil@evil.example",
     "calendar_parts": "a;b,c:d\\n\"e\"^'",
     "slack": "<!channel> <@U1> <http://evil.example|open> @here *bold* `code`",

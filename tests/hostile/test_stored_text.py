@@ -15,7 +15,9 @@ from django.test import Client
 from icalendar import Calendar
 
 from appointments.models import Appointment
-from organizations.models import Membership, Organization
+from foundation.db.timestamps import now
+from organizations.models import Membership, Organization, User
+from tests.accounts import deliver_mail, post_invitation
 from tests.admin.pages import TENANT_MODEL_ADMINS, admin_url, list_url, logged_in_client
 from tests.client import ApiClient
 from tests.factories import make_custom_field, make_member, owner_of
@@ -156,6 +158,7 @@ def test_a_mail_has_only_our_headers_and_no_active_markup(
     assert set(sent.keys()) <= HEADERS
     assert (sent["To"], sent["From"].count("@")) == (HOST_EMAIL, 1)
     assert len(str(sent["Subject"]).splitlines()) == 1
+    assert "\u202e" not in sent["Subject"]
     control_characters = [
         character
         for character in mail.body
@@ -166,6 +169,36 @@ def test_a_mail_has_only_our_headers_and_no_active_markup(
     lines_like_headers = [line for line in mail.body.splitlines() if line.startswith(("Bcc:", "END:", "ATTENDEE"))]
     assert lines_like_headers in ([], text.splitlines()[1:2], text.splitlines()[1:3])
     assert active_markup_in(html_of(mail)) == []
+
+
+ENCODED_WORDS = [
+    "=?utf-8?q?Invoice_=E2=80=AE_overdue=0D=0A_http://evil.example?=",
+    "=?utf-8?B?SW52b2ljZSDigK4gb3ZlcmR1ZQ==?=",
+    "=?us-ascii?q?In?= =?us-ascii?q?voice?=",
+    "=?utf-8?q?caf=C3=A9?= bei Zoë",
+    "=?utf-8?q?In",
+    "?utf-8?q?Invoice?=",
+]
+
+
+@pytest.mark.parametrize("text", ENCODED_WORDS)
+def test_a_subject_is_read_as_it_was_typed(
+    api: ApiClient, organization: Organization, mailoutbox: list[Any], measurements: dict[str, str], text: str
+) -> None:
+    """Mail programs decode such words of a subject, with whatever they contain (RFC 2047)."""
+    count_inputs(measurements, "texts", 2)
+    organization.name = text
+    organization.save()
+    User.objects.update(email_verified_at=now())
+    post_invitation(logged_in_client(owner_of(organization)), "new@somebody.example")
+    deliver_mail(organization)
+    api.book(lead_first_name=text, lead_last_name="")
+    send_notifications(str(organization.pk))
+
+    sent = [message_from_bytes(mail.message().as_bytes(linesep="\r\n"), policy=policy.default) for mail in mailoutbox]
+
+    assert sent[0]["Subject"].strip() == f"Invitation to {text}"
+    assert sent[1]["Subject"].strip().startswith(f"Call Booked: {text}, ")
 
 
 @each_text
