@@ -1,5 +1,6 @@
 """/healthz reports overdue work that no worker takes; /readyz reports on the web server only."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from time_machine import Traveller
 
 from foundation.db.timestamps import now
 from foundation.outbox import load_queues
@@ -15,6 +17,7 @@ from organizations.models import Organization
 from tests.client import ApiClient
 from tests.commands.runner import command_error, run
 from tests.faults.backlog import make_backlog, make_endpoint
+from tests.shared_rows import clear_caches
 from webhooks.models import Delivery, Endpoint
 from webhooks.queue import DELIVERIES, SLOW_AFTER_TIMEOUTS
 from webhooks.services import change_endpoint
@@ -33,6 +36,8 @@ def _overdue_deliveries(organization: Organization, settings: Any) -> None:
 
 
 def get_health() -> tuple[int, Any]:
+    """Return the answer, made anew."""
+    clear_caches()
     response = Client().get("/healthz")
     return response.status_code, response.json()
 
@@ -105,3 +110,39 @@ def test_health_takes_one_query_for_each_queue_and_one_more_and_counts_nothing()
 
     assert len(queries) <= 1 + len(load_queues())
     assert not any("COUNT(" in query["sql"].upper() for query in queries)
+
+
+@pytest.mark.usefixtures("_overdue_deliveries")
+def test_an_answer_is_kept_for_two_seconds_however_many_ask(stopped_clock: Traveller) -> None:
+    def ask() -> list[int]:
+        return [Client().get("/healthz").status_code for _ in range(20)]
+
+    with CaptureQueriesContext(connection) as queries:
+        assert ask() == [503] * 20
+    assert len(queries) <= 1 + len(load_queues())
+
+    Delivery.unscoped.update(next_attempt_at=now())
+    assert ask() == [503] * 20
+    stopped_clock.shift(2)
+    assert ask() == [200] * 20
+
+
+@pytest.mark.usefixtures("db")
+def test_while_one_asks_others_get_the_last_answer_without_a_query(stopped_clock: Traveller) -> None:
+    other_answers: list[int] = []
+    queries: list[str] = []
+
+    def ask_in_between(execute: Callable[..., Any], sql: str, *arguments: Any) -> Any:
+        queries.append(sql)
+        if not other_answers:
+            other_answers.append(0)
+            other_answers.append(Client().get("/healthz").status_code)
+            assert queries == [sql]
+        return execute(sql, *arguments)
+
+    assert get_health() == HEALTHY
+    stopped_clock.shift(3)
+    with connection.execute_wrapper(ask_in_between):
+        assert Client().get("/healthz").status_code == 200
+
+    assert (other_answers, len(queries) > 1) == ([0, 200], True)
