@@ -44,6 +44,10 @@ class PageRequestMiddleware:
                 return refusal(429, "Too many requests", text, retry_after=usage.reset_after)
         if has_nul(request):
             return bad_request()
+        try:
+            _ = request.POST  # which the CSRF middleware reads next, where no exception can be answered
+        except SuspiciousOperation:
+            return refusal(400, "This form is not valid", "Nothing was saved. Go back and reload the page.")
         started = time.monotonic()
         response = self.get_response(request)
         if user_id:

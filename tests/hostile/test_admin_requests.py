@@ -15,6 +15,7 @@ from organizations.models import Membership, Organization, SecurityEvent
 from tests.admin.pages import MODEL_ADMINS
 from tests.admin.sample_data import create_replays, create_sample_data
 from tests.factories import owner_of
+from tests.hostile.input_counter import count_inputs
 from tests.hostile.routes import ADMIN_ROUTES, OTHER_ROUTES
 from tests.hostile.tenants import TenantData, make_admin_client
 
@@ -88,6 +89,39 @@ class InlineScriptParser(HTMLParser):
         self.scripts += [
             name for name, value in attrs if name.startswith("on") or (value or "").startswith("javascript:")
         ]
+
+
+URLENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data; boundary=b"
+FILE = '--b\r\nContent-Disposition: form-data; name="a"; filename="a"\r\n\r\nx\r\n'
+UNREADABLE_FORMS = {
+    "fields": (URLENCODED, "a=1&" * 16_000),
+    "parts": (MULTIPART, '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n' * 1_001 + "--b--"),
+    "files": (MULTIPART, FILE * 101 + "--b--"),
+    "bytes": (URLENCODED, "a=" + "1" * 1024 * 1024),
+}
+PAGES_OF_VISITORS = "/admin/login/", "/admin/password-reset/", "/admin/leads/lead/add/"
+
+
+@pytest.mark.parametrize("cookies", [{}, {"csrftoken": "a" * 32}], ids=["without a cookie", "with a cookie"])
+@pytest.mark.parametrize(("content_type", "body"), UNREADABLE_FORMS.values(), ids=UNREADABLE_FORMS)
+def test_a_form_that_django_does_not_read_is_400_and_leaves_nothing_in_the_log(
+    content_type: str,
+    body: str,
+    cookies: dict[str, str],
+    db: None,
+    caplog: pytest.LogCaptureFixture,
+    measurements: dict[str, str],
+) -> None:
+    """Django reads it before any view, to check the token of the form."""
+    client = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    client.cookies.load(cookies)
+    count_inputs(measurements, "bodies", len(PAGES_OF_VISITORS))
+
+    responses = [client.generic("POST", path, body, content_type) for path in PAGES_OF_VISITORS]
+
+    assert [record.getMessage() for record in caplog.records if record.exc_info or record.levelname == "ERROR"] == []
+    assert [response.status_code for response in responses] == [400] * len(PAGES_OF_VISITORS)
+    assert all(b"This form is not valid" in response.content for response in responses)
 
 
 def test_get_changes_nothing_and_every_page_has_security_headers_and_no_inline_script(own_data: TenantData):
