@@ -54,7 +54,9 @@ TOO_MANY_BODIES: Refusal = (503, JSON_AND_CLOSE + RETRY, json_error(UNAVAILABLE)
 LONG_HEADER: Refusal = (
     431,
     JSON,
-    json_error("A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other one 8,192"),
+    json_error(
+        "A header is too long: Content-Type may have 256 bytes, Accept-Encoding 512 and every other header 8,192"
+    ),
 )
 PLAIN_TEXT: Headers = [("content-type", "text/plain; charset=utf-8"), NOT_STORED]
 LONG_HEADER_OF_PAGE: Refusal = (
