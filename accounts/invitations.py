@@ -1,4 +1,4 @@
-"""Invitations: an organization offers membership to an address, and whoever reads its mail accepts or declines."""
+"""Invitations: an organization offers membership to an address; the person who reads its mail accepts or declines."""
 
 import json
 import re
@@ -36,20 +36,16 @@ TOKEN_PATTERN = re.compile(r"([0-9a-f]{32})-([0-9a-f]{64})")
 
 
 class InvitationClosed(Conflict):
-    """Nobody can accept the invitation any more, or its person may not, because their account is disabled."""
-
     message = "This invitation is no longer valid. Ask for a new one."
 
 
 class SignInRequired(Conflict):
-    """The address belongs to an account with a verified address, which only its own person may use."""
-
     message = "Sign in to accept this invitation."
 
 
 @dataclass(frozen=True)
 class NewAccount:
-    """What a person chooses for an account that is new, or whose address they are the first to prove."""
+    """The choices of a person whose account is new, or who is the first to prove its address."""
 
     password: str
     first_name: str
@@ -67,8 +63,7 @@ def invite(
 ) -> Invitation:
     """Invite the address, and mail the invitation after the commit. `invited_by` is None for a management command.
 
-    `assignable` are the roles that the inviter may assign. Locks the organization. Raises ValidationFailed if the role
-    is not one of them, if the API would refuse the address, or if `find_obstacle` finds one.
+    Locks the organization. Raises ValidationFailed if the role is not `assignable`, or the address can't be invited.
     """
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     if role not in assignable:
@@ -79,8 +74,7 @@ def invite(
         raise ValidationFailed({"email": [str(error)]}) from None
     unanswered = Invitation.objects.of(organization).unanswered().with_email(email)
     unanswered.filter(expires_at__lte=now()).update(withdrawn_at=now())
-    obstacle = find_obstacle(organization, email, assignable)
-    if obstacle:
+    if obstacle := find_obstacle(organization, email, assignable):
         raise ValidationFailed({"email": [obstacle]})
     invitation: Invitation = Invitation.objects.create(
         organization=organization, email=email, role=role, invited_by=invited_by, expires_at=now() + VALID_FOR
@@ -99,9 +93,9 @@ def find_obstacle(organization: Organization, email: str, assignable: Collection
         return "belonged to a member whose role is above yours; ask an owner to invite them"
     invitations = Invitation.objects.of(organization)
     if invitations.with_email(email).filter(unsubscribed_at__isnull=False).exists():
-        return "belongs to somebody who has asked for no more invitations"
+        return "belongs to a person who has asked for no more invitations"
     recent = invitations.filter(created_at__gt=now() - timedelta(days=1))
-    # Withdrawing and inviting anew would otherwise mail somebody without end.
+    # Withdrawing and inviting again could otherwise mail the address without end.
     if (recent.with_email(email).aggregate(sent=Sum("sent_count"))["sent"] or 0) >= MAX_SENT:
         return "was invited too often; try again tomorrow"
     if invitations.unanswered().with_email(email).exists():
@@ -112,20 +106,24 @@ def find_obstacle(organization: Organization, email: str, assignable: Collection
 
 
 def record_invitation_event(kind: SecurityEventKind, invitation: Invitation, user: User | None = None) -> None:
-    """Add an event to the organization's security log. It names the role and no address."""
-    details = f"as {invitation.get_role_display()}"
+    details = f"as {invitation.get_role_display()}"  # the role, and no address
     record_security_event(kind, organization=invitation.organization, user=user, details=details)
+
+
+def lock_open(invitation: Invitation) -> Invitation:
+    stored: Invitation = Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
+    if not stored.is_open:
+        raise InvitationClosed
+    return stored
 
 
 @transaction.atomic
 def send_again(*, invitation: Invitation, invited_by: User) -> None:
-    """Mail the invitation once more, valid for another seven days, with `invited_by` as its inviter from now on.
+    """Mail the invitation once more, valid for another seven days, now from `invited_by`.
 
     Locks the invitation. Raises InvitationClosed, and Conflict if it was sent too often.
     """
-    invitation = Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
-    if not invitation.is_open:
-        raise InvitationClosed
+    invitation = lock_open(invitation)
     if invitation.sent_count >= MAX_SENT or invitation.last_sent_at > now() - RESEND_INTERVAL:
         raise Conflict(f"An invitation is sent at most {MAX_SENT} times, and at most once in 5 minutes.")
     Invitation.objects.of(invitation.organization).filter(pk=invitation.pk).update(
@@ -147,9 +145,7 @@ def send_again(*, invitation: Invitation, invited_by: User) -> None:
 @transaction.atomic
 def withdraw(*, invitation: Invitation) -> None:
     """Make the invitation's link useless. Locks the invitation. Raises InvitationClosed."""
-    invitation = Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
-    if not invitation.is_open:
-        raise InvitationClosed
+    invitation = lock_open(invitation)
     invitation.withdrawn_at = now()
     invitation.save(update_fields=["withdrawn_at"])
     end_unconfirmed_membership(invitation)
@@ -162,29 +158,19 @@ def invitation_link(invitation: Invitation) -> str:
 
 
 def token_mac(invitation: Invitation, secret: str | None = None) -> str:
-    """Return the part of the link that nobody can guess: it is derived from the invitation and SECRET_KEY.
-
-    `secret` is one of SECRET_KEY_FALLBACKS instead.
-    """
+    """Return the link's secret part, derived from the invitation and SECRET_KEY, or from this former SECRET_KEY."""
     identity = [str(invitation.pk), str(invitation.organization_id), invitation.email, invitation.role]
-    salt = "accounts.invitation"
-    return salted_hmac(salt, json.dumps(identity), secret=secret, algorithm="sha256").hexdigest()
-
-
-def is_genuine(invitation: Invitation, mac: str) -> bool:
-    """Return whether `mac` is the part of the invitation's link, also of one made with a former SECRET_KEY."""
-    secrets = (None, *settings.SECRET_KEY_FALLBACKS)
-    return any(constant_time_compare(mac, token_mac(invitation, secret)) for secret in secrets)
+    return salted_hmac("accounts.invitation", json.dumps(identity), secret=secret, algorithm="sha256").hexdigest()
 
 
 def unsubscribe_path(invitation: Invitation) -> str:
-    """Return the path that ends the organization's invitations to the address. It accepts none, and doesn't expire."""
+    """Return the path that ends the organization's invitations to the address. It doesn't expire."""
     token = signing.Signer(salt=UNSUBSCRIBE_SALT).sign(invitation.pk.hex)
     return reverse("unsubscribe_invitation", args=[token])
 
 
 def find_by_unsubscribe_token(token: str) -> Invitation | None:
-    """Return the invitation whose e-mail had this unsubscribe link, open or not. None if the link isn't one of ours."""
+    """Return the invitation whose e-mail had this unsubscribe link, open or not; None for a link that isn't genuine."""
     try:
         pk = UUID(signing.Signer(salt=UNSUBSCRIBE_SALT).unsign(token))
     except signing.BadSignature:
@@ -195,17 +181,20 @@ def find_by_unsubscribe_token(token: str) -> Invitation | None:
 def find_invitation(token: str) -> Invitation:
     """Return the invitation that a link leads to. Raises InvitationClosed if it can't be accepted."""
     match = TOKEN_PATTERN.fullmatch(token)
-    rows = Invitation.unscoped.select_related("organization", "invited_by")
-    invitation: Invitation | None = rows.filter(pk=UUID(match[1])).first() if match else None
-    if match is None or invitation is None or not is_genuine(invitation, match[2]):
+    if match is None:
         raise InvitationClosed
-    if not (invitation.is_open and invitation.organization.is_active and may_still_invite(invitation)):
+    invitation = Invitation.unscoped.select_related("organization", "invited_by").filter(pk=UUID(match[1])).first()
+    if invitation is None:
+        raise InvitationClosed
+    macs = [token_mac(invitation, secret) for secret in (None, *settings.SECRET_KEY_FALLBACKS)]
+    is_genuine = any(constant_time_compare(match[2], mac) for mac in macs)
+    if not (is_genuine and invitation.is_open and invitation.organization.is_active and may_still_invite(invitation)):
         raise InvitationClosed
     return invitation
 
 
 def may_still_invite(invitation: Invitation) -> bool:
-    """Return whether the inviter may still assign the role. So nobody leaves an invitation behind for themselves."""
+    """Return whether the inviter may still assign the role: no one may leave an invitation behind for themselves."""
     inviter = invitation.invited_by
     if inviter is None or inviter.is_superuser:
         return inviter is None or inviter.is_active
@@ -214,16 +203,16 @@ def may_still_invite(invitation: Invitation) -> bool:
 
 
 def needs_sign_in(account: User | None, invitation: Invitation) -> bool:
-    """Return whether only somebody who is signed in as this account may accept the invitation.
+    """Return whether accepting the invitation requires being signed in as this account.
 
-    The link opens an account whose address nobody has proved, but never an operator's, nor one with two-factor sign-in
+    The link opens an account with an unverified address, but never an operator's, nor one with two-factor sign-in
     (whose address an operator has changed), nor one whose mail goes to another mailbox.
     """
     if account is None:
         return False
     is_protected = account.email_verified_at or account.two_factor_enabled_at or account.is_superuser
     # Only the case of ASCII letters may differ: PostgreSQL's lower() may turn a letter such as \u0130 into an ASCII
-    # one, and somebody can own such a domain.
+    # one, and such a domain can have another owner.
     return bool(is_protected) or account.email.encode().lower() != invitation.email.encode().lower()
 
 
@@ -237,22 +226,19 @@ def has_open_invitation(user: User) -> bool:
 def accept(*, token: str, signed_in_user: User | None, new_account: NewAccount | None) -> Membership:
     """Make the person with the invited address a member. Their address is verified from now on.
 
-    An account with a verified address must be the signed-in one. Any other account gets the new password, which ends
-    its sessions; without an account, one is created. Locks the invitation, then the account. Raises InvitationClosed
-    and SignInRequired.
+    An account that `needs_sign_in` must be the signed-in one. Any other gets the new password, which ends its sessions;
+    without an account, one is created. Locks the invitation, then the account. Raises InvitationClosed, SignInRequired.
     """
     invitation = lock_open_invitation(token)
     account = User.objects.with_email(invitation.email).select_for_update().first()
     if account and not account.is_active:
         raise InvitationClosed(ACCOUNT_DISABLED)
-    if needs_sign_in(account, invitation):
-        if account != signed_in_user:
+    if account is None or not needs_sign_in(account, invitation):
+        if new_account is None:
             raise SignInRequired
-    elif new_account is None:
-        raise SignInRequired
-    else:
         account = prove_address(account, email=invitation.email, new_account=new_account)
-    assert account is not None
+    elif account != signed_in_user:
+        raise SignInRequired
     member: Membership | None = Membership.objects.of(invitation.organization).filter(user=account).first()
     if member is None or not member.is_active:
         member = add_member(organization=invitation.organization, user=account, role=invitation.role)
@@ -263,7 +249,7 @@ def accept(*, token: str, signed_in_user: User | None, new_account: NewAccount |
 
 
 def prove_address(account: User | None, *, email: str, new_account: NewAccount) -> User:
-    """Create the account, or give it to the person who has proved its address: nothing of an earlier user remains."""
+    """Create the account, or give it to the person who has proved its address: its password and sessions end."""
     names = {"first_name": new_account.first_name, "last_name": new_account.last_name}
     if account is None:
         try:
@@ -294,8 +280,7 @@ def decline(*, token: str) -> None:
 def unsubscribe(*, invitation: Invitation) -> None:
     """Decline the organization's open invitation of this address, and refuse new ones. Repeating it is safe.
 
-    Locks the organization, as inviting does, and then the open invitation. A membership stays as it is. An e-mail that
-    a worker is sending at the moment still arrives.
+    Locks the organization, as inviting does, and then the open invitation. A membership stays as it is.
     """
     organization = invitation.organization
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
@@ -313,7 +298,7 @@ def unsubscribe(*, invitation: Invitation) -> None:
 def allow_again(*, invitation: Invitation, consent: str) -> None:
     """Let the organization invite the address again, and log how its person agreed. Repeating it is safe.
 
-    Only for operators: the organization is the party that the person has refused. Locks the organization.
+    Only for operators, because the person has refused the organization. Locks the organization.
     """
     organization = invitation.organization
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
@@ -323,17 +308,16 @@ def allow_again(*, invitation: Invitation, consent: str) -> None:
 
 
 def end_unconfirmed_membership(invitation: Invitation) -> None:
-    """Let nobody name the invited person any more, if they are a member from before there were invitations."""
+    """If the person is a member from before there were invitations, end that: no one can name them any more."""
     rows = Membership.objects.of(invitation.organization).filter(is_unconfirmed=True)
     rows.filter(user__in=User.objects.with_email(invitation.email)).update(is_unconfirmed=False)
 
 
 def lock_open_invitation(token: str) -> Invitation:
     """Lock and return the invitation that a link leads to. Raises InvitationClosed if it can't be accepted."""
-    found = find_invitation(token)
-    Invitation.objects.of(found.organization).select_for_update().get(pk=found.pk)
-    # Read again, because it may have been answered before the lock was ours.
-    return find_invitation(token)
+    invitation = find_invitation(token)
+    Invitation.objects.of(invitation.organization).select_for_update().get(pk=invitation.pk)
+    return find_invitation(token)  # again: it may have been answered before the row was locked
 
 
 def open_invitations_for(email: str) -> list[Invitation]:

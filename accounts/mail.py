@@ -4,19 +4,27 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.db.models import Q, QuerySet
 
-from accounts import security_notices
 from accounts.invitations import invitation_link, unsubscribe_path
 from accounts.password_reset import VALID_FOR, choose_recipient, reset_link
+from accounts.sessions import describe_browser
 from foundation.db.timestamps import now
 from foundation.outbox import Result
 from notifications.daily_limit import DailyLimit
-from notifications.mail import build_email, single_line
+from notifications.mail import build_email, format_local_time, single_line
 from notifications.queues import MailQueue
-from organizations.models import Invitation, Organization, PasswordReset, SecurityNotice, User
+from organizations.models import Invitation, Organization, PasswordReset, SecurityEventKind, SecurityNotice, User
+
+# What has happened, as the person reads it; other kinds by their label.
+SENTENCES = {
+    # Failed sign-ins are not mailed, only wrong passwords of a person who is signed in already.
+    SecurityEventKind.SIGN_IN_FAILED: "Someone who is signed in to your account entered several wrong passwords",
+    SecurityEventKind.TWO_FACTOR_FAILED: "Someone entered your password and then several wrong codes",
+    SecurityEventKind.RECOVERY_CODE_USED: "A recovery code was used to sign in",
+}
 
 
 class InvitationQueue(MailQueue[Organization, Invitation]):
-    """Invitations, grouped by organization. They count towards the organization's limit on e-mails."""
+    """E-mails with an invitation's link. They count towards the organization's limit on e-mails."""
 
     name, label = "invitations", "account e-mails"
     model = Invitation
@@ -26,7 +34,6 @@ class InvitationQueue(MailQueue[Organization, Invitation]):
     limit = DailyLimit()
 
     def render(self, invitation: Invitation) -> EmailMultiAlternatives | Result:
-        """Return the e-mail with the link, unless the invitation has been answered or withdrawn, or has expired."""
         if not invitation.is_open:
             return Result(error="closed", is_final=True)
         inviter = invitation.invited_by
@@ -50,7 +57,7 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
     group_field = "group"
 
     def read_jobs(self, due: QuerySet) -> list[PasswordReset]:
-        """Also choose whom to mail, if anybody, and make the link, because rendering makes no query."""
+        """Also choose the account to mail, if there is one, and make the link, because rendering makes no query."""
         resets = list(due)
         for reset in resets:
             is_expired = reset.created_at < now() - VALID_FOR
@@ -59,7 +66,6 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
         return resets
 
     def render(self, reset: PasswordReset) -> EmailMultiAlternatives | Result:
-        """Return the e-mail with the link, if an account has the address."""
         if reset.user is None:
             return Result()
         context = {"link": reset.link, "email": reset.user.email}
@@ -67,7 +73,7 @@ class PasswordResetQueue(MailQueue[PasswordReset, PasswordReset]):
 
 
 class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
-    """E-mails about a person's account, grouped by person."""
+    """E-mails about events of a person's account, so that they notice what they did not do themselves."""
 
     name, label = "security_notices", "notifications"
     model = SecurityNotice
@@ -75,7 +81,18 @@ class SecurityNoticeQueue(MailQueue[User, SecurityNotice]):
     related = ("event", "user")
 
     def render(self, notice: SecurityNotice) -> EmailMultiAlternatives:
-        return security_notices.render(notice)
+        """Return the e-mail. It has no link to unsubscribe, which a thief of the account would use."""
+        event, user = notice.event, notice.user
+        sentence = SENTENCES.get(SecurityEventKind(event.kind), event.get_kind_display())
+        context = {
+            "sentence": sentence,
+            "email": user.email,
+            "when": format_local_time(event.created_at, user.time_zone),
+            "address": event.address,
+            "browser": describe_browser(event.user_agent) if event.user_agent else "",
+        }
+        subject = single_line(f"Security notice: {sentence}")
+        return build_email(user.email, subject, "accounts/security_notice", context)
 
 
 INVITATIONS, PASSWORD_RESETS, SECURITY_NOTICES = InvitationQueue(), PasswordResetQueue(), SecurityNoticeQueue()

@@ -48,7 +48,7 @@ class StaffMiddleware:
 
 
 def scope_of(request: HttpRequest) -> DatabaseScope:
-    """Return all organizations for an operator, the user's own for other users, and none for visitors."""
+    """Return all rows for an operator, those of the user's organizations for a member, and none for a visitor."""
     if not request.user.is_authenticated:
         return NO_TENANT
     if is_operator(request):

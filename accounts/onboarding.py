@@ -1,7 +1,4 @@
-"""Onboarding: creates an organization with everything it needs to start.
-
-It is here and not in `organizations` because it also uses `statuses`, which builds on `organizations`.
-"""
+"""Creates an organization with everything it needs to start: statuses, which build on `organizations`, and an owner."""
 
 from django.db import transaction
 
@@ -13,7 +10,7 @@ from statuses.services import seed_defaults
 
 @transaction.atomic
 def create_organization(*, name: str, owner: User | None = None) -> Organization:
-    """Create an organization with its default statuses and, if one is given, its owner, who must have agreed."""
+    """Create an organization with its default statuses and its owner, if one is given, who must have agreed."""
     organization = Organization.objects.create(name=name)
     if owner is not None:
         add_member(organization=organization, user=owner, role=MemberRole.OWNER)
@@ -24,6 +21,5 @@ def create_organization(*, name: str, owner: User | None = None) -> Organization
 @transaction.atomic
 def create_organization_for(*, name: str, owner_email: str) -> Invitation:
     """Create an organization and invite its owner, who joins by accepting. Return the invitation."""
-    return invite(
-        organization=create_organization(name=name), email=owner_email, role=MemberRole.OWNER, invited_by=None
-    )
+    organization = create_organization(name=name)
+    return invite(organization=organization, email=owner_email, role=MemberRole.OWNER, invited_by=None)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.views import PasswordChangeView
 from django.core.exceptions import ValidationError
@@ -22,17 +23,13 @@ WRONG_GUESSES_UNTIL_MAIL = 3
 
 
 class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
-    """The form for changing one's password, with a limit on guesses of the old one.
-
-    Whoever has taken over a session must not find out the password with it.
-    """
+    """Django's form, with a limit on guesses: a stolen session must not help to find out the old password."""
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         self.request = request
         super().__init__(current_user(request), *args, **kwargs)
 
     def clean_old_password(self) -> str:
-        """Return the old password. Raises ValidationError if it is wrong, or past the limit."""
         if not is_old_password_check_allowed(self.request, self.user):
             raise ValidationError(TOO_MANY_ATTEMPTS)
         try:
@@ -45,27 +42,21 @@ class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
 
 def record_wrong_old_password(user: User) -> None:
     """Log a wrong old password; after several in a day, the person gets an e-mail."""
-    last_day = now() - timedelta(days=1)
+    events = SecurityEvent.objects.filter(user=user, kind=SecurityEventKind.SIGN_IN_FAILED, details=WRONG_GUESS)
     with bypass_rls():  # the same for every role: who may read the log has no influence
-        earlier = SecurityEvent.objects.filter(
-            user=user, kind=SecurityEventKind.SIGN_IN_FAILED, details=WRONG_GUESS, created_at__gte=last_day
-        ).count()
-    record_security_event(
-        SecurityEventKind.SIGN_IN_FAILED,
-        user=user,
-        details=WRONG_GUESS,
-        is_mailed=earlier + 1 == WRONG_GUESSES_UNTIL_MAIL,
-    )
+        earlier = events.filter(created_at__gte=now() - timedelta(days=1)).count()
+    is_mailed = earlier + 1 == WRONG_GUESSES_UNTIL_MAIL
+    record_security_event(SecurityEventKind.SIGN_IN_FAILED, user=user, details=WRONG_GUESS, is_mailed=is_mailed)
 
 
 class OwnPasswordChangeView(PasswordChangeView):
-    """Django's page for changing one's password."""
-
     form_class = OwnPasswordChangeForm
     success_url = reverse_lazy("admin:password_change_done")
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), **admin.site.each_context(self.request)}
+
     def get_form_kwargs(self) -> dict[str, Any]:
-        """Return the form's arguments: the request in place of the user."""
         arguments = super().get_form_kwargs()
         del arguments["user"]
         return arguments | {"request": self.request}

@@ -17,7 +17,7 @@ from foundation.outbox import notify_on_commit
 from organizations.models import PasswordReset, SecurityEvent, SecurityEventKind, User
 from organizations.security_log import record_security_event
 
-# A link is of no use for longer than it is valid, and so is the request for it.
+# Of a link, and so of the request for one.
 VALID_FOR = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
 # A stranger can ask for somebody's links, but can't use them up: only those that still work count, which are all in the
 # person's mailbox. Nor can they fill the mailbox by asking whenever the person has signed in.
@@ -35,14 +35,10 @@ ENDS_OF_LINKS = (
     SecurityEventKind.MEMBER_DEACTIVATED,
     SecurityEventKind.MEMBER_LEFT,
 )
-KEEP_FOR = timedelta(days=1)
 
 
 class ResetTokenGenerator(PasswordResetTokenGenerator):
-    """Makes tokens that expire after PASSWORD_RESET_TIMEOUT.
-
-    They also die with any change of the account's password, address, access or memberships, and with a sign-in.
-    """
+    """Tokens die with a sign-in, and with any change of the account's password, address, access or memberships."""
 
     key_salt = "accounts.password_reset"
 
@@ -85,11 +81,8 @@ def choose_recipient(reset: PasswordReset) -> User | None:
 
 def reset_link(user: User) -> str:
     """Return a URL at which the user can choose a new password once. Only the mailbox and operators may get it."""
-    path = reverse(
-        "admin_password_reset_confirm",
-        args=[urlsafe_base64_encode(force_bytes(user.pk)), reset_tokens.make_token(user)],
-    )
-    return f"{settings.BASE_URL}{path}"
+    args = [urlsafe_base64_encode(force_bytes(user.pk)), reset_tokens.make_token(user)]
+    return f"{settings.BASE_URL}{reverse('admin_password_reset_confirm', args=args)}"
 
 
 @transaction.atomic
@@ -110,5 +103,6 @@ def reset_password(*, user: User, token: str, password: str) -> bool:
 
 
 def prune_password_resets() -> None:
-    """Delete old requests, which hold addresses that somebody typed."""
-    delete_in_batches(PasswordReset.objects.filter(created_at__lt=now() - KEEP_FOR).order_by("created_at"))
+    """Delete requests after a day, because they hold addresses that anyone may have typed."""
+    yesterday = now() - timedelta(days=1)
+    delete_in_batches(PasswordReset.objects.filter(created_at__lt=yesterday).order_by("created_at"))

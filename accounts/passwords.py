@@ -62,7 +62,6 @@ class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
     """
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        """Return the encoded hash, after waiting for a free place to hash."""
         with hashing_slot():
             encoded: str = super().encode(password, salt, iterations)
         return encoded

@@ -1,25 +1,30 @@
-"""Sessions with their user: the session engine, and the services with which people see and end their own.
+"""Sessions with their user: the session engine, and the page on which people see and end their own.
 
 The engine is Django's database engine with one more column, as its documentation describes. When and from where a
 session is used is part of the session's data, so that one statement writes both.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.backends.base import UpdateError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.middleware.csrf import get_token
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
+from accounts.pages import account_page
 from foundation.api.client_address import client_address
 from foundation.api.exceptions import is_unavailable
 from foundation.db.deletes import delete_in_batches
 from organizations.models import SecurityEventKind, Session, User
+from organizations.permissions import current_user
 from organizations.security_log import record_security_event, shorten_user_agent
 
 USAGE_KEY = "usage"
@@ -49,8 +54,6 @@ SYSTEMS = {
 
 
 class SessionStore(db.SessionStore):
-    """Stores sessions in `organizations_session`."""
-
     @classmethod
     def get_model_class(cls) -> type[Session]:
         return Session
@@ -72,22 +75,9 @@ class SessionStore(db.SessionStore):
             raise
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the row for a session with this data, with its user."""
         row: Any = super().create_model_instance(data)  # a Session, whatever Django's stubs say
         row.user_id = data.get(SESSION_KEY)
         return row
-
-
-@dataclass(frozen=True)
-class ActiveSession:
-    """A session as its user sees it. `id` names it in forms; it can't be used to sign in."""
-
-    id: str
-    started_at: datetime | None
-    used_at: datetime | None
-    address: str
-    browser: str
-    is_current: bool
 
 
 def note_usage(request: HttpRequest) -> None:
@@ -105,38 +95,7 @@ def note_usage(request: HttpRequest) -> None:
     }
 
 
-def active_sessions(user: User, current_key: str | None) -> list[ActiveSession]:
-    """Return the user's sessions that still work, the current one first, then the last used."""
-    sessions = []
-    for row, data in valid_sessions(user):
-        usage: Mapping[str, str] = data.get(USAGE_KEY, {})
-        session = ActiveSession(
-            id=session_id(row.session_key),
-            started_at=parse_time(usage.get("started_at")),
-            used_at=parse_time(usage.get("used_at")),
-            address=usage.get("address", ""),
-            browser=describe_browser(usage.get("user_agent", "")),
-            is_current=row.session_key == current_key,
-        )
-        sessions.append(session)
-    oldest = datetime.min.replace(tzinfo=UTC)
-    return sorted(sessions, key=lambda session: (session.is_current, session.used_at or oldest), reverse=True)
-
-
-def valid_sessions(user: User) -> list[tuple[Session, dict[str, Any]]]:
-    """Return the user's sessions with their data, without expired ones and those from before a changed password."""
-    rows = Session.objects.filter(user=user, expire_date__gt=timezone.now())
-    decoded = [(row, row.get_decoded()) for row in rows]
-    return [(row, data) for row, data in decoded if user.is_session_hash(data.get(HASH_SESSION_KEY, ""))]
-
-
-def session_id(session_key: str) -> str:
-    """Return a name for the session from which its key can't be computed."""
-    return salted_hmac("accounts.sessions", session_key, algorithm="sha256").hexdigest()[:32]
-
-
 def parse_time(text: str | None) -> datetime | None:
-    """Return a time that was stored in the session as text."""
     return datetime.fromisoformat(text) if text else None
 
 
@@ -149,24 +108,65 @@ def describe_browser(user_agent: str) -> str:
     return browser or system or "Unknown browser"
 
 
-def end_session(*, user: User, id: str) -> bool:
-    """End one of the user's sessions. Returns False if the user has no session with this id."""
-    return end_sessions(user, lambda row: constant_time_compare(session_id(row.session_key), id)) > 0
+def session_id(session_key: str) -> str:
+    """Return the session's name in forms. It can't be used to sign in: the key can't be computed from it."""
+    return salted_hmac("accounts.sessions", session_key, algorithm="sha256").hexdigest()[:32]
 
 
-def end_other_sessions(*, user: User, current_key: str | None) -> int:
-    """End all of the user's sessions but the current one. Returns how many worked until now."""
-    return end_sessions(user, lambda row: row.session_key != current_key)
+def valid_sessions(user: User) -> list[tuple[Session, dict[str, Any]]]:
+    """Return the user's sessions with their data, without expired ones and those from before a changed password."""
+    rows = Session.objects.filter(user=user, expire_date__gt=timezone.now())
+    decoded = [(row, row.get_decoded()) for row in rows]
+    return [(row, data) for row, data in decoded if user.is_session_hash(data.get(HASH_SESSION_KEY, ""))]
 
 
-def end_sessions(user: User, condition: Callable[[Session], bool]) -> int:
-    """End those of the user's sessions that meet the condition, and add each to the security log."""
+def active_sessions(user: User, current_key: str | None) -> list[dict[str, object]]:
+    """Return the user's sessions that still work as the page shows them: the current one first, then the last used."""
+    sessions = []
+    for row, data in valid_sessions(user):
+        usage: Mapping[str, str] = data.get(USAGE_KEY, {})
+        session: dict[str, object] = {
+            "id": session_id(row.session_key),
+            "started_at": parse_time(usage.get("started_at")),
+            "used_at": parse_time(usage.get("used_at")),
+            "address": usage.get("address", ""),
+            "browser": describe_browser(usage.get("user_agent", "")),
+            "is_current": row.session_key == current_key,
+        }
+        sessions.append((row.session_key == current_key, usage.get("used_at", ""), session))
+    return [session for *_, session in sorted(sessions, key=itemgetter(0, 1), reverse=True)]
+
+
+def end_sessions(user: User, condition: Callable[[str], bool]) -> int:
+    """End the user's sessions whose key meets the condition, and log each. Returns how many worked until now."""
     count = 0
     for row, data in valid_sessions(user):
         # Deleted by a statement of its own: of two simultaneous requests only one finds and logs it. A request that is
         # still using the session can't store it again, because Django updates a session only if it exists.
-        if condition(row) and Session.objects.filter(pk=row.pk).delete()[0]:
+        if condition(row.session_key) and Session.objects.filter(pk=row.pk).delete()[0]:
             browser = describe_browser(data.get(USAGE_KEY, {}).get("user_agent", ""))
             record_security_event(SecurityEventKind.SESSION_ENDED, user=user, actor=user, details=browser)
             count += 1
     return count
+
+
+def sessions_page(request: HttpRequest) -> HttpResponse:
+    """Show the user's sessions. A POST ends the one that it names, or all others."""
+    user, current_key = current_user(request), request.session.session_key
+    if request.method != "POST":
+        sessions = active_sessions(user, current_key)
+        return account_page(request, "admin/sessions.html", "Sessions", sessions=sessions)
+    id = request.POST.get("session", "")
+    if "others" in request.POST:
+        count = end_sessions(user, lambda key: key != current_key)
+        messages.success(request, f"{count} other {'session has' if count == 1 else 'sessions have'} ended.")
+    elif end_sessions(user, lambda key: constant_time_compare(session_id(key), id)):
+        messages.success(request, "The session has ended.")
+    else:
+        messages.warning(request, "That session has already ended.")
+    return HttpResponseRedirect(reverse("admin:sessions"))
+
+
+def token_view(request: HttpRequest) -> HttpResponse:
+    """Return the session's current token as JSON. `admin.js` asks for it before it sends a form."""
+    return JsonResponse({"token": get_token(request)})

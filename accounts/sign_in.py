@@ -1,28 +1,29 @@
-"""The sign-in form: limits on attempts, and who may sign in."""
+"""Signing in with a password, before the code (`accounts.two_factor_views`): who may, and limits on attempts."""
 
 from typing import Any
 
+from django.contrib import admin
 from django.contrib.auth import forms as auth_forms
+from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
+from django.http import HttpResponse
 from unfold.forms import AuthenticationForm
 
 from accounts.invitations import has_open_invitation
 from accounts.passwords import hashing_for
-from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, is_sign_in_allowed, known_browser_id
+from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, is_sign_in_allowed, known_browser_id, remember_browser
+from accounts.two_factor_views import ask_for_code
 from organizations.models import User
 
 
 class SignInForm(AuthenticationForm):
-    """The sign-in form, with the limits of `accounts.sign_in_limits`."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # Django sets a maximum length and doesn't check it. Normalizing a name takes time that grows with its square.
         self.fields["username"].validators.append(MaxLengthValidator(self.fields["username"].max_length))
 
     def clean(self) -> dict[str, object]:
-        """Count the attempt, then check the password."""
         name = self.cleaned_data.get("username")
         if not name or not self.cleaned_data.get("password"):
             return super().clean()  # no password will be checked
@@ -42,3 +43,21 @@ class SignInForm(AuthenticationForm):
         auth_forms.AuthenticationForm.confirm_login_allowed(self, user)
         if not user.is_superuser and not user.roles and not has_open_invitation(user):
             raise ValidationError("You are not a member of any active organization.")
+
+
+class SignInView(LoginView):
+    authentication_form = SignInForm
+    template_name = "admin/login.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        site = admin.site.each_context(self.request)
+        path = self.request.get_full_path()
+        return {**super().get_context_data(**kwargs), **site, "title": "Log in", "app_path": path}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user: User = form.get_user()
+        if user.two_factor_enabled_at is not None:
+            return ask_for_code(self.request, user, next_url=self.get_success_url())
+        response: HttpResponse = super().form_valid(form)
+        remember_browser(self.request, user, response)
+        return response

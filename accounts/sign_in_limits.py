@@ -1,4 +1,4 @@
-"""Limits on guessing passwords. Nobody can use them to lock a person out or to learn whether an account exists.
+"""Limits on guessing passwords. They neither lock a person out nor show whether an account exists.
 
 A browser is known for an account if a person has signed in to the account there, or chosen its password. An attempt to
 sign in from a known browser counts against this browser and account alone. Other people's attempts never count against
@@ -72,10 +72,8 @@ def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) ->
     name = fold_name(name)
     account_key = account.pk if account else name
     is_name_allowed = is_attempt_allowed(request, group="sign-in-name", key=name, limit=ATTEMPTS_PER_ACCOUNT)
-    return (
-        is_attempt_allowed(request, group="sign-in-account", key=account_key, limit=ATTEMPTS_PER_ACCOUNT)
-        and is_name_allowed
-    )
+    is_allowed = is_attempt_allowed(request, group="sign-in-account", key=account_key, limit=ATTEMPTS_PER_ACCOUNT)
+    return is_allowed and is_name_allowed
 
 
 def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
@@ -114,18 +112,14 @@ def client_of(request: HttpRequest) -> str:
 def known_browser_id(request: HttpRequest, account: User | None) -> str:
     """Return the browser's id if it has signed in as this account since the last change of password, else ""."""
     browser, digests = read_cookie(request.COOKIES)
-    digest = digests.get(account.pk, "") if account else ""
-    # Also computed for no account, so that the time is the same.
-    password = account.password if account else ""
+    # Also compared for no account, so that the time is the same.
+    digest, password = (digests.get(account.pk, ""), account.password) if account else ("", "")
     valid = [password_digest(password, secret) for secret in (None, *settings.SECRET_KEY_FALLBACKS)]
     return browser if any(constant_time_compare(digest, other) for other in valid) else ""
 
 
 def remember_browser(request: HttpRequest, user: User, response: HttpResponse) -> None:
-    """Set the cookie with which this browser is known for the account: its person has just proved who they are.
-
-    Also remembers the success for the client's address.
-    """
+    """Set the cookie of a browser whose person has just proved who they are; remember the client's address, too."""
     remember(SUCCESSES, client_address(request.META), SUCCESS_SECONDS)
     browser, digests = read_cookie(request.COOKIES)
     # The newest last; a browser shared by many people forgets the oldest.

@@ -1,12 +1,15 @@
 """Two-factor sign-in: an authenticator app's code after the password, or one of ten recovery codes.
 
 The tables of keys and codes are closed to requests; only this module reads them, for the signed-in or signing-in user.
+`User.two_factor_enabled_at` says whether it is on. A session's hash contains it, so switching it on or off ends all
+other sessions.
 """
 
 import base64
 import hashlib
 import secrets
-from urllib.parse import quote, urlencode
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.db import transaction
 from django.http import HttpRequest
@@ -18,16 +21,12 @@ from foundation.api.rate_limits import is_attempt_allowed
 from foundation.db.timestamps import now
 from organizations.isolation import bypass_rls
 from organizations.models import Organization, RecoveryCode, SecurityEventKind, TotpDevice, User
-from organizations.permissions import roles_by_organization
 from organizations.security_log import record_security_event
 
 RECOVERY_CODES = 10
-KEY_BYTES = 20
-CODE_BYTES = 10
 ATTEMPTS_PER_MINUTE = 10
-# After this many wrong codes in a row the user gets an e-mail, because somebody else may know the password.
+# After this many wrong codes in a row the user gets an e-mail, because another person may know the password.
 MAIL_AFTER_FAILURES = 5
-ISSUER = "Pipeline Backend"
 OFF = "Two-factor sign-in is off."
 # Also after a right code that came too soon after a wrong one.
 WRONG_CODE = "This code is wrong or was used before. Wait for the next one, then try again."
@@ -36,44 +35,43 @@ WRONG_CODE = "This code is wrong or was used before. Wait for the next one, then
 def is_code_check_allowed(request: HttpRequest, user: User) -> bool:
     """Count an attempt to enter a code; return whether to check it.
 
-    Counted by known browser, else by client address: somebody else who knows the password must not keep the user's
+    Counted by known browser, else by client address: another person who knows the password must not keep the user's
     recovery codes from being checked. The device itself makes guesses of its code wait, wherever they come from.
     """
     key = f"{user.pk} {known_browser_id(request, user) or client_address(request.META)}"
     return is_attempt_allowed(request, group="second-factor", key=key, limit=ATTEMPTS_PER_MINUTE)
 
 
-def must_enrol(request: HttpRequest, user: User) -> bool:
-    """Return whether an organization of the user requires two-factor sign-in, and the user has not set it up."""
-    if user.two_factor_enabled_at is not None:
-        return False
-    return Organization.objects.filter(pk__in=roles_by_organization(request), requires_two_factor=True).exists()
+def is_required(user: User) -> bool:
+    """Return whether an organization of the user requires two-factor sign-in."""
+    return Organization.objects.filter(pk__in=user.roles, requires_two_factor=True).exists()
 
 
-def locked_user(user: User) -> User:
-    """Return the user as stored, locked until the transaction ends: changes of their two-factor sign-in take turns."""
-    return User.objects.select_for_update(no_key=True).get(pk=user.pk)
+@contextmanager
+def locked(user: User) -> Iterator[User]:
+    """Lock the user, yield them as stored, and open the closed tables, until the transaction ends with the block."""
+    with bypass_rls(), transaction.atomic():
+        yield User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
 def check_can_enrol(stored: User) -> None:
-    """Raise Conflict if two-factor sign-in is on, or if the user's address is not verified. The user is locked."""
     if stored.two_factor_enabled_at is not None:
         raise Conflict("Two-factor sign-in is already on.")
-    # The second factor of somebody with another person's address would keep that person out.
+    # The second factor of a person with another one's address would keep the other one out.
     if stored.email_verified_at is None:
         text = "Your e-mail address is not verified yet. Ask for a new password first: its link verifies the address."
         raise Conflict(text)
 
 
 def start_enrolment(*, user: User) -> str:
-    """Store and return a new key, for the user's app. It counts once it is confirmed by a code.
+    """Store and return a new key for the user's app. It counts once it is confirmed by a code.
 
-    Locks the user. Raises Conflict as `check_can_enrol` does.
+    Locks the user. Raises Conflict if two-factor sign-in is on, or if the user's address is not verified.
     """
-    key = base64.b32encode(secrets.token_bytes(KEY_BYTES)).decode()
-    with bypass_rls(), transaction.atomic():
-        check_can_enrol(locked_user(user))
-        # A new one each time: somebody may have seen the last one in a session that is not theirs.
+    key = base64.b32encode(secrets.token_bytes(20)).decode()
+    with locked(user) as stored:
+        check_can_enrol(stored)
+        # A new one each time: another person may have seen the last one in a session that is not theirs.
         TotpDevice.objects.update_or_create(user=user, defaults={"key": key, "last_step": -1, "confirmed": False})
     return key
 
@@ -84,49 +82,50 @@ def pending_key(user: User) -> str:
         return str(TotpDevice.objects.filter(user=user, confirmed=False).values_list("key", flat=True).first() or "")
 
 
-def key_uri(user: User, key: str) -> str:
-    """Return the URI that apps read from the QR code."""
-    label = quote(f"{ISSUER}:{user.email}")
-    return f"otpauth://totp/{label}?{urlencode({'secret': key, 'issuer': ISSUER})}"
-
-
 def confirm_enrolment(*, user: User, code: str) -> list[str]:
     """Switch two-factor sign-in on, and return new recovery codes, which are not stored; none for a wrong code.
 
-    Ends all other sessions. The caller has checked the password. Locks the user. Raises Conflict as `check_can_enrol`
-    does.
+    The caller has checked the password. Locks the user. Raises Conflict as `start_enrolment` does.
     """
-    with bypass_rls(), transaction.atomic():
-        check_can_enrol(locked_user(user))
+    with locked(user) as stored:
+        check_can_enrol(stored)
         device = TotpDevice.objects.filter(user=user).first()
         if device is None or not device.verify_token(code):
             return []  # not an error, which would undo that the wrong code was counted
         device.confirmed = True
         device.save()
-        set_enabled_at(user, enabled=True)
+        user.two_factor_enabled_at = now()
+        user.save(update_fields=["two_factor_enabled_at"])
         record_security_event(SecurityEventKind.TWO_FACTOR_ENABLED, user=user)
         return store_recovery_codes(user)
 
 
 def disable(*, user: User, code: str) -> bool:
-    """Switch two-factor sign-in off, and end all other sessions. Returns False for a wrong code.
+    """Switch two-factor sign-in off. Returns False for a wrong code.
 
     The caller has checked the password. Locks the user. Raises Conflict if it is off, or if an organization of the user
     requires it.
     """
-    with bypass_rls(), transaction.atomic():
-        if locked_user(user).two_factor_enabled_at is None:
+    with locked(user) as stored:
+        if stored.two_factor_enabled_at is None:
             raise Conflict(OFF)
-        if Organization.objects.filter(
-            is_active=True,
-            requires_two_factor=True,
-            pk__in=user.memberships.filter(is_active=True).values("organization"),
-        ).exists():
+        if is_required(stored):
             raise Conflict("An organization that you belong to requires two-factor sign-in.")
         if not verify(user, code):
             return False
-        delete_factors(user)
-        record_security_event(SecurityEventKind.TWO_FACTOR_DISABLED, user=user)
+        switch_off(user, SecurityEventKind.TWO_FACTOR_DISABLED)
+        return True
+
+
+def reset_two_factor(*, user: User) -> bool:
+    """Switch two-factor sign-in off for a person who has lost app and recovery codes. Returns False if it was off.
+
+    For operators. Locks the user.
+    """
+    with locked(user) as stored:
+        if stored.two_factor_enabled_at is None:
+            return False
+        switch_off(user, SecurityEventKind.TWO_FACTOR_RESET)
         return True
 
 
@@ -135,8 +134,8 @@ def replace_recovery_codes(*, user: User, code: str) -> list[str]:
 
     Locks the user. Raises Conflict if two-factor sign-in is off.
     """
-    with bypass_rls(), transaction.atomic():
-        if locked_user(user).two_factor_enabled_at is None:
+    with locked(user) as stored:
+        if stored.two_factor_enabled_at is None:
             raise Conflict(OFF)
         if not verify(user, code):
             return []
@@ -146,26 +145,11 @@ def replace_recovery_codes(*, user: User, code: str) -> list[str]:
 
 def verify_second_factor(*, user: User, code: str) -> bool:
     """Return whether this is a code of the user's app or an unused recovery code; it can't be used again."""
-    with bypass_rls(), transaction.atomic():
-        stored = locked_user(user)
+    with locked(user) as stored:
         return stored.two_factor_enabled_at is not None and verify(user, code)
 
 
-def reset_two_factor(*, user: User) -> bool:
-    """Switch two-factor sign-in off for someone who has lost app and recovery codes, and end their sessions.
-
-    For operators. Returns False if it was off.
-    """
-    with transaction.atomic():
-        if locked_user(user).two_factor_enabled_at is None:
-            return False
-        delete_factors(user)
-        record_security_event(SecurityEventKind.TWO_FACTOR_RESET, user=user)
-    return True
-
-
 def unused_recovery_codes(user: User) -> int:
-    """Return how many recovery codes the user has left."""
     with bypass_rls():
         return RecoveryCode.objects.filter(user=user, used_at=None).count()
 
@@ -173,7 +157,7 @@ def unused_recovery_codes(user: User) -> int:
 def verify(user: User, code: str) -> bool:
     """Check a code of either kind, use it up and log the result. The caller has locked the user."""
     code = "".join(character for character in code.lower() if character.isalnum())[:64]
-    # Not counted as a failure of the app: nobody guesses 80 bits, and so a recovery code always helps.
+    # Not counted as a failure of the app: 80 bits can't be guessed, and so a recovery code always helps.
     if RecoveryCode.objects.filter(user=user, code_hash=hash_code(code), used_at=None).update(used_at=now()):
         record_security_event(SecurityEventKind.RECOVERY_CODE_USED, user=user, actor=user)
         return True
@@ -188,24 +172,18 @@ def verify(user: User, code: str) -> bool:
 def store_recovery_codes(user: User) -> list[str]:
     """Replace the user's recovery codes, and return the new ones as they are shown."""
     RecoveryCode.objects.filter(user=user).delete()
-    codes = [base64.b32encode(secrets.token_bytes(CODE_BYTES)).decode().lower() for _ in range(RECOVERY_CODES)]
+    codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES)]
     RecoveryCode.objects.bulk_create([RecoveryCode(user=user, code_hash=hash_code(code)) for code in codes])
     return ["-".join(code[start : start + 4] for start in range(0, len(code), 4)) for code in codes]
 
 
 def hash_code(code: str) -> str:
-    """Return the stored form of a recovery code."""
     return hashlib.sha256(code.encode()).hexdigest()
 
 
-def set_enabled_at(user: User, *, enabled: bool) -> None:
-    """Store whether two-factor sign-in is on, in the caller's instance as well: sessions depend on it."""
-    user.two_factor_enabled_at = now() if enabled else None
-    user.save(update_fields=["two_factor_enabled_at"])
-
-
-def delete_factors(user: User) -> None:
-    """Delete key and recovery codes, and switch two-factor sign-in off."""
+def switch_off(user: User, kind: SecurityEventKind) -> None:
     TotpDevice.objects.filter(user=user).delete()
     RecoveryCode.objects.filter(user=user).delete()
-    set_enabled_at(user, enabled=False)
+    user.two_factor_enabled_at = None
+    user.save(update_fields=["two_factor_enabled_at"])
+    record_security_event(kind, user=user)

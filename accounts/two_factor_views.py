@@ -1,28 +1,27 @@
-"""Two-factor sign-in: the page after the password, and My account → Two-factor sign-in."""
+"""The pages of two-factor sign-in: the one after the password, and My account → Two-factor sign-in."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
 
 import segno
 from django import forms
-from django.contrib import admin, messages
-from django.contrib.admin.utils import quote
+from django.contrib import messages
+from django.contrib.admin.utils import quote as quote_pk
 from django.contrib.auth import login, update_session_auth_hash
-from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from accounts import two_factor
-from accounts.secret_page import secret_page
+from accounts.pages import account_page, secret_page
 from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, is_old_password_check_allowed, remember_browser
 from foundation.api.exceptions import Conflict
 from organizations.isolation import bypass_rls
@@ -31,7 +30,7 @@ from organizations.permissions import current_user
 
 PENDING_KEY = "pending_sign_in"
 PENDING_SECONDS = 600
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+ISSUER = "Pipeline Backend"
 # The pages that are open to users who must set up two-factor sign-in first.
 OPEN_PAGES = {"two_factor", "token", "logout", "jsi18n"}
 
@@ -39,8 +38,6 @@ Result = TypeVar("Result")
 
 
 class CodeForm(forms.Form):
-    """Asks for a code."""
-
     code = forms.CharField(
         max_length=64,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
@@ -56,15 +53,15 @@ class PasswordAndCodeForm(CodeForm):
     )
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        self.request, self.user = request, current_user(request)
+        self.request = request
         super().__init__(*args, **kwargs)
 
     def clean_password(self) -> str:
-        """Return the password, which must be the user's. Raises ValidationError past the limit on guesses, too."""
         password: str = self.cleaned_data["password"]
-        if not is_old_password_check_allowed(self.request, self.user):
+        user = current_user(self.request)
+        if not is_old_password_check_allowed(self.request, user):
             raise forms.ValidationError(TOO_MANY_ATTEMPTS)
-        if not self.user.check_password(password):
+        if not user.check_password(password):
             raise forms.ValidationError("Your password is not right.")
         return password
 
@@ -72,25 +69,16 @@ class PasswordAndCodeForm(CodeForm):
 # --- Signing in -------------------------------------------------------------------------------------------------------
 
 
-class SignInView(LoginView):
-    """Django's sign-in page, followed by the page for the code if the user has two-factor sign-in."""
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        """Sign in, or remember for ten minutes that the password was right."""
-        user: User = form.get_user()
-        if user.two_factor_enabled_at is None:
-            response: HttpResponse = super().form_valid(form)
-            remember_browser(self.request, user, response)
-            return response
-        session = self.request.session
-        session.flush()  # drops the data of another user's session
-        session[PENDING_KEY] = {
-            "user": user.pk,
-            "hash": user.get_session_auth_hash(),
-            "until": timezone.now().timestamp() + PENDING_SECONDS,
-            "next": self.get_success_url(),
-        }
-        return HttpResponseRedirect(reverse("admin:second_factor"))
+def ask_for_code(request: HttpRequest, user: User, *, next_url: str) -> HttpResponse:
+    """Remember for ten minutes that the password was right, and redirect to the page for the code."""
+    request.session.flush()  # drops the data of another user's session
+    request.session[PENDING_KEY] = {
+        "user": user.pk,
+        "hash": user.get_session_auth_hash(),
+        "until": timezone.now().timestamp() + PENDING_SECONDS,
+        "next": next_url,
+    }
+    return HttpResponseRedirect(reverse("admin:second_factor"))
 
 
 def pending_user(request: HttpRequest) -> User | None:
@@ -113,20 +101,18 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     if user is None:
         return HttpResponseRedirect(reverse("admin:login"))
     form = CodeForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         if not two_factor.is_code_check_allowed(request, user):
             form.add_error(None, TOO_MANY_ATTEMPTS)
         elif two_factor.verify_second_factor(user=user, code=form.cleaned_data["code"]):
-            url = request.session.pop(PENDING_KEY)["next"]
-            login(request, user, backend=BACKEND)
-            response = HttpResponseRedirect(url)
+            response = HttpResponseRedirect(request.session.pop(PENDING_KEY)["next"])
+            login(request, user, backend="django.contrib.auth.backends.ModelBackend")
             remember_browser(request, user, response)
             return response
         else:
             form.add_error("code", two_factor.WRONG_CODE)
-    context = {**admin.site.each_context(request), "title": "Second factor", "form": form, "button": "Sign in"}
-    context["text"] = "Enter the code of your authenticator app, or a recovery code."
-    return TemplateResponse(request, "accounts/page.html", context)
+    text = "Enter the code of your authenticator app, or a recovery code."
+    return account_page(request, "accounts/page.html", "Second factor", form=form, text=text, button="Sign in")
 
 
 def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -135,8 +121,9 @@ def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., H
     @wraps(view)
     def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         name = request.resolver_match.url_name if request.resolver_match else None
-        if name not in OPEN_PAGES and two_factor.must_enrol(request, current_user(request)):
-            messages.warning(request, "Your organization requires two-factor sign-in. Set it up to go on.")
+        user = current_user(request)
+        if name not in OPEN_PAGES and user.two_factor_enabled_at is None and two_factor.is_required(user):
+            messages.warning(request, "Your organization requires two-factor sign-in. Set it up to continue.")
             return HttpResponseRedirect(reverse("admin:two_factor"))
         return view(request, *args, **kwargs)
 
@@ -161,9 +148,8 @@ def two_factor_page(request: HttpRequest) -> HttpResponse:
 
 def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
     """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
-    context = {**admin.site.each_context(request), "title": "Two-factor sign-in"}
     if data is None:
-        return TemplateResponse(request, "admin/two_factor_start.html", context)
+        return account_page(request, "admin/two_factor_start.html", "Two-factor sign-in")
     if "start" in data:
         try:
             form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
@@ -176,13 +162,17 @@ def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> 
     if codes:
         update_session_auth_hash(request, user)
         return recovery_codes_page(request, user, codes)
-    context |= {
-        "form": form,
-        "key": " ".join(key[start : start + 4] for start in range(0, len(key), 4)),
-        "qr_code": qr_code(two_factor.key_uri(user, key)),
-    }
-    headers = {"Content-Encoding": "identity"}  # the page shows a secret; see CompressionMiddleware
-    return TemplateResponse(request, "admin/two_factor_enrolment.html", context, headers=headers)
+    uri = f"otpauth://totp/{quote(f'{ISSUER}:{user.email}')}?{urlencode({'secret': key, 'issuer': ISSUER})}"
+    return account_page(
+        request,
+        "admin/two_factor_enrolment.html",
+        "Two-factor sign-in",
+        headers={"Content-Encoding": "identity"},  # the page shows a secret; see CompressionMiddleware
+        form=form,
+        key=" ".join(key[start : start + 4] for start in range(0, len(key), 4)),
+        # An SVG element, because an image would need another request. It contains no text.
+        qr_code=mark_safe(segno.make(uri, error="m").svg_inline(scale=5, light="#fff")),  # noqa: S308
+    )
 
 
 def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
@@ -194,17 +184,17 @@ def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> H
         return recovery_codes_page(request, user, codes)
     if submit(disable_form, two_factor.disable, user):
         update_session_auth_hash(request, user)
-        messages.success(request, "Two-factor sign-in is off.")
+        messages.success(request, two_factor.OFF)
         return HttpResponseRedirect(reverse("admin:two_factor"))
-    context = {
-        **admin.site.each_context(request),
-        "title": "Two-factor sign-in",
-        "enabled_at": user.two_factor_enabled_at,
-        "unused_codes": two_factor.unused_recovery_codes(user),
-        "codes_form": codes_form,
-        "disable_form": disable_form,
-    }
-    return TemplateResponse(request, "admin/two_factor.html", context)
+    return account_page(
+        request,
+        "admin/two_factor.html",
+        "Two-factor sign-in",
+        enabled_at=user.two_factor_enabled_at,
+        unused_codes=two_factor.unused_recovery_codes(user),
+        codes_form=codes_form,
+        disable_form=disable_form,
+    )
 
 
 def submit(form: CodeForm, change: Callable[..., Result], user: User) -> Result | None:
@@ -222,15 +212,9 @@ def submit(form: CodeForm, change: Callable[..., Result], user: User) -> Result 
 
 
 def recovery_codes_page(request: HttpRequest, user: User, codes: list[str]) -> HttpResponse:
-    """Return the page that shows new recovery codes, once."""
     explanation = (
         "Each of these codes replaces your authenticator app once. They are shown only now: print them, or store them "
         "where you find them without your phone."
     )
-    url = reverse("admin:organizations_user_change", args=[quote(user.pk)])
+    url = reverse("admin:organizations_user_change", args=[quote_pk(user.pk)])
     return secret_page(request, user, url, title="Recovery codes", explanation=explanation, secret="\n".join(codes))
-
-
-def qr_code(text: str) -> SafeString:
-    """Return the text as a QR code, in an SVG element: an image would need another request."""
-    return mark_safe(segno.make(text, error="m").svg_inline(scale=5, light="#fff"))  # noqa: S308  # contains no text

@@ -5,21 +5,22 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
 from django.db import DataError
-from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
+from unfold.widgets import BASE_INPUT_CLASSES, UnfoldAdminEmailInputWidget
 
 from accounts import invitations
-from accounts.forms import NewAccountForm, NewPasswordForm, PasswordResetForm
-from accounts.invitations import InvitationClosed, SignInRequired
+from accounts.invitations import InvitationClosed, NewAccount, SignInRequired
+from accounts.pages import account_page
 from accounts.password_reset import request_password_reset, reset_password, reset_tokens
 from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, client_of, remember_browser
 from foundation.api.rate_limits import is_attempt_allowed
@@ -30,7 +31,7 @@ from organizations.models import Invitation, User
 RESETS_PER_CLIENT = 10  # a minute, for each known browser or client address
 
 
-def account_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def link_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Run a view that finds its rows by a link's token. Its address is a secret, so no cache and no site may get it."""
 
     @wraps(view)
@@ -46,15 +47,29 @@ def account_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRes
     return wrapper
 
 
-def account_response(
-    request: HttpRequest, title: str, template: str = "page", status: int = 200, **context: object
-) -> HttpResponse:
-    """Return the page, with what all pages of the admin show in its context."""
-    context = {**admin.site.each_context(request), "title": title, **context}
-    return render(request, f"accounts/{template}.html", context, status=status)
+class NewPasswordForm(SetPasswordForm):
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
 
 
-@account_page
+# --- Invitations ------------------------------------------------------------------------------------------------------
+
+
+class NewAccountForm(NewPasswordForm):
+    """Asks an invited person for the name and the password of their account."""
+
+    first_name = forms.CharField(max_length=255)
+    last_name = forms.CharField(max_length=255, required=False)
+    field_order = ("first_name", "last_name", "new_password1", "new_password2")
+
+    def new_account(self) -> NewAccount:
+        data = self.cleaned_data
+        return NewAccount(data["new_password1"], data["first_name"], data["last_name"])
+
+
+@link_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
     """Show an invitation to whoever has its link; on a POST, accept or decline it."""
@@ -62,35 +77,18 @@ def answer_invitation(request: HttpRequest, token: str) -> HttpResponse:
         invitation = invitations.find_invitation(token)
         account = User.objects.with_email(invitation.email).first()
         if request.user.is_authenticated and request.user != account:
-            return account_response(request, "Invitation", "other_account")
+            return account_page(request, "accounts/other_account.html", "Invitation")
         if account and not account.is_active:
             raise InvitationClosed(invitations.ACCOUNT_DISABLED)
         if request.method == "POST" and "decline" in request.POST:
             invitations.decline(token=token)
             path = invitations.unsubscribe_path(invitation)
-            return account_response(request, "Invitation", "declined", invitation=invitation, unsubscribe_path=path)
+            return account_page(
+                request, "accounts/declined.html", "Invitation", invitation=invitation, unsubscribe_path=path
+            )
         return show_invitation(request, token, invitation, account)
     except InvitationClosed as error:
-        return account_response(request, "Invitation", status=404, error=str(error))
-
-
-# Without CSRF protection: mail servers post to it (RFC 8058), and the signed link itself authorizes.
-@csrf_exempt
-@account_page
-@require_http_methods(["GET", "HEAD", "POST"])
-def unsubscribe_from_invitations(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask for confirmation; a POST unsubscribes at once. A GET changes nothing, because mail filters open links."""
-    invitation = invitations.find_by_unsubscribe_token(token)
-    if invitation is None:
-        return invalid_link_page(request, "To decline an invitation, open the link in its e-mail.")
-    if request.method == "POST":
-        invitations.unsubscribe(invitation=invitation)
-    email, organization = invitation.email, invitation.organization
-    return unsubscribe_page(
-        request,
-        question=f"Decline the invitation of {email} to {organization}, and get no more invitations from there?",
-        result=f"{organization} can’t invite {email} any more. An open invitation is declined.",
-    )
+        return account_page(request, "accounts/page.html", "Invitation", status=404, error=str(error))
 
 
 def show_invitation(request: HttpRequest, token: str, invitation: Invitation, account: User | None) -> HttpResponse:
@@ -117,10 +115,10 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
         else:
             messages.success(request, f"You are now a member of {member.organization}.")
             return HttpResponseRedirect(reverse("admin:index"))
-    return account_response(
+    return account_page(
         request,
+        "accounts/invitation.html",
         "Invitation",
-        "invitation",
         invitation=invitation,
         form=form,
         error=error,
@@ -129,7 +127,33 @@ def show_invitation(request: HttpRequest, token: str, invitation: Invitation, ac
     )
 
 
-@account_page
+# Without CSRF protection: mail servers post to it (RFC 8058), and the signed link itself authorizes.
+@csrf_exempt
+@link_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def unsubscribe_from_invitations(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask for confirmation; a POST unsubscribes at once. A GET changes nothing, because mail filters open links."""
+    invitation = invitations.find_by_unsubscribe_token(token)
+    if invitation is None:
+        return invalid_link_page(request, "To decline an invitation, open the link in its e-mail.")
+    if request.method == "POST":
+        invitations.unsubscribe(invitation=invitation)
+    email, organization = invitation.email, invitation.organization
+    return unsubscribe_page(
+        request,
+        question=f"Decline the invitation of {email} to {organization}, and get no more invitations from there?",
+        result=f"{organization} can’t invite {email} any more. An open invitation is declined.",
+    )
+
+
+# --- New passwords ----------------------------------------------------------------------------------------------------
+
+
+class PasswordResetForm(forms.Form):
+    email = forms.EmailField(label="E-mail", max_length=254, widget=UnfoldAdminEmailInputWidget)
+
+
+@link_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
     """Ask for an address, and store the request. The response is the same for every address."""
@@ -141,18 +165,19 @@ def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(reverse("password_reset_done"))
         form.add_error(None, TOO_MANY_ATTEMPTS)
     text = "Enter the address of your account. We will send you a link with which you can choose a new password."
-    return account_response(request, "Forgotten password", text=text, form=form, button="Send the link")
+    return account_page(
+        request, "accounts/page.html", "Forgotten password", text=text, form=form, button="Send the link"
+    )
 
 
-@account_page
+@link_page
 @require_http_methods(["GET", "HEAD"])
 def password_reset_done(request: HttpRequest) -> HttpResponse:
-    """Say that an e-mail is on its way if an account has the address."""
     text = (
         "If there is an account with this address, it will get an e-mail with a link within a few minutes. The link is "
         "valid for one hour."
     )
-    return account_response(request, "Forgotten password", text=text)
+    return account_page(request, "accounts/page.html", "Forgotten password", text=text)
 
 
 class ChoosePasswordView(PasswordResetConfirmView):
@@ -165,14 +190,13 @@ class ChoosePasswordView(PasswordResetConfirmView):
     success_url = reverse_lazy("admin:login")
 
     def get_user(self, uidb64: str) -> User | None:
-        """Return the active user with this id, or None."""
         try:
             user = super().get_user(uidb64)
         except DataError:  # an id with a NUL character
             return None
         return user if isinstance(user, User) and user.is_active else None
 
-    def form_valid(self, form: BaseForm) -> HttpResponse:
+    def form_valid(self, form: forms.Form) -> HttpResponse:
         """Set the password, unless another request has used the link in the meantime."""
         token = self.request.session.pop(INTERNAL_RESET_SESSION_TOKEN, "")
         assert self.user is not None  # Django shows no form without one
@@ -181,15 +205,14 @@ class ChoosePasswordView(PasswordResetConfirmView):
             return self.render_to_response(self.get_context_data())
         messages.success(self.request, "Your new password is set. Sign in with it.")
         response = HttpResponseRedirect(self.get_success_url())
-        # Whoever has used up the account's sign-in limit can't keep its person out after the reset.
+        # A person who has used up the account's sign-in limit can't keep its person out after the reset.
         self.user.refresh_from_db(fields=["password"])
         remember_browser(self.request, self.user, response)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Return the template context, with what all pages of the admin show."""
         error = "" if self.validlink else "This link has already been used or has expired. Ask for a new one."
         return {**admin.site.each_context(self.request), "error": error, **super().get_context_data(**kwargs)}
 
 
-choose_password = account_page(ChoosePasswordView.as_view())
+choose_password = link_page(ChoosePasswordView.as_view())

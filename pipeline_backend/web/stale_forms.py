@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from accounts.two_factor_views import SignInView
+from accounts.sign_in import SignInForm, SignInView
 from organizations.isolation import bypass_rls
 from organizations.permissions import current_user
 from pipeline_backend.web.error_handlers import handler403
@@ -50,9 +50,7 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
 
     A request without a valid token, which another site may have sent, therefore signs nobody in.
     """
-    context = {**admin.site.each_context(request), "title": "Log in", "app_path": request.get_full_path()}
-    form_class = admin.site.login_form
-    view = SignInView(authentication_form=form_class, template_name="admin/login.html", extra_context=context)
+    view = SignInView()
     view.setup(request)
     if admin.site.has_permission(request):
         messages.info(request, f"You are already signed in as {current_user(request).email}.")
@@ -60,8 +58,5 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
     messages.warning(request, OUT_OF_DATE)
     typed = request.POST.get("username", "")
     # Not a password that was typed in the wrong field.
-    form = view.get_form_class()(request, initial={"username": typed if "@" in typed else ""})
-    response = view.render_to_response(view.get_context_data(form=form))
-    if hasattr(response, "render"):
-        response.render()
-    return response
+    form = SignInForm(request, initial={"username": typed if "@" in typed else ""})
+    return view.render_to_response(view.get_context_data(form=form))

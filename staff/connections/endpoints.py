@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSplitDateTimeWidget
 
-from accounts.secret_page import secret_page
+from accounts.pages import secret_page
 from organizations.actors import staff_actor
 from organizations.permissions import Area, current_user
 from staff.connections.health import render_health

@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
-from accounts.secret_page import secret_page
+from accounts.pages import secret_page
 from foundation.db.timestamps import now
 from organizations.defaults import both_scopes
 from organizations.models import ApiKey, Scope

@@ -48,7 +48,7 @@ def test_a_person_sees_their_sessions_and_no_one_elses(host: Membership, other_o
     sessions = listed(laptop)
     page = laptop.get(PAGE).content.decode()
 
-    assert [(session.browser, session.address, session.is_current) for session in sessions] == [
+    assert [(session["browser"], session["address"], session["is_current"]) for session in sessions] == [
         ("Firefox on Windows", "192.0.2.1", True),
         ("Chrome on Android", "198.51.100.7", False),
     ]
@@ -58,7 +58,7 @@ def test_a_person_sees_their_sessions_and_no_one_elses(host: Membership, other_o
 
 def test_one_session_can_be_ended(host: Membership):
     phone, tablet, laptop = (sign_in("hana@acme.example", agent) for agent in (CHROME, CHROME, FIREFOX))
-    id = next(session.id for session in listed(phone) if session.is_current)
+    id = next(session["id"] for session in listed(phone) if session["is_current"])
 
     laptop.post(PAGE, {"session": id})
 
@@ -80,7 +80,7 @@ def test_nobody_can_end_another_persons_session(host: Membership, other_organiza
     make_member(other_organization, "zoe@globex.example")
     other, own = sign_in("zoe@globex.example"), sign_in("hana@acme.example")
 
-    own.post(PAGE, {"session": listed(other)[0].id})
+    own.post(PAGE, {"session": listed(other)[0]["id"]})
     own.post(PAGE, {"session": other.session.session_key})
     own.post(PAGE, {"others": "yes"})
 
@@ -113,7 +113,7 @@ def test_a_changed_password_ends_the_other_sessions_and_is_mailed_to_the_person(
 
     assert response.status_code == 302, response.content.decode()
     assert [is_signed_in(client) for client in (phone, laptop)] == [False, True]
-    assert [session.browser for session in listed(laptop)] == ["Firefox on Windows"]
+    assert [session["browser"] for session in listed(laptop)] == ["Firefox on Windows"]
     assert SecurityNotice.objects.get().event.kind == "password_changed"
 
 
@@ -129,7 +129,7 @@ def test_the_last_use_is_written_at_most_once_in_five_minutes(host: Membership):
         session = listed(client)[0]
 
     assert stored[0] == stored[1] == stored[2] != stored[3]
-    assert (session.started_at, session.used_at) == (start, start + timedelta(minutes=6))
+    assert (session["started_at"], session["used_at"]) == (start, start + timedelta(minutes=6))
 
 
 def test_expired_sessions_are_deleted_by_the_periodic_task(host: Membership, organization: Organization):

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts import passwords
+from accounts.mail import SECURITY_NOTICES
 from accounts.passwords import BoundedPBKDF2PasswordHasher, hashing_for, hashing_slot
-from accounts.security_notices import render
 from accounts.sign_in_limits import COOKIE, SALT
 from organizations.models import MemberRole, Membership, Organization, SecurityEvent, SecurityNotice, User
 from tests.accounts import choose_password, deliver_mail, links_mailed_to, request_reset, run_together
@@ -290,8 +290,8 @@ def test_a_stolen_session_cannot_guess_the_password_without_end(host: Membership
     # The person gets one e-mail, after the third.
     assert counts == [0, 0, 1, 1, 1, 1, 1]
     notices = SecurityNotice.objects.filter(user=host.user).select_related("event")
-    assert [render(notice).subject for notice in notices] == [
-        "Security notice: Somebody who is signed in to your account entered several wrong passwords"
+    assert [SECURITY_NOTICES.render(notice).subject for notice in notices] == [
+        "Security notice: Someone who is signed in to your account entered several wrong passwords"
     ]
     # The person isn't shut out of the page either.
     assert own.get("/admin/").status_code == 200

@@ -127,7 +127,7 @@ def test_a_changed_link_does_nothing(link: str, organization: Organization, chan
 # --- Invitations ------------------------------------------------------------------------------------------------------
 
 ADDRESS = "new@somebody.example"
-REFUSED = ["Belongs to somebody who has asked for no more invitations"]
+REFUSED = ["Belongs to a person who has asked for no more invitations"]
 
 
 @pytest.fixture
@@ -276,7 +276,7 @@ def test_whoever_declines_can_stop_further_invitations_on_the_page_that_follows(
 
     again = post_invitation(owner, "guest@somebody.example")
     assert "You are unsubscribed" in done.content.decode()
-    assert "Belongs to somebody who has asked for no more invitations" in form_errors(again)
+    assert "Belongs to a person who has asked for no more invitations" in form_errors(again)
 
 
 def suppressed_invitation(organization: Organization) -> Invitation:
