@@ -8,8 +8,6 @@ from organizations.models import ApiKey, User
 
 
 class ActorKind(models.TextChoices):
-    """The kinds of actors, as stored and shown."""
-
     STAFF = "STAFF", "Staff member"
     API_KEY = "API_KEY", "API key"
     SYSTEM = "SYSTEM", "System"
@@ -17,10 +15,7 @@ class ActorKind(models.TextChoices):
 
 @dataclass(frozen=True)
 class Actor:
-    """A staff member, an API key or the system.
-
-    The name is stored as it was, so that histories stay readable after the user or the key is gone.
-    """
+    """A staff member, an API key or the system. Its name is stored, so that histories outlive the user or the key."""
 
     kind: ActorKind
     id: str
@@ -31,18 +26,14 @@ SYSTEM = Actor(ActorKind.SYSTEM, "", "System")
 
 
 def staff_actor(user: User) -> Actor:
-    """Return the actor for a change that a user makes in the admin."""
     return Actor(ActorKind.STAFF, user.pk, user.get_full_name())
 
 
 def api_key_actor(key: ApiKey) -> Actor:
-    """Return the actor for a change that an API request makes."""
     return Actor(ActorKind.API_KEY, key.key_id, key.name)
 
 
 class ActorFields(models.Model):
-    """Abstract model with the columns that store an actor."""
-
     actor_kind = models.CharField(max_length=10, choices=ActorKind.choices, editable=False)
     actor_id = models.CharField(max_length=64, blank=True, editable=False)
     actor_name = models.CharField("by", max_length=600, blank=True, editable=False)

@@ -1,8 +1,7 @@
 """API key authentication: `x-api-key` becomes `request.auth` (docs/interface.md, K1 to K10).
 
-A request costs one query for its key, which also switches the database to the key's organization. A key whose
-organization is known to be rate limited costs none, and neither does an unknown key from an address past its limit of
-failed keys.
+A request costs one query for its key, which also switches the database to the key's organization. Neither a key whose
+organization is known to be rate limited nor an unknown key from an address past its limit of failed keys costs one.
 """
 
 import hmac
@@ -63,16 +62,13 @@ class ApiKeyAuth:
 
     @property
     def organization(self) -> Organization:
-        """The organization whose data the request may use."""
         return self.key.organization
 
     @property
     def actor(self) -> Actor:
-        """The actor that the request's changes are recorded under."""
         return api_key_actor(self.key)
 
     def count_request(self, request: HttpRequest) -> Usage:
-        """Count this request against the organization's limit, and return the usage."""
         limit = self.organization.rate_limit_per_minute or settings.RATE_LIMIT_PER_MINUTE
         usage = hit(request, group="organization", key=str(self.organization.pk), limit=limit)
         remember_exhausted(limit_name(self.key.key_id, bytes(self.key.secret_hash)), usage, EXHAUSTION_SECONDS)
@@ -86,12 +82,10 @@ class ExhaustedAuth:
     usage: Usage
 
     def count_request(self, request: HttpRequest) -> Usage:
-        """Return the cached usage; a refused request isn't counted."""
-        return self.usage
+        return self.usage  # a refused request isn't counted
 
 
 def limit_name(key_id: str, secret_hash: bytes) -> str:
-    """Return the name under which a key's used-up limit is remembered."""
     # With the secret's hash: a guess that has only the id right must get 401, not 429.
     return f"{key_id}:{secret_hash.hex()}"
 
@@ -100,11 +94,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Authenticates requests by the `x-api-key` header. Every kind of bad key gets the same 401."""
 
     def authenticate(self, request: Request) -> tuple[None, ApiKeyAuth | ExhaustedAuth]:
-        """Return `request.auth` (there is no user).
-
-        Raises AuthenticationFailed, or Throttled if the client has sent too many failed keys and this one is
-        unknown. Such a key is not looked up.
-        """
+        """Return `request.auth` (there is no user). Raises AuthenticationFailed, and Throttled past the limits."""
         parsed = parse_key(request.headers.get("x-api-key", ""))
         if parsed is None:
             raise AuthenticationFailed(INVALID_KEY)
@@ -124,15 +114,13 @@ class ApiKeyAuthentication(BaseAuthentication):
         return None, ApiKeyAuth(key)
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge. Without one, DRF would turn the 401 into a 403."""
-        return "ApiKey"
+        return "ApiKey"  # without a challenge, DRF would turn the 401 into a 403
 
 
 def first_query(query: Callable[[], Result]) -> Result:
-    """Run the request's first query; if a persistent connection turns out to be dead, repeat it on a new one.
+    """Run the request's first query, and repeat it on a new connection if the persistent one is dead.
 
-    It replaces Django's health check, which asks each persistent connection `SELECT 1` first and so costs as much as
-    the query itself.
+    Replaces Django's health check, a `SELECT 1` that costs as much as the query itself.
     """
     connection.health_check_done = True  # type: ignore[attr-defined]  # the stubs lack it
     had_connection = connection.connection is not None
@@ -159,7 +147,6 @@ def authenticate_key(parsed: ParsedApiKey) -> ApiKey | None:
 
 
 def load_live_keys() -> frozenset[bytes]:
-    """Return the entries of all live keys of active organizations for `LiveKeys`."""
     with bypass_rls():
         keys = (
             ApiKey.unscoped.filter(revoked_at=None, organization__is_active=True)
@@ -177,7 +164,6 @@ class HasScope(BasePermission):
     """Requires the key's scope `read` for GET and HEAD, and `write` for all other methods."""
 
     def has_permission(self, request: Request, view: object) -> bool:
-        """Return True, or raise PermissionDenied with the missing scope's name."""
         needed = Scope.READ if request.method in {"GET", "HEAD"} else Scope.WRITE
         if needed not in request.auth.key.scopes:
             raise PermissionDenied(f"This API key lacks the scope {needed}")

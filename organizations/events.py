@@ -1,4 +1,4 @@
-"""Events of the apps that know nothing of webhooks, and of members, whose data several organizations show."""
+"""Events of apps that can't import `webhooks`, and of members, whose data several organizations show."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +16,11 @@ event_occurred = Signal()
 
 @contextmanager
 def recorded_as_member(user: User, actor: Actor) -> Iterator[None]:
-    """Record, for each organization of the user, what the block changes of the member that the API shows there.
+    """Record the block's changes to the user as an event in each of their organizations, also of former members.
 
     Call it in a transaction that has locked what it changes.
     """
-    # Former members too: appointments that they had show them. Such an organization is out of a request's scope.
+    # Appointments show former members, too. Such an organization is out of a request's scope.
     with bypass_rls():
         members = [
             (member, UserSerializer.get_text(member.organization, member.pk))

@@ -9,7 +9,7 @@ from organizations.models import Membership
 
 
 class CountedListFilter(ListFilter):
-    """A list of a table with row counts (see `RowCount`), so the total of all rows costs the same at any size."""
+    """Totals come from the table's stored row counts (`RowCount`), so they cost the same at any size."""
 
     total_sql = """
         SELECT coalesce(sum(rows), 0)::bigint AS total
@@ -22,7 +22,6 @@ class MemberEmailFilter(QueryFilter):
     """Filters by a member's e-mail, in any letter case. An unknown e-mail gives an empty list."""
 
     def filter(self, qs: QuerySet, value: str) -> QuerySet:
-        """Return the rows that refer to the member with this e-mail."""
         members = Membership.objects.of(self.parent.organization).alias(lower_email=Lower("user__email"))
         member = members.filter(lower_email__in=spellings(value)).values("pk")[:1]
         # A subquery for the id, not a join: the list can then read one index in its order.

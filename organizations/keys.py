@@ -12,14 +12,11 @@ KEY_PATTERN = re.compile(r"(pb_([0-9A-Za-z]{12})_([0-9A-Za-z]{32}))([0-9A-Za-z]{
 
 @dataclass(frozen=True)
 class ParsedApiKey:
-    """The parts of a well-formed key."""
-
     key_id: str
     secret: str = field(repr=False)
 
     @property
     def text(self) -> str:
-        """The full key, as the integrator sends it."""
         body = f"pb_{self.key_id}_{self.secret}"
         return body + checksum(body)
 
@@ -31,7 +28,6 @@ class ParsedApiKey:
 
 
 def new_key() -> ParsedApiKey:
-    """Return a new random key."""
     return ParsedApiKey(key_id=random_base62(12), secret=random_base62(32))
 
 

@@ -24,22 +24,19 @@ MAX_REFRESH_SECONDS = 60
 
 
 class LiveKeys:
-    """A list of live keys, which a process loads when it first needs it and then at most every few seconds."""
+    """The list of live keys, loaded when it is first needed and then at most every few seconds."""
 
     def __init__(self, load: Callable[[], frozenset[bytes]]) -> None:
-        """Use `load` to get the entries of all live keys; it may raise Django's database errors."""
         self.load = load
         self.lock = threading.Lock()
         self.clear()
 
     @staticmethod
     def entry(key_id: str, secret_hash: bytes) -> bytes:
-        """Return the list's entry for a key."""
-        # With both, so that nobody gets into the list with another key's id, or with another id for a secret.
+        # With both, so that neither another key's id nor another key's secret gets a guess into the list.
         return key_id.encode() + secret_hash
 
     def clear(self) -> None:
-        """Forget the list, so that the next use loads it."""
         self.entries: frozenset[bytes] | None = None
         self.next_load_at = 0.0
 

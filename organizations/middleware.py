@@ -1,4 +1,4 @@
-"""Middleware that hides the rows of all organizations until a request's own are known."""
+"""Middleware that hides all organizations' rows until the request's own organizations are known."""
 
 from collections.abc import Callable
 

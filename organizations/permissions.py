@@ -37,10 +37,7 @@ class Area(Enum):
 
 @dataclass(frozen=True)
 class Permission:
-    """The roles that may view an area, those that may write all of its rows, and those that may write their own ones.
-
-    Own rows are those that `TenantAdmin.own_rows` says. Whoever may write any rows may add new ones.
-    """
+    """The roles that may view an area, write all of its rows, or write their own (`TenantAdmin.own_rows`)."""
 
     view: Roles
     write: Roles
@@ -48,7 +45,6 @@ class Permission:
 
     @property
     def add(self) -> Roles:
-        """The roles that may add rows."""
         return self.write | self.write_own
 
 
@@ -63,7 +59,7 @@ PERMISSIONS = {
     Area.ORGANIZATION: Permission(view=OWNERS_AND_MANAGERS, write=OWNERS_ONLY),
 }
 
-# From least to most. Nobody may assign a role above their own, or change a member who has one.
+# From least to most. No one may assign a role above their own, or change a member who has one.
 ROLE_ORDER = [
     MemberRole.VIEWER,
     MemberRole.SETTER,
@@ -81,12 +77,10 @@ def current_user(request: HttpRequest) -> User:
 
 
 def is_operator(request: HttpRequest) -> bool:
-    """Return whether the user is a superuser, who may do everything in every organization."""
     return bool(request.user.is_superuser)
 
 
 def roles_by_organization(request: HttpRequest) -> dict[UUID, str]:
-    """Return the user's role in each of their organizations."""
     return request.user.roles if isinstance(request.user, User) else {}
 
 
@@ -100,19 +94,17 @@ def has_role(request: HttpRequest, roles: Roles, organization_id: UUID | None = 
 
 
 def organizations_with_role(request: HttpRequest, roles: Roles) -> QuerySet[Organization]:
-    """Return the organizations in which the user has one of the roles; for an operator, all."""
     if is_operator(request):
         return Organization.objects.all()
     return Organization.objects.filter(pk__in=organization_ids(request, roles))
 
 
 def filter_by_role(request: HttpRequest, roles: Roles, rows: QuerySet) -> QuerySet:
-    """Filter tenant rows to the organizations in which the user has one of the roles."""
     return rows if is_operator(request) else rows.filter(organization_id__in=organization_ids(request, roles))
 
 
 def organization_ids(request: HttpRequest, roles: Roles) -> list[UUID]:
-    """Return the ids of the organizations in which the user is a member with one of the roles."""
+    """Return the ids of the organizations in which the user has one of the roles; none for being an operator."""
     return [pk for pk, role in roles_by_organization(request).items() if role in roles]
 
 
@@ -125,5 +117,4 @@ def assignable_roles(request: HttpRequest, organization_id: UUID) -> list[Member
 
 
 def roles_up_to(role: str) -> list[MemberRole]:
-    """Return this role and all below it."""
     return ROLE_ORDER[: ROLE_ORDER.index(MemberRole(role)) + 1]

@@ -17,7 +17,7 @@ from foundation.outbox import notify_on_commit
 from organizations.isolation import bypass_rls
 from organizations.models import Membership, Organization, SecurityEvent, SecurityEventKind, SecurityNotice, User
 
-# The person gets an e-mail, because somebody else may have done it.
+# The person gets an e-mail, because it may not have been them.
 MAILED_KINDS = frozenset(
     {
         SecurityEventKind.PASSWORD_CHANGED,
@@ -46,10 +46,8 @@ def record_security_event(
 ) -> SecurityEvent:
     """Add an entry to the log, in the caller's transaction.
 
-    `user` is the person whose account it is about, `organization` the one it concerns; an event of the account alone
-    has none. Without `actor` it is the signed-in user, if there is one. Address and browser come from the current
-    request. `details` is shown to owners: never pass a secret, or an address that has no account.
-
+    `user` is the person whose account it is about; an event of the account alone has no `organization`. `actor` is the
+    signed-in user by default. `details` is shown to owners: never pass a secret, or an address that has no account.
     The user gets an e-mail about the kinds in MAILED_KINDS, and about others if `is_mailed`.
     """
     request = current_request.get()
@@ -73,14 +71,12 @@ def record_security_event(
 
 @receiver(user_logged_in, dispatch_uid="organizations.security_log")
 def record_sign_in(sender: type[User], user: User, **_: object) -> None:
-    """Add a sign-in to the log, whatever steps it consisted of."""
     if current_request.get() is not None:
         record_security_event(SecurityEventKind.SIGNED_IN, user=user, actor=user)
 
 
 @receiver(user_logged_out, dispatch_uid="organizations.security_log")
 def record_sign_out(sender: type[User], user: User | None, **_: object) -> None:
-    """Add a sign-out to the log."""
     if current_request.get() is not None and user is not None:
         record_security_event(SecurityEventKind.SIGNED_OUT, user=user, actor=user)
 
@@ -89,8 +85,7 @@ def record_sign_out(sender: type[User], user: User | None, **_: object) -> None:
 def record_failed_sign_in(sender: str, credentials: dict[str, str], **_: object) -> None:
     """Add a wrong password to the log.
 
-    A name without an account is logged, too, without the name: the same work for both, so that the time to refuse
-    doesn't tell which accounts exist.
+    Also for a name without an account, which is not stored, so that the time to refuse doesn't show which exist.
     """
     if current_request.get() is None:
         return
@@ -100,14 +95,14 @@ def record_failed_sign_in(sender: str, credentials: dict[str, str], **_: object)
 
 
 def shorten_user_agent(text: str) -> str:
-    """Return what a client calls itself, on one line and with at most 200 printable characters."""
+    """Return the text on one line, with at most 200 printable characters."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())[:200]
 
 
 def visible_security_events(user: User, owned_organizations: QuerySet[Organization]) -> QuerySet[SecurityEvent]:
     """Return the events of the user's own account, and those of organizations that the user owns.
 
-    The latter include events of the accounts of active members, such as sign-ins, since they became members.
+    The latter include events of active members' accounts, such as sign-ins, since they became members.
     """
     members = Membership.unscoped.filter(organization__in=owned_organizations, is_active=True, user=OuterRef("user"))
     is_member_account = Exists(members.filter(created_at__lte=OuterRef("created_at")))
@@ -117,12 +112,10 @@ def visible_security_events(user: User, owned_organizations: QuerySet[Organizati
 
 
 def prune_security_events() -> int:
-    """Delete entries older than KEEP_SECURITY_EVENTS_DAYS days. Returns how many."""
     cutoff = now() - timedelta(days=settings.KEEP_SECURITY_EVENTS_DAYS)
     return delete_in_batches(SecurityEvent.objects.filter(created_at__lt=cutoff).order_by("created_at"))
 
 
 def prune_admin_log() -> int:
-    """Delete entries of the admin's history older than KEEP_ADMIN_LOG_DAYS days. Returns how many."""
     cutoff = now() - timedelta(days=settings.KEEP_ADMIN_LOG_DAYS)
     return delete_in_batches(LogEntry.objects.filter(action_time__lt=cutoff).order_by("pk"))

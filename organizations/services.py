@@ -22,10 +22,7 @@ OVERLAPS = {"now": timedelta(), "1h": timedelta(hours=1), "24h": timedelta(hours
 
 
 def for_each_organization(action: Callable[..., object], organizations: QuerySet[Organization]) -> None:
-    """Call `action(organization=...)` for each; an error in one keeps no other from its turn.
-
-    Raises an ExceptionGroup of the errors at the end; at once if the database is unreachable.
-    """
+    """Call `action(organization=...)` for each. Raises errors at the end; at once if the database is unreachable."""
     errors = []
     for organization in organizations.iterator():
         try:
@@ -40,17 +37,13 @@ def for_each_organization(action: Callable[..., object], organizations: QuerySet
 
 
 def can_add_row(*, organization: Organization, rows: QuerySet, limit: int) -> bool:
-    """Return whether `rows`, the organization's rows of one kind, are fewer than `limit`, so that one may be added.
-
-    Locks the organization, so that concurrent calls wait until the caller's transaction ends and count its row too.
-    """
+    """Lock the organization, and return whether it has fewer than `limit` of `rows`, so that one may be added."""
     Organization.objects.select_for_update(no_key=True).get(pk=organization.pk)
     # A second statement, because the one that waits for the lock does not see what was committed meanwhile.
     return bool(rows.order_by()[:limit].count() < limit)
 
 
 def check_limit(*, organization: Organization, rows: QuerySet, limit: int, name: str, advice: str) -> None:
-    """Lock the organization, and raise Conflict if `rows`, which the message calls `name`, are `limit` or more."""
     if not can_add_row(organization=organization, rows=rows, limit=limit):
         raise Conflict(f"An organization can have at most {limit} {name}. {advice}")
 
@@ -65,10 +58,9 @@ def issue_key(
     created_by: User | None = None,
     id: UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key, with all scopes unless some are named. Return it and its full text, which isn't stored.
+    """Create a key, with all scopes by default. Return it and its full text, which isn't stored.
 
-    `id` is the new row's, if it is chosen before. Locks the organization. Raises Conflict if it has `MAX_API_KEYS` keys
-    that are neither revoked nor expired.
+    Locks the organization. Raises Conflict if it has `MAX_API_KEYS` keys that are neither revoked nor expired.
     """
     active = ApiKey.objects.of(organization).exclude(expires_at__lte=now()).filter(revoked_at=None)
     advice, limit = "Revoke one that is no longer needed first.", MAX_API_KEYS
@@ -93,19 +85,17 @@ def rotate_key(*, key: ApiKey, overlap: str, created_by: User | None = None) -> 
     """Issue a second key with the same name and scopes, and let this one expire after the overlap (one of OVERLAPS).
 
     Returns the new key and its full text. Locks the old key and the organization. Raises Conflict if the old key is
-    revoked or expired, and as `issue_key` does: the old key counts until the overlap has ended.
+    revoked or expired, and as `issue_key` does.
     """
     key = ApiKey.objects.of(key.organization).select_for_update().get(pk=key.pk)
     if not key.is_live:
         raise Conflict
-    end = now() + OVERLAPS[overlap]
     # A key that expires before the overlap ends isn't extended.
-    key.expires_at = min(filter(None, [key.expires_at, end]))
+    key.expires_at = min(filter(None, [key.expires_at, now() + OVERLAPS[overlap]]))
     key.save(update_fields=["expires_at"])
-    record_security_event(
-        SecurityEventKind.KEY_ROTATED, organization=key.organization, actor=created_by, details=str(key)
-    )
-    return issue_key(organization=key.organization, name=key.name, scopes=key.scopes, created_by=created_by)
+    organization = key.organization
+    record_security_event(SecurityEventKind.KEY_ROTATED, organization=organization, actor=created_by, details=str(key))
+    return issue_key(organization=organization, name=key.name, scopes=key.scopes, created_by=created_by)
 
 
 @transaction.atomic
@@ -116,7 +106,6 @@ def revoke_key(*, key: ApiKey) -> None:
 
 
 def touch_last_used(key: ApiKey) -> None:
-    """Set the key's last use to now."""
     # Only if it is still the time that we read: of simultaneous requests one writes, the others update no row.
     unchanged = Q(last_used_at=key.last_used_at)
     ApiKey.objects.of(key.organization).filter(unchanged, pk=key.pk).update(last_used_at=now())
@@ -124,10 +113,9 @@ def touch_last_used(key: ApiKey) -> None:
 
 @transaction.atomic
 def add_member(*, organization: Organization, user: User, role: str = MemberRole.CLOSER) -> Membership:
-    """Make the user an active member. A former member becomes active again.
+    """Make the user an active member, also a former one. The caller has their consent, such as an accepted invitation.
 
-    People join by accepting an invitation (`accounts.invitations`); whoever else calls this answers
-    for the user's consent. Raises Conflict if the last active owner would get another role.
+    Raises Conflict if the last active owner would get another role.
     """
     member = Membership.objects.of(organization).filter(user=user).first()
     if member:
@@ -155,9 +143,8 @@ def change_member(
 ) -> Membership:
     """Change a member's role, access and notifications. Locks the member and the organization's owners.
 
-    `assignable` are the roles that the caller may assign. Raises Conflict as
-    `ensure_active_owner` does, and ValidationFailed if the role would
-    change from or to another one, or if an inactive member would become active: they must accept an invitation.
+    Raises Conflict as `ensure_active_owner` does, and ValidationFailed if the role is not `assignable` before and after
+    the change, or if an inactive member would become active: they must accept an invitation.
     """
     ensure_active_owner(member, role=role, is_active=is_active)
     # Read and locked again: the caller's instance may already have the new values, or old ones.
@@ -181,7 +168,7 @@ def change_member(
 
 @transaction.atomic
 def leave_organization(*, member: Membership) -> None:
-    """End the membership because the member wants to leave. Locks the owners. Raises Conflict for the last one."""
+    """End the membership because the member wants to leave. Locks the owners. Raises Conflict for the last owner."""
     ensure_active_owner(member, role=member.role, is_active=False)
     member.is_active = False
     member.save(update_fields=["is_active"])
@@ -189,10 +176,7 @@ def leave_organization(*, member: Membership) -> None:
 
 
 def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> None:
-    """Raise Conflict if this change to the member leaves the organization without an active owner.
-
-    Locks the organization's owners, so call it in the transaction that changes the member.
-    """
+    """Lock the owners, and raise Conflict if this change to the member leaves no active one."""
     if role == MemberRole.OWNER and is_active:
         return
     owners = Membership.objects.of(member.organization).filter(role=MemberRole.OWNER, is_active=True)
@@ -208,7 +192,6 @@ def ensure_active_owner(member: Membership, *, role: str, is_active: bool) -> No
 
 @transaction.atomic
 def change_organization(*, organization: Organization, **fields: object) -> Organization:
-    """Set these fields of the organization. The caller checks that the user may change them."""
     if not fields:
         return organization
     for name, value in fields.items():
@@ -222,9 +205,9 @@ def change_organization(*, organization: Organization, **fields: object) -> Orga
 
 @transaction.atomic
 def save_user(*, actor: Actor, user: User, changed: list[str]) -> User:
-    """Store the changed fields of a user. The caller checks that they may be changed. Locks the user.
+    """Store the changed fields of a user, and lock the user. A new address is unverified until a mailed link proves it.
 
-    A new e-mail address counts as unverified until the person proves it by a link that was mailed to it.
+    The caller checks that they may be changed.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if "email" in changed:

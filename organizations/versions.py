@@ -1,4 +1,4 @@
-"""Rows with a version, `updated_at`, that know which of their columns differ from the database, and their changes."""
+"""Rows with a version (`updated_at`) that know which of their columns have changed, and histories of their changes."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -12,7 +12,7 @@ from organizations.isolation import TenantModel
 
 
 class VersionedModel(TenantModel):
-    """A row whose `updated_at` rises with every change, except of the columns in `unversioned`, which nothing shows."""
+    """A row whose `updated_at` rises with every change, except of `unversioned` columns, which are not shown."""
 
     unversioned: ClassVar[Collection[str]] = ()
     stored_values: dict[str, Any]  # as the row was read; a new row has none
@@ -26,13 +26,12 @@ class VersionedModel(TenantModel):
     def from_db(  # type: ignore[override]  # the stubs are newer
         cls, db: str | None, field_names: Collection[str], values: Collection[Any]
     ) -> Self:
-        """Return the row, which remembers the values that were read."""
         row = super().from_db(db, field_names, values)
         row.stored_values = dict(zip(field_names, values, strict=True))
         return row
 
     def is_changed(self, *columns: str) -> bool:
-        """Return whether one of these columns, or without any a versioned one, differs from the row as it was read."""
+        """Return whether one of these columns (by default the versioned ones) differs from the row as it was read."""
         columns = columns or tuple(self.stored_values.keys() - {*self.unversioned})
         return any(getattr(self, name) != self.stored_values[name] for name in columns)
 
@@ -49,11 +48,10 @@ class VersionedModel(TenantModel):
 
 
 class Change(TenantModel, ActorFields):
-    """Base of the change histories of versioned rows: who changed which fields, from which values to which.
+    """Base of a change history: by field, the old and the new value as the API shows them.
 
-    `fields` has a pair for each changed field: the old and the new value, as the API shows them. Recording an event of
-    a change writes it (`webhooks.services.record_event`), so a new row has none. Kept as long as the row, which a
-    foreign key with the related name `changes` points to.
+    Recording an event of a change writes it (`webhooks.services.record_event`), so a new row has none. Subclasses have
+    a foreign key to the row with the related name `changes`.
     """
 
     fields = models.JSONField(editable=False)

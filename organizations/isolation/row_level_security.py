@@ -1,6 +1,6 @@
 """Row-level security at run time: which PostgreSQL role and organizations each statement of a request runs with.
 
-`organizations.isolation` explains the whole. The policies themselves are made by migrations.
+`organizations.isolation` explains the whole. Migrations create the policies.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,8 +29,8 @@ ROLE_NAMES = {
     STAFF: "session_user::text || '_staff'",
 }
 SETTING = "pipeline.organizations"
-# Behind a pooler in transaction mode, the session belongs to somebody else as soon as the transaction has ended. So a
-# scope is set for one transaction only: the third argument of set_config().
+# Behind a pooler in transaction mode, the session belongs to another client as soon as the transaction has ended. So
+# a scope is set for one transaction only: the third argument of set_config().
 IS_POOLED = settings.DATABASE_POOLER == "transaction"
 IS_LOCAL = "true" if IS_POOLED else "false"
 SET_SCOPE_SQL = {
@@ -46,10 +46,9 @@ ExecuteParams: TypeAlias = Any  # whatever a caller of cursor.execute() or execu
 
 @dataclass(frozen=True)
 class DatabaseScope:
-    """The role, the organizations and the statement time-out that apply to the current request.
+    """The role, the organizations and the statement time-out of a request, which one statement sets.
 
-    `organization_ids` is the value of the setting that the policies read: one id for a tenant, an array for staff. The
-    time-out belongs to the scope because both are settings of the connection, and one statement sets both.
+    `organization_ids` is the value of the setting that the policies read: one id for a tenant, an array for staff.
     """
 
     role: str
@@ -81,21 +80,16 @@ def set_scope(scope: DatabaseScope) -> None:
 
 
 def tenant_scope(organization_id: UUID) -> DatabaseScope:
-    """Return the scope of a request with an API key of this organization."""
     return DatabaseScope(TENANT, str(organization_id))
 
 
 def staff_scope(organization_ids: Iterable[UUID]) -> DatabaseScope:
-    """Return the scope of a member's request to the admin, who may work in several organizations."""
     return DatabaseScope(STAFF, "{" + ",".join(map(str, organization_ids)) + "}")
 
 
 @contextmanager
 def bypass_rls(scope: DatabaseScope = OWNER_SCOPE) -> Iterator[None]:
-    """Run the block's statements without policies, for what legitimately concerns all organizations.
-
-    A test lists every place that uses it.
-    """
+    """Run the block's statements without policies. A test lists every place that uses it, with the reason."""
     previous = current_scope.get()
     set_scope(scope)
     try:
@@ -130,7 +124,6 @@ class ScopeWrapper:
             return execute(sql, params, many, context)
 
     def is_applied(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> bool:
-        """Return whether the connection works with this scope now."""
         if self.connection is not db.connection:
             # Django has reconnected, and a new connection starts as the owner.
             self.remember(NO_REQUEST, db)
@@ -145,7 +138,6 @@ class ScopeWrapper:
         return self.applied == scope and db.atomic_blocks[: len(self.atomic_blocks)] == self.atomic_blocks
 
     def apply(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
-        """Set role, organizations and time-out, with one extra statement."""
         if db.connection.info.transaction_status == TransactionStatus.INERROR:
             # A failed transaction accepts nothing but its end, and the caller's own statement reports that best.
             return
@@ -154,7 +146,6 @@ class ScopeWrapper:
         self.remember(scope, db)
 
     def remember(self, scope: DatabaseScope, db: BaseDatabaseWrapper) -> None:
-        """Record the scope that the connection has, and the transaction blocks in which it got it."""
         self.connection, self.applied, self.atomic_blocks = db.connection, scope, list(db.atomic_blocks)
 
 
@@ -184,7 +175,6 @@ class ApiKeyLookup(CompiledQuery[Row]):
         """
 
     def compile(self) -> CompiledStatement:
-        """Return the compiled query with the functions in place of the tables."""
         statement = super().compile()
         return statement._replace(
             sql=self.owner_functions + statement.sql, params=[Param("key_id"), Param("key_id"), *statement.params]

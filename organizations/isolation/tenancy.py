@@ -1,7 +1,4 @@
-"""The tenant guard: `Model.objects.of(organization)`, or an error.
-
-Reading across organizations is possible only through `unscoped`, a name that a test searches for.
-"""
+"""The tenant guard: `Model.objects.of(organization)`, or an error. Only `unscoped` reads across organizations."""
 
 from typing import Any, ClassVar, NoReturn
 from uuid import UUID

@@ -10,14 +10,12 @@ from organizations.models.users import User
 
 
 class Scope(models.TextChoices):
-    """What an API key may do."""
-
     READ = "read", "Read"
     WRITE = "write", "Write"
 
 
 class ApiKey(TenantModel):
-    """An API key: its public id and the SHA-256 of its secret, which nobody can read again (docs/interface.md, K4)."""
+    """An API key: its public id and the SHA-256 of its secret, which can't be read again (docs/interface.md, K4)."""
 
     # Not secret: shown in the admin, and recorded as the actor of changes.
     key_id = models.CharField(max_length=12, unique=True, editable=False)
@@ -45,5 +43,4 @@ class ApiKey(TenantModel):
 
     @property
     def is_live(self) -> bool:
-        """Whether the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now())

@@ -13,8 +13,6 @@ from organizations.models.users import EmailQuerySet, User
 
 
 class MemberRole(models.TextChoices):
-    """A member's role in the organization; `permissions` says what each may do."""
-
     OWNER = "OWNER", "Owner"
     MANAGER = "MANAGER", "Manager"
     SALES_OPS = "SALES_OPS", "Sales-ops"
@@ -30,7 +28,7 @@ class Membership(TenantModel):
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
     is_active = models.BooleanField(default=True)
-    # A member from before there were invitations, who is inactive until they accept one. Integrations may go on naming
+    # A member from before there were invitations, who is inactive until they accept one. Integrations may still name
     # them; they have no access and get no e-mail.
     is_unconfirmed = models.BooleanField(default=False, db_default=False, editable=False)
     wants_mail = models.BooleanField(
@@ -51,18 +49,13 @@ CAN_BE_NAMED = Q(user__is_active=True) & (Q(is_active=True) | Q(is_unconfirmed=T
 
 
 class InvitationQuerySet(EmailQuerySet, TenantQuerySet):  # type: ignore[override]  # of as_manager's type
-    """Invitations, by address and by whether they can still be answered."""
-
     def unanswered(self) -> Self:
         """Filter to invitations that are neither accepted, declined nor withdrawn. They may have expired."""
         return self.filter(accepted_at=None, declined_at=None, withdrawn_at=None)
 
 
 class Invitation(TenantModel, Job):
-    """An offer of membership to whoever reads the mail of an address; as a job, the e-mail with its link.
-
-    Nothing of the person is stored here but the address as the inviter typed it, and the link's token is not stored.
-    """
+    """An offer of membership to an address; its job is the e-mail with the link, whose token is not stored."""
 
     email = models.EmailField("e-mail")
     role = models.CharField(max_length=20, choices=MemberRole.choices, default=MemberRole.CLOSER)
@@ -101,17 +94,15 @@ class Invitation(TenantModel, Job):
 
     @property
     def is_open(self) -> bool:
-        """Whether the invitation is unanswered and has not expired."""
         return self.status == "Open"
 
     @property
     def status(self) -> str:
-        """Open, Accepted, Declined, Withdrawn or Expired."""
         if self.accepted_at:
             return "Accepted"
         if self.declined_at:
             return "Declined"
-        # An expired invitation is withdrawn when the address is invited anew.
+        # An expired invitation is withdrawn when the address is invited again.
         if self.expires_at <= (self.withdrawn_at or now()):
             return "Expired"
         return "Withdrawn" if self.withdrawn_at else "Open"

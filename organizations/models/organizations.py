@@ -11,7 +11,7 @@ from organizations.isolation import TenantModel
 
 
 class Organization(models.Model):
-    """A tenant. Every row of the other apps belongs to exactly one."""
+    """A tenant. Every row of the apps above belongs to exactly one."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(max_length=255)

@@ -8,7 +8,7 @@ from organizations.models.members import Membership
 
 
 class SavedView(TenantModel):
-    """A named address of a list: its filters, search, order and layout. It has an owner, or is shared with everybody.
+    """A named address of a list: its filters, search, order and layout. Without an owner it is shared.
 
     `page` is the label of the list's model, such as `leads.lead`.
     """

@@ -13,8 +13,6 @@ from organizations.models.users import User
 
 
 class SecurityEventKind(models.TextChoices):
-    """What the security log records."""
-
     SIGNED_IN = "signed_in", "Signed in"
     SIGN_IN_FAILED = "sign_in_failed", "Sign-in failed"
     SIGNED_OUT = "signed_out", "Signed out"
@@ -47,10 +45,7 @@ class SecurityEventKind(models.TextChoices):
 
 
 class SecurityEvent(models.Model):
-    """An entry of the security log: who did what to whose account, when and from where. Entries are never changed.
-
-    It is not a tenant row, because events of an account, such as sign-ins, belong to no organization.
-    """
+    """An entry of the security log, never changed. No tenant row, because sign-ins belong to no organization."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField("event", max_length=30, choices=SecurityEventKind.choices, editable=False)
@@ -91,7 +86,7 @@ class SecurityEvent(models.Model):
 
 
 class SecurityNotice(Job):
-    """The e-mail that tells a person about an event of their account."""
+    """The job of an e-mail about an event of a person's account."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     event = models.OneToOneField(SecurityEvent, on_delete=models.CASCADE, related_name="+")

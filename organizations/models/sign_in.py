@@ -1,4 +1,4 @@
-"""What people sign in with: sessions, two-factor sign-in and password resets."""
+"""Sessions, the factors of two-factor sign-in, and password resets."""
 
 import base64
 import re
@@ -21,7 +21,7 @@ from organizations.models.users import User
 
 
 class Session(AbstractBaseSession):
-    """A session of the admin, with its user, so that people can see and end their own (accounts/sessions.py)."""
+    """A session with its user, so that people can see and end their own (`accounts.sessions`)."""
 
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+", editable=False)
 
@@ -35,7 +35,7 @@ class Session(AbstractBaseSession):
 
 
 class TotpDevice(ThrottlingMixin, Device):
-    """A person's authenticator app, with which they prove themselves by a code (RFC 6238).
+    """A person's authenticator app, which shows codes (RFC 6238).
 
     Verifying changes the row: a code works once, and wrong codes make the next attempt wait. So lock it first.
     """
@@ -51,11 +51,9 @@ class TotpDevice(ThrottlingMixin, Device):
         return f"Authenticator app of {self.user}"
 
     def get_throttle_factor(self) -> int:
-        """Return the seconds to wait after the first wrong code; each further one doubles them."""
-        return 1
+        return 1  # second after the first wrong code; each further one doubles the wait
 
     def throttle_increment(self, commit: bool = True) -> None:
-        """Count a wrong code; the wait before the next attempt grows with each."""
         super().throttle_increment(commit=False)
         if self.throttling_failure_count > self.MAX_COUNTED_FAILURES:  # type: ignore[has-type]  # not in its base
             self.throttling_failure_count = self.MAX_COUNTED_FAILURES
@@ -91,13 +89,10 @@ class RecoveryCode(models.Model):
 
 
 class PasswordReset(Job):
-    """A request for a link with which to choose a new password; as a job, the e-mail with that link.
-
-    There is one for each request, whether or not an account has the address, so that the request takes the same time.
-    """
+    """A request for a link to choose a new password, even if no account has the address; as a job, the e-mail."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    # The row itself. A queue's jobs belong to groups that are served one by one, and these have nothing in common.
+    # The row itself, because a queue's jobs belong to groups that are served one by one.
     group = models.ForeignKey("self", on_delete=models.CASCADE, related_name="+")
     email = models.EmailField()
     # The account that was mailed.

@@ -19,8 +19,6 @@ from organizations.isolation import bypass_rls
 
 
 class EmailQuerySet(models.QuerySet[Any]):
-    """Finds rows by their e-mail address."""
-
     def with_email(self, email: str) -> Self:
         """Filter to rows with this address, in any letter case and in either form of its domain."""
         # `iexact` would compare UPPER(), for which i and the dotless i are one letter.
@@ -28,8 +26,6 @@ class EmailQuerySet(models.QuerySet[Any]):
 
 
 class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore[misc]  # the stubs can't follow it
-    """Creates users, who sign in by e-mail."""
-
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         """Create a user; without a password they can't sign in yet. The address is stored as typed."""
         user: User = self.model(email=email.strip(), **fields)
@@ -46,7 +42,6 @@ class UserManager(BaseUserManager.from_queryset(EmailQuerySet)):  # type: ignore
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the user with this e-mail, in any letter case."""
         email = username or ""
         # Version 0.2 can have stored two accounts with forms of one address: prefer the form that was typed.
         users: list[User] = sorted(self.with_email(email), key=lambda user: user.email.lower() != email.lower())
@@ -91,33 +86,25 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @classmethod
     def normalize_username(cls, username: str) -> str:
-        """Return the address unchanged: Django would turn some letters into others."""
-        return username
+        return username  # unchanged: Django would turn some letters into others
 
     def get_full_name(self) -> str:
-        """Return the first and last name; without either, the e-mail."""
         return f"{self.first_name} {self.last_name}".strip() or self.email
 
     @cached_property
     def roles(self) -> dict[UUID, str]:
-        """Return the role in each active organization of which the user is an active member, by the organization's id.
-
-        It is read once for each instance, and so on each request.
-        """
+        """Return the roles of the user's active memberships of active organizations, by the organization's id."""
         members = self.memberships.filter(is_active=True, organization__is_active=True).order_by()
         # A request's scope is derived from these rows, so they can't be read within it.
         with bypass_rls():
             return dict(members.values_list("organization_id", "role"))
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Return Django's hash, by which a changed password ends sessions; so does switching two-factor on or off.
-
-        Django calls this for `get_session_auth_hash`, and with each of SECRET_KEY_FALLBACKS.
-        """
+        """Return the hash that ends sessions when the password changes, or two-factor sign-in is switched on or off."""
         hash = str(super()._get_session_auth_hash(secret))  # type: ignore[misc]  # the stubs lack it
         if self.two_factor_enabled_at is None:
             return hash
-        # Without this, a session that began with the password alone would go on after two-factor is switched on.
+        # Without this, a session that began with the password alone would stay valid when two-factor is switched on.
         value = f"{hash} {isoformat_z(self.two_factor_enabled_at)}"
         return salted_hmac("two-factor", value, secret=secret).hexdigest()
 
