@@ -1,4 +1,4 @@
-"""The menu, and the line under the site's name."""
+"""The menu, and the text under the site's name."""
 
 from django.apps import apps
 from django.contrib import admin
@@ -58,7 +58,6 @@ def menu(request: HttpRequest) -> list[dict[str, object]]:
 
 
 def account_items(request: HttpRequest) -> list[dict[str, object]]:
-    """Return the menu items for the user's own account."""
     user = current_user(request)
     items = [
         menu_item("My account", "account_circle", "organizations_user_change", quote(user.pk)),
@@ -75,12 +74,10 @@ def account_items(request: HttpRequest) -> list[dict[str, object]]:
 
 
 def menu_item(title: str, icon: str, view: str, *args: str) -> dict[str, object]:
-    """Return a link to one of the site's views."""
     return {"title": title, "icon": icon, "link": reverse(f"admin:{view}", args=args)}
 
 
 def subheader(request: HttpRequest) -> str:
-    """Return the name of the user's organization."""
     if not request.user.is_authenticated:
         return ""
     names = [str(organization) for organization in organizations_with_role(request, ALL_ROLES)[:2]]

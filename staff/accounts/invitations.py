@@ -1,7 +1,4 @@
-"""The admin page of invitations: invite people by e-mail, send an invitation again, withdraw it.
-
-The page is not in the `organizations` app because it needs `accounts`.
-"""
+"""The admin page of invitations: invite people by e-mail, send an invitation again, withdraw it."""
 
 from operator import attrgetter
 
@@ -23,21 +20,16 @@ STATUS_COLORS = {"Open": "info", "Accepted": "success", "Declined": "danger", "W
 
 
 class InvitationForm(RoleForm):
-    """The form for a new invitation."""
-
     class Meta:
         model = Invitation
         fields = ()
         help_texts = {"email": "This address gets an e-mail with a link. The person becomes a member by accepting."}
 
     def clean_email(self) -> str:
-        """Return the address as the API accepts it."""
         return accepted_email(self, "email")
 
 
 class ConsentForm(ConfirmationForm):
-    """Asks how the person has agreed."""
-
     consent = forms.CharField(
         max_length=300,
         label="How and when did they agree?",
@@ -48,8 +40,6 @@ class ConsentForm(ConfirmationForm):
 
 @admin.register(Invitation)
 class InvitationAdmin(TenantAdmin):
-    """Invitations of the organizations that the user leads."""
-
     empty_text = "Add one for each person of your team; they choose their own password."
     area = Area.TEAM
     can_change = False
@@ -72,26 +62,21 @@ class InvitationAdmin(TenantAdmin):
     )
 
     def has_manage_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
-        """Return whether the user may assign the invitation's role, and so send it again or withdraw it."""
         return obj is not None and obj.role in assignable_roles(request, obj.organization_id)
 
     def has_operator_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
-        """Return True for operators only."""
         return is_operator(request)
 
     @display(description="State", label=STATUS_COLORS)  # type: ignore[untyped-decorator]
     def status_label(self, invitation: Invitation) -> str:
-        """Return the state, which the page shows as a colored label."""
         return invitation.status
 
     @admin.display(description="E-mail's delivery")
     def delivery(self, invitation: Invitation) -> str:
-        """Return whether the last e-mail was delivered, and the error if it was not."""
         state = invitation.get_state_display()
         return f"{state}: {invitation.last_error}" if invitation.last_error else state
 
     def save_model(self, request: HttpRequest, obj: Invitation, form: InvitationForm, change: bool) -> None:
-        """Invite the address through the service, which queues the e-mail."""
         invitation = invite(
             organization=form.organization,
             email=form.cleaned_data["email"],
@@ -99,7 +84,7 @@ class InvitationAdmin(TenantAdmin):
             invited_by=current_user(request),
             assignable=assignable_roles(request, form.organization.pk),
         )
-        # Django goes on with `obj`: its log entry and the page's link need the stored row's id.
+        # Django's log entry and the page's link are about `obj`.
         obj.pk = invitation.pk
 
     @object_action(
@@ -110,7 +95,6 @@ class InvitationAdmin(TenantAdmin):
         permission="manage",
     )
     def send_again(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
-        """Mail the invitation again, as often as the service allows."""
         send_again(invitation=invitation, invited_by=current_user(request))
 
     @object_action(
@@ -122,7 +106,6 @@ class InvitationAdmin(TenantAdmin):
         danger=True,
     )
     def withdraw(self, request: HttpRequest, invitation: Invitation, form: ConfirmationForm) -> None:
-        """Withdraw the invitation, so that its link stops working."""
         withdraw(invitation=invitation)
 
     @object_action(
@@ -134,5 +117,4 @@ class InvitationAdmin(TenantAdmin):
         permission="operator",
     )
     def allow_again(self, request: HttpRequest, invitation: Invitation, form: ConsentForm) -> None:
-        """Let the organization invite the address again."""
         allow_again(invitation=invitation, consent=form.cleaned_data["consent"])

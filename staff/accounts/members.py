@@ -1,9 +1,5 @@
-"""The admin page of members: change their role, deactivate them, leave the organization.
+"""The admin page of members: change their role, deactivate them, leave the organization. They join by invitations."""
 
-Nobody assigns a role above their own. Members join by accepting an invitation (`staff.accounts.invitations`).
-"""
-
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -11,27 +7,22 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from organizations.actors import staff_actor
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, leave_organization
+from staff.appointments.upcoming import hosted_appointments
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
-def work_of(member: Membership) -> SafeString:
-    """Return what the member still has to do, as HTML, or nothing."""
-    return format_html_join(" ", "{}", ((text,) for work in MembershipAdmin.work if (text := work(member))))
-
-
-def leave_question(member: Membership) -> SafeString:
-    """Return what the form says by which a member leaves."""
+def leave_question(member: Membership) -> SafeString | str:
     text = "You lose access to this organization at once. You can come back only by a new invitation."
-    work = work_of(member)
-    return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
+    work = hosted_appointments(member)
+    return format_html("{} Your open work: {}", text, work) if work else text
 
 
 class RoleForm(TenantForm):
@@ -45,8 +36,6 @@ class RoleForm(TenantForm):
 
 
 class MemberForm(RoleForm):
-    """The form for a member's role, access and notifications."""
-
     class Meta:
         model = Membership
         fields = ()
@@ -58,8 +47,6 @@ class MemberForm(RoleForm):
 
 @admin.register(Membership)
 class MembershipAdmin(TenantAdmin):
-    """Members of the user's organizations. Users without a leading role see only their own row."""
-
     empty_text = "Invite your team under Invitations."
     area = Area.TEAM
     form = MemberForm
@@ -74,11 +61,8 @@ class MembershipAdmin(TenantAdmin):
     can_add = False
     readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
     fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at")
-    # What other apps know that a member still has to do: HTML, or nothing.
-    work: tuple[Callable[[Membership], SafeString | str], ...] = ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
-        """Return the user's own data, and for users who don't manage this member also role and access."""
         if obj is None:
             return ()
         if not self.has_manage_permission(request, obj):
@@ -87,7 +71,7 @@ class MembershipAdmin(TenantAdmin):
         if not obj.is_active:
             fixed.append("is_active")  # a former member comes back by accepting an invitation only
         if not obj.wants_mail and not self.has_own_permission(request, obj):
-            fixed.append("wants_mail")  # nobody else sends e-mail again to a member who has stopped it
+            fixed.append("wants_mail")  # only the member can switch their e-mail on again
         return tuple(fixed)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
@@ -98,24 +82,19 @@ class MembershipAdmin(TenantAdmin):
         return super().get_queryset(request) | own_memberships
 
     def has_manage_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return whether the user may change members and this member has no role above theirs."""
         is_leader = self.has_write_permission(request, obj)
         return is_leader and (obj is None or obj.role in assignable_roles(request, obj.organization_id))
 
     def has_view_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return True for owners and managers, and for a user's own membership."""
         return super().has_view_permission(request, obj) or obj is None or self.has_own_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return True for owners and managers, and for a user's own membership, where they choose notifications."""
         return self.has_manage_permission(request, obj) or self.has_own_permission(request, obj)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows the page: to owners and managers only."""
         return super().has_view_permission(request)
 
     def has_own_permission(self, request: HttpRequest, obj: Membership | None = None) -> bool:
-        """Return whether it is the user's own membership."""
         return obj is not None and obj.user_id == current_user(request).pk
 
     @admin.display(description="Name", ordering="user__first_name")
@@ -128,27 +107,24 @@ class MembershipAdmin(TenantAdmin):
 
     @admin.display(description="Open work")
     def open_work(self, member: Membership) -> SafeString | str:
-        """Return what somebody else would have to take over, with links."""
-        return work_of(member) or "Nothing"
+        return hosted_appointments(member) or "Nothing"
 
     @admin.display(description="User ID")
     def account_id(self, member: Membership) -> str:
-        """Return the id by which the API and campaigns refer to the user."""
         return member.user_id
 
     def save_model(self, request: HttpRequest, obj: Membership, form: MemberForm, change: bool) -> None:
-        """Change the member through the service, which keeps an active owner."""
         data = form.cleaned_data
         change_member(
             actor=staff_actor(current_user(request)),
             member=obj,
-            # The form has those fields only that the user may change.
+            # The form has only the fields that the user may change.
             role=data.get("role", obj.role),
             is_active=data.get("is_active", obj.is_active),
             wants_mail=data.get("wants_mail", obj.wants_mail),
             assignable=assignable_roles(request, obj.organization_id),
         )
-        if "is_active" in form.changed_data and (work := work_of(obj)):
+        if "is_active" in form.changed_data and (work := hosted_appointments(obj)):
             messages.warning(request, format_html("{} has no access any more. Open work: {}", obj, work))
 
     @object_action(
@@ -160,6 +136,5 @@ class MembershipAdmin(TenantAdmin):
         danger=True,
     )
     def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> HttpResponse:
-        """End the signed-in user's own membership."""
         leave_organization(member=member)
         return HttpResponseRedirect(reverse("admin:index"))

@@ -1,4 +1,4 @@
-"""Organizations in the admin. The page is not in the `organizations` app because creating one composes several apps."""
+"""The admin page of organizations: operators create them, owners manage them. They are deactivated, never deleted."""
 
 from collections.abc import Sequence
 
@@ -24,14 +24,11 @@ admin.site.unregister(auth_admin.Group)  # type: ignore[attr-defined]
 
 
 class OrganizationForm(ServiceForm):
-    """The settings of an organization."""
-
     class Meta:
         model = Organization
         fields = ()
 
     def clean_default_country(self) -> str:
-        """Return the country code in upper case; it must be one that has phone numbers."""
         country = read_country_code(self.cleaned_data["default_country"])
         if country is None:
             raise forms.ValidationError("Enter a two-letter ISO country code, such as US.")
@@ -39,8 +36,6 @@ class OrganizationForm(ServiceForm):
 
 
 class NewOrganizationForm(ServiceForm):
-    """A new organization and the address of its owner."""
-
     owner_email = forms.EmailField(widget=UnfoldAdminEmailInputWidget, help_text="This address gets an invitation.")
 
     class Meta:
@@ -48,18 +43,14 @@ class NewOrganizationForm(ServiceForm):
         fields = ()
 
     def clean_owner_email(self) -> str:
-        """Return the address as the API accepts it."""
         return accepted_email(self, "owner_email")
 
 
 class SlackForm(ConfirmationForm):
-    """The URL of a Slack incoming webhook."""
-
-    # Shown empty, also when a webhook is connected: its URL is a secret, because whoever has it can post.
+    # Shown empty, also when a webhook is connected: its URL is a secret that allows posting.
     url = WebAddressField(label="Incoming webhook URL", help_text="Leave empty to stop posting to Slack.")
 
     def clean_url(self) -> str:
-        """Return the URL, or "" to disconnect; it must not point into a private network."""
         url = self.cleaned_data["url"] or ""
         try:
             if url:
@@ -71,8 +62,6 @@ class SlackForm(ConfirmationForm):
 
 @admin.register(Organization)
 class OrganizationAdmin(ServiceAdmin):
-    """Organizations: operators create them, owners manage them. They are deactivated, never deleted."""
-
     form = OrganizationForm
     add_form = NewOrganizationForm
     list_display = ("name", "is_active", "default_country", "rate_limit_per_minute", "created_at")
@@ -92,42 +81,34 @@ class OrganizationAdmin(ServiceAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
-        """Return the organizations that the user may see."""
         return organizations_with_role(request, PERMISSIONS[Area.ORGANIZATION].view)
 
     def has_view_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
-        """Return whether the user may see the organization, or any at all."""
         return has_role(request, PERMISSIONS[Area.ORGANIZATION].view, obj.pk if obj else None)
 
     def has_write_permission(self, request: HttpRequest, obj: Organization | None = None) -> bool:
-        """Return whether the user may change the organization, or any at all."""
         return has_role(request, PERMISSIONS[Area.ORGANIZATION].write, obj.pk if obj else None)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return True for operators only."""
         return is_operator(request)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Organization | None = None) -> Sequence[str]:
-        """Return the read-only fields; only operators may change the rate limit or deactivate the organization."""
         fields = super().get_readonly_fields(request, obj)
         return fields if is_operator(request) else (*fields, "is_active", "rate_limit_per_minute")
 
     def save_model(self, request: HttpRequest, obj: Organization, form: ServiceForm, change: bool) -> None:
-        """Create or change the organization through its services."""
         if change:
             change_organization(organization=obj, **{name: form.cleaned_data[name] for name in form.changed_data})
             return
         data = form.cleaned_data
         invitation = create_organization_for(name=data["name"], owner_email=data["owner_email"])
-        # The service made its own instance. Django's admin goes on with `obj`.
-        obj.pk = invitation.organization_id
+        obj.pk = invitation.organization_id  # Django's log entry and message are about `obj`
         messages.success(
             request, f"{invitation.email} gets an invitation by e-mail, and becomes the owner by accepting."
         )
 
     @admin.display(description="Slack notifications", boolean=True)
     def has_slack(self, organization: Organization) -> bool:
-        """Return whether a Slack webhook is connected; its URL is never shown."""
         return bool(organization.slack_url)
 
     @object_action(
@@ -137,5 +118,4 @@ class OrganizationAdmin(ServiceAdmin):
         form=SlackForm,
     )
     def connect_slack(self, request: HttpRequest, organization: Organization, form: SlackForm) -> None:
-        """Store the webhook URL; an empty one disconnects Slack."""
         change_organization(organization=organization, slack_url=form.cleaned_data["url"])

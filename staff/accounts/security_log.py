@@ -14,8 +14,6 @@ from staff.toolkit.filters import DayRangeFilter
 
 @admin.register(SecurityEvent)
 class SecurityEventAdmin(ServiceAdmin):
-    """The list and the page of the log, which nobody can change."""
-
     empty_text = "It shows sign-ins, and changes to passwords, members and keys."
     can_add = can_change = False
     list_display = ("created_at", "kind", "user", "actor", "details", "address", "user_agent", "organization")
@@ -32,7 +30,6 @@ class SecurityEventAdmin(ServiceAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SecurityEvent]:
-        """Return all events for operators; for others their own, and those of organizations that they own."""
         rows: QuerySet[SecurityEvent] = super().get_queryset(request)
         if is_operator(request):
             return rows
@@ -40,5 +37,4 @@ class SecurityEventAdmin(ServiceAdmin):
         return rows & visible_security_events(current_user(request), owned)
 
     def has_view_permission(self, request: HttpRequest, obj: SecurityEvent | None = None) -> bool:
-        """Return True: the query set limits what each user sees."""
-        return True
+        return True  # `get_queryset` limits the rows

@@ -18,8 +18,6 @@ from staff.toolkit.forms import ServiceForm, WebAddressField, accepted_email
 
 
 class UserForm(ServiceForm):
-    """The form for a user's profile, and for operators also their access."""
-
     time_zone = forms.ChoiceField(
         widget=UnfoldAdminSelectWidget, help_text="Times in e-mails and on these pages are shown in this time zone."
     )
@@ -37,7 +35,6 @@ class UserForm(ServiceForm):
         time_zone.choices = [(name, name.replace("_", " ")) for name in names]
 
     def clean_email(self) -> str:
-        """Return the address. Refuse one that another account has, in any letter case."""
         email = accepted_email(self, "email")
         if User.objects.exclude(pk=self.instance.pk).with_email(email).exists():
             raise forms.ValidationError("Another account has this e-mail.")
@@ -46,8 +43,6 @@ class UserForm(ServiceForm):
 
 @admin.register(User)
 class UserAdmin(ServiceAdmin):
-    """Users, whatever organizations they are in."""
-
     can_add = False  # people make their account by accepting an invitation, operators by `createsuperuser`
     form = UserForm
     list_display = ("email", "first_name", "last_name", "is_superuser", "is_active", "last_login")
@@ -60,30 +55,26 @@ class UserAdmin(ServiceAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Return all users for operators, and only the user's own row for others."""
         rows: QuerySet[User] = super().get_queryset(request)
         return rows if is_operator(request) else rows.filter(pk=current_user(request).pk)
 
     def has_view_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Return True for a user's own row, and for operators."""
         return is_operator(request) or obj is None or obj == request.user
 
     has_write_permission = has_view_permission
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return whether the menu shows the list: to operators only."""
         return is_operator(request)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Return False for password lookups: a list filtered by the hash would reveal it bit by bit."""
+        # A list that is filtered by the password's hash would reveal it bit by bit.
         return not lookup.startswith("password") and super().lookup_allowed(lookup, value, request)
 
     def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Fieldsets:
-        """Return the profile, and for operators also the access."""
         return [self.profile, self.access] if is_operator(request) else [self.profile]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """Return the fields that the user may not change: nobody changes their own access, only operators an e-mail."""
+        """Return the fields that the user may not change: their own access, and e-mails unless they are an operator."""
         if not is_operator(request):
             return ("email",)
         own_access = ("is_active", "is_superuser") if obj == request.user else ()

@@ -13,7 +13,6 @@ from appointments.models import Appointment
 from foundation.db.timestamps import now
 from leads.models import Lead
 from organizations.models import Membership
-from staff.accounts.members import MembershipAdmin
 from staff.leads.privacy import ERASURE_NOTICES
 
 
@@ -49,5 +48,4 @@ def appointments_of_erased(lead: Lead) -> SafeString | str:
     return format_html(text, link) if link else ""
 
 
-MembershipAdmin.work = (*MembershipAdmin.work, hosted_appointments)
 ERASURE_NOTICES.append(appointments_of_erased)
