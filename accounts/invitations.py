@@ -145,11 +145,7 @@ def send_again(*, invitation: Invitation, invited_by: User) -> None:
 @transaction.atomic
 def withdraw(*, invitation: Invitation) -> None:
     """Make the invitation's link useless. Locks the invitation. Raises InvitationClosed."""
-    invitation = lock_open(invitation)
-    invitation.withdrawn_at = now()
-    invitation.save(update_fields=["withdrawn_at"])
-    end_unconfirmed_membership(invitation)
-    record_invitation_event(SecurityEventKind.INVITATION_WITHDRAWN, invitation)
+    close(lock_open(invitation), "withdrawn_at", SecurityEventKind.INVITATION_WITHDRAWN)
 
 
 def invitation_link(invitation: Invitation) -> str:
@@ -269,11 +265,7 @@ def prove_address(account: User | None, *, email: str, new_account: NewAccount) 
 @transaction.atomic
 def decline(*, token: str) -> None:
     """Decline the invitation. Locks it. Raises InvitationClosed."""
-    invitation = lock_open_invitation(token)
-    invitation.declined_at = now()
-    invitation.save(update_fields=["declined_at"])
-    end_unconfirmed_membership(invitation)
-    record_invitation_event(SecurityEventKind.INVITATION_DECLINED, invitation)
+    close(lock_open_invitation(token), "declined_at", SecurityEventKind.INVITATION_DECLINED)
 
 
 @transaction.atomic
@@ -289,9 +281,7 @@ def unsubscribe(*, invitation: Invitation) -> None:
     end_unconfirmed_membership(invitation)
     unanswered = rows.unanswered().with_email(invitation.email).filter(expires_at__gt=now())
     for declined in unanswered.select_for_update():
-        declined.declined_at = now()
-        declined.save(update_fields=["declined_at"])
-        record_invitation_event(SecurityEventKind.INVITATION_DECLINED, declined)
+        close(declined, "declined_at", SecurityEventKind.INVITATION_DECLINED)
 
 
 @transaction.atomic
@@ -305,6 +295,14 @@ def allow_again(*, invitation: Invitation, consent: str) -> None:
     suppressed = Invitation.objects.of(organization).with_email(invitation.email).exclude(unsubscribed_at=None)
     if suppressed.update(unsubscribed_at=None):
         record_security_event(SecurityEventKind.INVITATIONS_ALLOWED, organization=organization, details=consent)
+
+
+def close(invitation: Invitation, column: str, kind: SecurityEventKind) -> None:
+    """Store the time in the column, and log it. The caller has locked the invitation."""
+    setattr(invitation, column, now())
+    invitation.save(update_fields=[column])
+    end_unconfirmed_membership(invitation)
+    record_invitation_event(kind, invitation)
 
 
 def end_unconfirmed_membership(invitation: Invitation) -> None:

@@ -5,7 +5,7 @@ from django.core.mail import EmailMultiAlternatives
 from django.db.models import Q, QuerySet
 
 from accounts.invitations import invitation_link, unsubscribe_path
-from accounts.password_reset import VALID_FOR, choose_recipient, reset_link
+from accounts.new_password import VALID_FOR, choose_recipient, reset_link
 from accounts.sessions import describe_browser
 from foundation.db.timestamps import now
 from foundation.outbox import Result

@@ -1,9 +1,16 @@
-"""What the pages of accounts have in common, and the page that shows a secret."""
+"""Pages of accounts: how they are rendered, how a link's page is protected, and how a secret is shown."""
+
+from collections.abc import Callable
+from functools import wraps
 
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
+from django.utils.cache import add_never_cache_headers
+
+from organizations.isolation import bypass_rls
 
 
 def account_page(
@@ -17,7 +24,23 @@ def account_page(
 ) -> TemplateResponse:
     """Return the page, with what all pages of the admin show in its context."""
     context = {**admin.site.each_context(request), "title": title, **context}
-    return TemplateResponse(request, template, context, status=status, headers=headers)
+    return TemplateResponse(request, f"accounts/{template}.html", context, status=status, headers=headers)
+
+
+def link_page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Run a view that finds its rows by a link's token. Its address is a secret, so no cache and no site may get it."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, **kwargs: object) -> HttpResponseBase:
+        # The link identifies person and organization, and no scope is set for a visitor.
+        with bypass_rls():
+            response = view(request, **kwargs)
+            if hasattr(response, "render"):
+                response.render()
+        add_never_cache_headers(response)
+        return response
+
+    return wrapper
 
 
 def secret_page(
@@ -28,7 +51,7 @@ def secret_page(
     headers = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Content-Encoding": "identity"}
     return account_page(
         request,
-        "accounts/secret.html",
+        "secret",
         title,
         headers=headers,
         original=row,

@@ -3,10 +3,9 @@
 A hash keeps a processor busy for some tenths of a second, on purpose, and anyone may ask for one by signing in. Without
 a bound, a few dozen sign-ins at once would leave no processor time for the API.
 
-Strangers, who sign in from a browser that is not known for the account, have places of their own. All other places are
-for people with a session, a known browser or the link of an e-mail, so that strangers never make them wait. Strangers'
-pages have at most half of the threads for pages (docs/decisions/0008), so most of their sign-ins wait before they take
-a thread.
+Strangers, who sign in from a browser that is not known for the account, have their own places, so that people with a
+session, a known browser or the link of an e-mail never wait for them. Strangers' pages have at most half of the threads
+for pages (docs/decisions/0008), so most of their sign-ins wait before they take a thread.
 """
 
 from collections.abc import Iterator
@@ -55,10 +54,9 @@ def hashing_slot() -> Iterator[None]:
 
 
 class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
-    """Django's hasher, with its name and its format, in at most `PASSWORD_HASHES_AT_ONCE` threads of each kind.
+    """Django's hasher, with its name and format, in at most `PASSWORD_HASHES_AT_ONCE` threads of each kind.
 
-    Every use hashes: checking a password, setting one, and the check that Django makes for an account that doesn't
-    exist. Each raises PasswordHashingBusy.
+    Each check of a password hashes, also for an account that doesn't exist, and may raise PasswordHashingBusy.
     """
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:

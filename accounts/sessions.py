@@ -155,7 +155,7 @@ def sessions_page(request: HttpRequest) -> HttpResponse:
     user, current_key = current_user(request), request.session.session_key
     if request.method != "POST":
         sessions = active_sessions(user, current_key)
-        return account_page(request, "admin/sessions.html", "Sessions", sessions=sessions)
+        return account_page(request, "sessions", "Sessions", sessions=sessions)
     id = request.POST.get("session", "")
     if "others" in request.POST:
         count = end_sessions(user, lambda key: key != current_key)

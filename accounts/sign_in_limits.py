@@ -1,23 +1,21 @@
 """Limits on guessing passwords. They neither lock a person out nor show whether an account exists.
 
-A browser is known for an account if a person has signed in to the account there, or chosen its password. An attempt to
-sign in from a known browser counts against this browser and account alone. Other people's attempts never count against
-them, whatever account and client address they use, so they can't keep a known browser out.
+A browser is known for an account if a person has signed in to the account there, or chosen its password. Attempts from
+a known browser count against this browser and account alone, so other people can't keep it out.
 
 Every other attempt is a stranger's. It counts, in this order, against
 
 1. the client's address. Past this limit nothing else is counted, so a client can't use up the limits of many accounts.
    An address has a higher limit for a week after a successful sign-in, because several people may share it.
-2. the account and the typed name. The name is reduced so far that all spellings which could find one account share a
-   count; a name without an account is counted in the same way, with the same work.
+2. the account and the typed name. All spellings that could find one account share a count; a name without an account
+   is counted in the same way, with the same work.
 
 A stranger who uses up an account's limit keeps its owner out of new browsers only, and the owner can always reset the
 password, which makes a browser known.
 
-The known browser is recognized by a signed cookie that contains the account's id, a random id of the browser and a
-digest of the password's hash. It does not prove an identity: it only selects the limit and the place to hash
-(`accounts.passwords`). It becomes invalid when the password changes, so a copied cookie or a formerly known
-password is useless from then on.
+A signed cookie identifies a known browser: the account's id, a random id of the browser and a digest of the password's
+hash, so it is useless after a change of password. It proves no identity; it only selects the limit and the place to
+hash (`accounts.passwords`).
 """
 
 import unicodedata
@@ -79,8 +77,7 @@ def is_sign_in_allowed(request: HttpRequest, name: str, account: User | None) ->
 def is_old_password_check_allowed(request: HttpRequest, user: User) -> bool:
     """Count an attempt to confirm the current password in a session; return whether to check it.
 
-    A known browser has a count of its own: a stolen session in another one must not keep its person from changing the
-    password.
+    A known browser has its own count: a stolen session elsewhere must not keep its person from changing the password.
     """
     key = f"{user.pk} {known_browser_id(request, user)}"
     return is_attempt_allowed(request, group="password-change", key=key, limit=PASSWORD_CHANGES)

@@ -45,7 +45,7 @@ class CodeForm(forms.Form):
 
 
 class PasswordAndCodeForm(CodeForm):
-    """Asks for the password too: whoever finds an open session must not change how its person signs in."""
+    """Asks for the password too: a person who finds an open session must not change how its owner signs in."""
 
     field_order = ("password", "code")
     password = forms.CharField(
@@ -112,7 +112,7 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
         else:
             form.add_error("code", two_factor.WRONG_CODE)
     text = "Enter the code of your authenticator app, or a recovery code."
-    return account_page(request, "accounts/page.html", "Second factor", form=form, text=text, button="Sign in")
+    return account_page(request, "page", "Second factor", form=form, text=text, button="Sign in")
 
 
 def require_two_factor(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
@@ -149,7 +149,7 @@ def two_factor_page(request: HttpRequest) -> HttpResponse:
 def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> HttpResponse:
     """Show a new key when asked to start, and switch two-factor sign-in on if password and code are right."""
     if data is None:
-        return account_page(request, "admin/two_factor_start.html", "Two-factor sign-in")
+        return account_page(request, "two_factor_start", "Two-factor sign-in")
     if "start" in data:
         try:
             form, key = PasswordAndCodeForm(request), two_factor.start_enrolment(user=user)
@@ -165,7 +165,7 @@ def enrolment_page(request: HttpRequest, user: User, data: QueryDict | None) -> 
     uri = f"otpauth://totp/{quote(f'{ISSUER}:{user.email}')}?{urlencode({'secret': key, 'issuer': ISSUER})}"
     return account_page(
         request,
-        "admin/two_factor_enrolment.html",
+        "two_factor_enrolment",
         "Two-factor sign-in",
         headers={"Content-Encoding": "identity"},  # the page shows a secret; see CompressionMiddleware
         form=form,
@@ -188,7 +188,7 @@ def settings_page(request: HttpRequest, user: User, data: QueryDict | None) -> H
         return HttpResponseRedirect(reverse("admin:two_factor"))
     return account_page(
         request,
-        "admin/two_factor.html",
+        "two_factor",
         "Two-factor sign-in",
         enabled_at=user.two_factor_enabled_at,
         unused_codes=two_factor.unused_recovery_codes(user),

@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.db import transaction
 
-from accounts.password_reset import prune_password_resets
+from accounts.new_password import prune_password_resets
 from accounts.sessions import SessionStore
 from foundation.outbox import WAKE_UP_TASK, dispatch, load_queues
 from leads.imports.services import prune_imports

@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils.functional import lazy
 from django.views.generic import RedirectView
 
-from accounts.views import unsubscribe_from_invitations
+from accounts.invitation_views import unsubscribe_from_invitations
 from foundation.api.viewsets import UnknownRouteView
 from pipeline_backend.web.error_handlers import handler400, handler403, handler404, handler500
 from pipeline_backend.web.health import healthz, readyz

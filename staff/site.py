@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from unfold.sites import UnfoldAdminSite
 
-from accounts.password_change import OwnPasswordChangeView
+from accounts.new_password import OwnPasswordChangeView
 from accounts.sessions import sessions_page, token_view
 from accounts.sign_in import SignInView
 from accounts.two_factor_views import require_two_factor, second_factor_page, two_factor_page

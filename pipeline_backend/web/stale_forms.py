@@ -48,7 +48,7 @@ def form_path(request: HttpRequest) -> str:
 def sign_in_again(request: HttpRequest) -> HttpResponse:
     """Redirect a signed-in person; show everyone else the form with the typed address, without checking the password.
 
-    A request without a valid token, which another site may have sent, therefore signs nobody in.
+    So a request without a valid token, which another site may have sent, signs no one in.
     """
     view = SignInView()
     view.setup(request)

@@ -20,7 +20,7 @@ from django.db import models
 from django.test.client import FakePayload
 
 from accounts.invitations import invitation_link
-from accounts.password_reset import reset_link
+from accounts.new_password import reset_link
 from appointments.models import Appointment
 from leads.models import CustomField, Lead
 from organizations.models import Invitation, Organization

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.invitations import invitation_link, open_invitations_for
-from accounts.password_reset import reset_link
+from accounts.new_password import reset_link
 from organizations.models import User
 from pipeline_backend.management.commands._command import BaseServiceCommand
 

@@ -1,0 +1,247 @@
+"""A new password: a person who is signed in changes theirs, or chooses one at a link that was mailed to them."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordChangeView, PasswordResetConfirmView
+from django.db import DataError, transaction
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse, reverse_lazy
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.views.decorators.http import require_http_methods
+from unfold.forms import AdminOwnPasswordChangeForm
+from unfold.widgets import BASE_INPUT_CLASSES, UnfoldAdminEmailInputWidget
+from uuid_utils.compat import uuid7
+
+from accounts.pages import account_page, link_page
+from accounts.sign_in_limits import TOO_MANY_ATTEMPTS, client_of, is_old_password_check_allowed, remember_browser
+from foundation.api.rate_limits import is_attempt_allowed
+from foundation.db.deletes import delete_in_batches
+from foundation.db.timestamps import now
+from foundation.outbox import notify_on_commit
+from organizations.isolation import bypass_rls
+from organizations.models import PasswordReset, SecurityEvent, SecurityEventKind, User
+from organizations.security_log import record_security_event
+
+WRONG_GUESS = "Wrong old password, in a session"
+WRONG_GUESSES_UNTIL_MAIL = 3
+RESETS_PER_CLIENT = 10  # a minute, for each known browser or client address
+# Of a link, and so of the request for one.
+VALID_FOR = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT)
+# A stranger can ask for somebody's links, but can't use them up: only those that still work count, which are all in the
+# person's mailbox. Nor can they fill the mailbox by asking whenever the person has signed in.
+MAX_WORKING_LINKS = 3
+MAX_LINKS_PER_HOUR = 12
+# Each changes what `ResetTokenGenerator` signs.
+ENDS_OF_LINKS = (
+    SecurityEventKind.SIGNED_IN,
+    SecurityEventKind.PASSWORD_CHANGED,
+    SecurityEventKind.PASSWORD_RESET,
+    SecurityEventKind.EMAIL_CHANGED,
+    SecurityEventKind.INVITATION_ACCEPTED,
+    SecurityEventKind.ROLE_CHANGED,
+    SecurityEventKind.MEMBER_ACTIVATED,
+    SecurityEventKind.MEMBER_DEACTIVATED,
+    SecurityEventKind.MEMBER_LEFT,
+)
+
+# --- Changing it ------------------------------------------------------------------------------------------------------
+
+
+class OwnPasswordChangeForm(AdminOwnPasswordChangeForm):
+    """Django's form, with a limit on guesses: a stolen session must not help to find out the old password."""
+
+    def __init__(self, user: User, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        self.request = request
+        super().__init__(user, *args, **kwargs)
+
+    def clean_old_password(self) -> str:
+        """Return the old password. A wrong one is logged; after several in a day, the person gets an e-mail."""
+        if not is_old_password_check_allowed(self.request, self.user):
+            raise forms.ValidationError(TOO_MANY_ATTEMPTS)
+        try:
+            return str(super().clean_old_password())
+        except forms.ValidationError:
+            kind = SecurityEventKind.SIGN_IN_FAILED
+            guesses = SecurityEvent.objects.filter(user=self.user, kind=kind, details=WRONG_GUESS)
+            with bypass_rls():  # the same for every role: who may read the log has no influence
+                earlier = guesses.filter(created_at__gte=now() - timedelta(days=1)).count()
+            is_mailed = earlier + 1 == WRONG_GUESSES_UNTIL_MAIL
+            record_security_event(kind, user=self.user, details=WRONG_GUESS, is_mailed=is_mailed)
+            raise
+
+
+class OwnPasswordChangeView(PasswordChangeView):
+    form_class = OwnPasswordChangeForm
+    success_url = reverse_lazy("admin:password_change_done")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), **admin.site.each_context(self.request)}
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return {**super().get_form_kwargs(), "request": self.request}
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        """Change the password and log it; this browser stays signed in, and known for the next sign-in."""
+        response: HttpResponse = super().form_valid(form)
+        record_security_event(SecurityEventKind.PASSWORD_CHANGED, user=form.user)
+        remember_browser(self.request, form.user, response)
+        return response
+
+
+# --- The link of a reset ----------------------------------------------------------------------------------------------
+
+
+class ResetTokenGenerator(PasswordResetTokenGenerator):
+    """Tokens die with a sign-in, and with any change of the account's password, address, access or memberships."""
+
+    key_salt = "accounts.password_reset"
+
+    def _make_hash_value(self, user: User, timestamp: int) -> str:
+        memberships = user.memberships.order_by("pk").values_list("organization_id", "role", "is_active")
+        state = [user.is_active, user.is_superuser, user.email, *memberships]
+        return f"{super()._make_hash_value(user, timestamp)}{state}"
+
+
+reset_tokens = ResetTokenGenerator()
+
+
+@transaction.atomic
+def request_password_reset(*, email: str) -> None:
+    """Store the request, in the same steps for any address. The worker mails a link if an account has it."""
+    id = uuid7()
+    PasswordReset.objects.create(id=id, group_id=id, email=email.strip())
+    notify_on_commit(PasswordReset, id)
+
+
+def choose_recipient(reset: PasswordReset) -> User | None:
+    """Return the account to mail, and note it in the row. None if there is none, or if it got enough mails lately.
+
+    Locks the account, so that two workers can't both send the last permitted mail.
+    """
+    user: User | None = User.objects.with_email(reset.email).filter(is_active=True).select_for_update().first()
+    if user is None:
+        return None
+    an_hour_ago = now() - timedelta(hours=1)
+    recent = PasswordReset.objects.filter(user=user, created_at__gt=an_hour_ago).exclude(pk=reset.pk)
+    ends = SecurityEvent.objects.filter(user=user, kind__in=ENDS_OF_LINKS, created_at__gt=an_hour_ago)
+    ended_at = ends.aggregate(latest=Max("created_at", default=an_hour_ago))["latest"]
+    if recent.count() >= MAX_LINKS_PER_HOUR or recent.filter(created_at__gt=ended_at).count() >= MAX_WORKING_LINKS:
+        return None
+    if reset.user_id is None:
+        PasswordReset.objects.filter(pk=reset.pk).update(user=user)
+        record_security_event(SecurityEventKind.PASSWORD_RESET_REQUESTED, user=user)
+    return user
+
+
+def reset_link(user: User) -> str:
+    """Return a URL at which the user can choose a new password once. Only the mailbox and operators may get it."""
+    args = [urlsafe_base64_encode(force_bytes(user.pk)), reset_tokens.make_token(user)]
+    return f"{settings.BASE_URL}{reverse('admin_password_reset_confirm', args=args)}"
+
+
+@transaction.atomic
+def reset_password(*, user: User, token: str, password: str) -> bool:
+    """Set the password, which ends all sessions, and verify the address. Return False if the token is used or expired.
+
+    Locks the account.
+    """
+    user = User.objects.select_for_update().get(pk=user.pk)
+    if not user.is_active or not reset_tokens.check_token(user, token):
+        return False
+    user.set_password(password)
+    # The link was mailed to the address, or an operator answers for the person.
+    user.email_verified_at = now()
+    user.save(update_fields=["password", "email_verified_at"])
+    record_security_event(SecurityEventKind.PASSWORD_RESET, user=user)
+    return True
+
+
+def prune_password_resets() -> None:
+    """Delete requests after a day, because they hold addresses that anyone may have typed."""
+    yesterday = now() - timedelta(days=1)
+    delete_in_batches(PasswordReset.objects.filter(created_at__lt=yesterday).order_by("created_at"))
+
+
+# --- The pages of a reset ---------------------------------------------------------------------------------------------
+
+
+class NewPasswordForm(SetPasswordForm):
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        for field in self.fields.values():
+            field.widget.attrs["class"] = " ".join(BASE_INPUT_CLASSES)
+
+
+class PasswordResetForm(forms.Form):
+    email = forms.EmailField(label="E-mail", max_length=254, widget=UnfoldAdminEmailInputWidget)
+
+
+@link_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def ask_for_password_reset(request: HttpRequest) -> HttpResponse:
+    """Ask for an address, and store the request. The response is the same for every address."""
+    form = PasswordResetForm(request.POST or None)
+    if form.is_valid():
+        # Counted by client only: requests for an account are limited by the worker, who knows whether there is one.
+        if is_attempt_allowed(request, group="password-reset", key=client_of(request), limit=RESETS_PER_CLIENT):
+            request_password_reset(email=form.cleaned_data["email"])
+            return HttpResponseRedirect(reverse("password_reset_done"))
+        form.add_error(None, TOO_MANY_ATTEMPTS)
+    text = "Enter the address of your account. We will send you a link with which you can choose a new password."
+    return account_page(request, "page", "Forgotten password", text=text, form=form, button="Send the link")
+
+
+@link_page
+@require_http_methods(["GET", "HEAD"])
+def password_reset_done(request: HttpRequest) -> HttpResponse:
+    text = (
+        "If there is an account with this address, it will get an e-mail with a link within a few minutes. The link is "
+        "valid for one hour."
+    )
+    return account_page(request, "page", "Forgotten password", text=text)
+
+
+class ChoosePasswordView(PasswordResetConfirmView):
+    """Django's page for a link with which to choose a new password. A link works once."""
+
+    template_name = "accounts/page.html"
+    extra_context = {"title": "Choose a password", "button": "Save password"}
+    form_class = NewPasswordForm
+    token_generator = reset_tokens
+    success_url = reverse_lazy("admin:login")
+
+    def get_user(self, uidb64: str) -> User | None:
+        try:
+            user = super().get_user(uidb64)
+        except DataError:  # an id with a NUL character
+            return None
+        return user if isinstance(user, User) and user.is_active else None
+
+    def form_valid(self, form: forms.Form) -> HttpResponse:
+        """Set the password, unless another request has used the link in the meantime."""
+        token = self.request.session.pop(INTERNAL_RESET_SESSION_TOKEN, "")
+        assert self.user is not None  # Django shows no form without one
+        if not reset_password(user=self.user, token=token, password=form.cleaned_data["new_password1"]):
+            self.validlink = False
+            return self.render_to_response(self.get_context_data())
+        messages.success(self.request, "Your new password is set. Sign in with it.")
+        response = HttpResponseRedirect(self.get_success_url())
+        # A person who has used up the account's sign-in limit can't keep its person out after the reset.
+        self.user.refresh_from_db(fields=["password"])
+        remember_browser(self.request, self.user, response)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        error = "" if self.validlink else "This link has already been used or has expired. Ask for a new one."
+        return {**admin.site.each_context(self.request), "error": error, **super().get_context_data(**kwargs)}
+
+
+choose_password = link_page(ChoosePasswordView.as_view())
