@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.dispatch import receiver
+from django.dispatch import Signal, receiver
 from django.http import HttpRequest
 
 from foundation.api.client_address import client_address
@@ -69,16 +69,11 @@ def record_security_event(
     return event
 
 
-@receiver(user_logged_in, dispatch_uid="organizations.security_log")
-def record_sign_in(sender: type[User], user: User, **_: object) -> None:
-    if current_request.get() is not None:
-        record_security_event(SecurityEventKind.SIGNED_IN, user=user, actor=user)
-
-
-@receiver(user_logged_out, dispatch_uid="organizations.security_log")
-def record_sign_out(sender: type[User], user: User | None, **_: object) -> None:
+@receiver([user_logged_in, user_logged_out], dispatch_uid="organizations.security_log")
+def record_sign_in_or_out(sender: type[User], signal: Signal, user: User | None, **_: object) -> None:
     if current_request.get() is not None and user is not None:
-        record_security_event(SecurityEventKind.SIGNED_OUT, user=user, actor=user)
+        kind = SecurityEventKind.SIGNED_IN if signal is user_logged_in else SecurityEventKind.SIGNED_OUT
+        record_security_event(kind, user=user, actor=user)
 
 
 @receiver(user_login_failed, dispatch_uid="organizations.security_log")

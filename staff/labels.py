@@ -1,10 +1,9 @@
 """Labels of fields and models in the admin: sentence case, with the usual spelling of abbreviations."""
 
 import re
-from collections.abc import Iterable
 
 from django.apps import apps
-from django.db.models import Field, Model
+from django.db.models import Field
 
 SPELLING = {
     "ai": "AI",
@@ -27,16 +26,13 @@ MODEL_NAMES = {
 
 
 def label(text: str) -> str:
-    """Return the label for a field's name in words, such as "UTM source"; "is active" is "active".
-
-    It begins with a small letter, as Django's names do; templates make it a capital one.
-    """
+    """Return the label for a field's name: "UTM source", or "active" for "is active". Templates capitalize it."""
     return WORD.sub(lambda match: SPELLING[match[0]], text.removeprefix("is ").removesuffix(" at"))
 
 
-def apply_labels(models: Iterable[type[Model]] | None = None) -> None:
+def apply_labels() -> None:
     """Give the fields and models their labels. Migrations store only names that a model gives itself."""
-    for model in models or apps.get_models():
+    for model in apps.get_models():
         if model.__module__.startswith("django"):
             continue
         for field in model._meta.get_fields():

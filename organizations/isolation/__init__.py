@@ -6,7 +6,7 @@ The constraints, in order of importance:
    `WHERE organization_id = …` finds only rows of the request's own organizations.
 2. Nothing is inherited. The scope of one request never reaches the next one, whether over a persistent connection,
    after an exception or after a 401.
-3. References stay inside an organization, whoever writes them: requests, workers, operators or a SQL shell.
+3. References stay inside an organization, also those written by workers, operators or a SQL shell.
 4. It costs an API request no extra round trip to the database.
 5. The same code runs in requests, workers, commands and tests, without a scope to open or close by hand.
 
@@ -39,8 +39,8 @@ What happens during a request:
 
 Deliberately outside: workers, management commands, migrations and dumps run as the tables' owner, which no policy
 restricts, because they serve all organizations. So do operators (superusers in the admin), and the few places that call
-`bypass_rls()`, which a test lists. None of this protects against SQL injection: whoever can run statements can also run
-`RESET ROLE`.
+`bypass_rls()`, which a test lists. None of this protects against SQL injection: injected
+statements can also run `RESET ROLE`.
 
 Behind a connection pooler in transaction mode (`DATABASE_POOLER=transaction`), the session belongs to another client
 after each transaction. Then step 2 switches nothing, and step 4 sets the scope for one transaction only: with its first

@@ -40,7 +40,7 @@ class TotpDevice(ThrottlingMixin, Device):
     Verifying changes the row: a code works once, and wrong codes make the next attempt wait. So lock it first.
     """
 
-    MAX_COUNTED_FAILURES = 10  # the longest wait is 2^9 seconds, so that wrong codes shut nobody out for good
+    MAX_COUNTED_FAILURES = 10  # the longest wait is 2^9 seconds, so that wrong codes shut no one out for good
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=64, blank=True, default="", editable=False)

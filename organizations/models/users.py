@@ -55,7 +55,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     id = models.CharField(primary_key=True, max_length=64, default=new_user_id, editable=False)
     email = models.EmailField(unique=True)
-    # When the person has proved that they read the address's mail; null for accounts whose address nobody has proved.
+    # When the person has proved that they read the address's mail; null for an unverified address.
     email_verified_at = MillisecondDateTimeField("address verified", null=True, editable=False)
     first_name = models.CharField(max_length=255, blank=True)
     last_name = models.CharField(max_length=255, blank=True)

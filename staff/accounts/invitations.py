@@ -16,8 +16,6 @@ from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.forms import accepted_email
 from staff.toolkit.tenant import TenantAdmin
 
-STATUS_COLORS = {"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"}
-
 
 class InvitationForm(RoleForm):
     class Meta:
@@ -67,7 +65,10 @@ class InvitationAdmin(TenantAdmin):
     def has_operator_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
         return is_operator(request)
 
-    @display(description="State", label=STATUS_COLORS)  # type: ignore[untyped-decorator]
+    @display(  # type: ignore[untyped-decorator]
+        description="State",
+        label={"Open": "info", "Accepted": "success", "Declined": "danger", "Withdrawn": "warning"},
+    )
     def status_label(self, invitation: Invitation) -> str:
         return invitation.status
 
