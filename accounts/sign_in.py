@@ -54,7 +54,7 @@ class SignInView(LoginView):
         path = self.request.get_full_path()
         return {**super().get_context_data(**kwargs), **site, "title": "Log in", "app_path": path}
 
-    def form_valid(self, form: Any) -> HttpResponse:
+    def form_valid(self, form: auth_forms.AuthenticationForm) -> HttpResponse:
         user: User = form.get_user()
         if user.two_factor_enabled_at is not None:
             return ask_for_code(self.request, user, next_url=self.get_success_url())
