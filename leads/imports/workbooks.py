@@ -27,6 +27,7 @@ MAX_COLUMNS = 200
 MAX_PARTS = 1000
 # Of what is unpacked: everything, the texts that cells share, which are kept, and each other part but the sheet.
 MAX_UNPACKED, MAX_SHARED_STRINGS, MAX_PART = 150 * MEGABYTE, 25 * MEGABYTE, 10 * MEGABYTE
+MAX_TEXTS = 200_000  # that cells share: each takes about 60 bytes besides its characters
 # What the XML parser keeps: one tag, the open elements, and each name.
 MAX_TAG, MAX_DEPTH, MAX_NAMES = MEGABYTE, 100, 10_000
 # XML elements of all parts, at a microsecond each: more than fit into 150 MB of cells with text. Then cells and rows
@@ -37,6 +38,7 @@ ENTRY = b"PK\x01\x02"  # with which each entry of an archive's directory begins
 DAMAGED = "The Excel file can't be read. Open it in your spreadsheet program and save it again, as .xlsx or CSV."
 TOO_LARGE = "The Excel file is too large when it is unpacked. Save it as CSV."
 TOO_EMPTY = f"The sheet has more than {MAX_EMPTY:,} empty cells. Delete its empty rows and columns, or save it as CSV."
+TOO_MANY_TEXTS = f"The Excel file has more than {MAX_TEXTS:,} different texts. Save it as CSV."
 NO_SHEET = "The Excel file has no sheet with cells."
 PROTECTED = "The Excel file is protected by a password. Save it without one, or as CSV."
 # A control character in the text of a cell, and an underscore that would begin one.
@@ -211,6 +213,8 @@ class SharedStrings(TextReader):
     def end(self, name: str) -> None:
         super().end(name)
         if name == "si":
+            if len(self.found) >= MAX_TEXTS:
+                raise FileRefused(TOO_MANY_TEXTS)
             self.found.append(unescape("".join(self.pieces)))
             self.clear()
 

@@ -47,6 +47,15 @@ def test_a_file_with_too_many_empty_elements_is_refused(
     assert not ImportRow.objects.of(organization).exists()
 
 
+def test_a_file_with_too_many_shared_texts_is_refused(mia: Client, organization: Organization) -> None:
+    texts = b"<sst>%s</sst>" % (b"<si><t>a@example.com</t></si>" * 200_001)
+
+    row = Page(mia, organization, changed_workbook({STRINGS: texts}, strings=STRINGS)).row
+
+    assert row.state == "FAILED"
+    assert row.problem == "The Excel file has more than 200,000 different texts. Save it as CSV."
+
+
 def test_a_sheet_as_large_as_may_be_is_read_beside_empty_formatted_cells(
     mia: Client, organization: Organization
 ) -> None:
