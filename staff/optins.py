@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from django.contrib import admin
 from django.contrib.postgres.aggregates import StringAgg
-from django.db.models import OuterRef, Subquery, TextField, Value
+from django.db.models import OuterRef, Prefetch, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from leads.models import Lead
 from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
@@ -20,7 +21,9 @@ from staff.toolkit.base import ReadOnlyInline
 from staff.toolkit.columns import two_lines, when
 from staff.toolkit.export import Column, ExportAdmin, labels
 from staff.toolkit.filters import DayRangeFilter
-from staff.toolkit.timeline import Cursor, Detail, TimelineEntry, newest
+from staff.toolkit.timeline import MAX_TEXT, Cursor, Detail, TimelineEntry, beginning, newest, shorten
+
+SHOWN_ANSWERS = 10  # of each opt-in, in a lead's timeline
 
 
 class QuestionAnswerInline(ReadOnlyInline):
@@ -38,7 +41,7 @@ def answers() -> Subquery:
     answer = Coalesce("answer", Value("–"), output_field=text)
     line = Concat("question", Value(": ", output_field=text), answer, output_field=text)
     rows = QuestionAnswer.objects.of(OuterRef("organization")).filter(opt_in=OuterRef("pk")).order_by()
-    lines = StringAgg(line, Value("\n"), order_by="position")
+    lines = StringAgg(line, "\n", order_by="position")
     return Subquery(rows.values("opt_in").annotate(lines=lines).values("lines"))
 
 
@@ -121,17 +124,33 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
 
 
 def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield a lead's opt-ins for its timeline, with their answers and where they came from."""
-    for row in newest(
-        OptIn.objects.of(lead.organization).filter(lead=lead).prefetch_related("question_answers"), cursor
-    ):
+    """Yield a lead's opt-ins for its timeline, with where they came from and the beginning of their first answers.
+
+    PostgreSQL cuts the texts: all those of a page could have 50 million characters.
+    """
+    first_answers = (
+        QuestionAnswer.objects.of(lead.organization)
+        .defer("question", "answer")
+        .annotate(short_question=beginning("question"), short_answer=beginning("answer"))
+        .order_by("position")[: SHOWN_ANSWERS + 1]
+    )
+    rows = (
+        OptIn.objects.of(lead.organization)
+        .filter(lead=lead)
+        .defer(*TRAFFIC_FIELDS)
+        .annotate(**{f"short_{name}": beginning(name) for name in TRAFFIC_FIELDS})
+        .prefetch_related(Prefetch("question_answers", first_answers, to_attr="first_answers"))
+    )
+    for row in newest(rows, cursor):
+        values = [(answer.short_question, answer.short_answer or "–") for answer in row.first_answers[:SHOWN_ANSWERS]]
+        values.append(("Form", row.provider_form_name))
+        values += [(traffic_label(name), getattr(row, f"short_{name}")) for name in TRAFFIC_FIELDS]
+        details = [Detail(shorten(label), shorten(value)) for label, value in values if value]
+        is_cut = any(len(text) > MAX_TEXT for pair in values for text in pair if text)
+        if is_cut or len(row.first_answers) > SHOWN_ANSWERS:
+            link = format_html('<a href="{}">The opt-in with all answers in full</a>', row_url(row))
+            details.append(Detail("More", link))
         text = f"Opt-in: {row.get_source_display()}"
-        details = [Detail(answer.question, answer.answer or "–") for answer in row.question_answers.all()]
-        values = [
-            ("Form", row.provider_form_name),
-            *((traffic_label(name), getattr(row, name)) for name in TRAFFIC_FIELDS),
-        ]
-        details += [Detail(label, value) for label, value in values if value]
         yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
 
 

@@ -1,63 +1,115 @@
-"""Everything that is stored about a lead, as JSON."""
+"""Everything that is stored about a lead, as JSON.
+
+It is written to a file row by row, and rows are read in batches that are bounded in characters: a lead can have
+thousands of rows, and a row a megabyte of text.
+"""
 
 import json
 from collections import defaultdict
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
+from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import IntegerField, JSONField, Model, QuerySet, TextField
+from django.db.models.expressions import RawSQL
 
 from foundation.db.timestamps import now
 from leads.models import CustomField, Lead
-from leads.privacy.rules import AnyModel, find_rows, load_rules
+from leads.privacy.rules import AnyModel, batches, find_rows, load_rules
 from notifications.models import Notification
 from organizations.models import Membership
 from webhooks.models import Delivery, Event
 
 HIDDEN = {"organization", "lease_token"}  # of no meaning to a person
+BATCH, BATCH_SIZE = 500, 1_000_000  # rows, and bytes of their text; a larger row is read alone
 
 
 @transaction.atomic
-def export_lead(lead: Lead) -> str:
-    """Return all that is stored about the lead as indented JSON: its rows by table, and what was sent about them."""
-    rows = find_rows(lead)
+def export_lead(lead: Lead, file: IO[bytes]) -> None:
+    """Write all that is stored about the lead as indented JSON: its rows by table, and what was sent about them."""
+    organization, rows = lead.organization, find_rows(lead)
     ids = [id for found in rows.values() for id in found]
-    tables = {
-        str(model._meta.verbose_name_plural).replace(" ", "_"): describe_rows(model._base_manager.filter(pk__in=found))
-        for model, found in rows.items()
-    }
-    organization = lead.organization
-    events = Event.objects.of(organization).filter(subject_id__in=ids).order_by("created_at", "id")
-    deliveries = Delivery.objects.of(organization).filter(event__in=events).order_by("created_at", "id")
-    notifications = Notification.objects.of(organization).filter(subject_id__in=ids).order_by("created_at", "id")
-    data = {
+    head = {
         "exported_at": now(),
         "organization": organization.name,
         "custom_fields": {str(field.pk): field.label for field in CustomField.objects.of(organization)},
-        **tables,
-        "events": [{"id": event.pk, **json.loads(event.body)} for event in events],
-        "deliveries": describe_rows(deliveries),
-        "notifications": describe_rows(notifications),
     }
-    return json.dumps(data, cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+    file.write(to_json(head).removesuffix("\n}").encode())
+    for model, found in rows.items():
+        name = str(model._meta.verbose_name_plural).replace(" ", "_")
+        write_list(file, name, describe_rows(model._base_manager.all(), "pk", found))
+    events = Event.objects.of(organization)
+    event_ids = [row[1] for row in order_of(events, "subject_id", ids)]
+    write_list(file, "events", describe_events(events, event_ids))
+    write_list(file, "deliveries", describe_rows(Delivery.objects.of(organization), "event", event_ids))
+    write_list(file, "notifications", describe_rows(Notification.objects.of(organization), "subject_id", ids))
+    file.write(b"\n}")
 
 
-def describe_rows(rows: QuerySet[Any]) -> list[dict[str, Any]]:
-    """Return each row's columns by name, and after the id of a row outside the lead's tables that row's name."""
-    found = list(rows.order_by("created_at", "pk"))
-    names = names_of_references(found)
-    described = []
-    for row in found:
-        columns: dict[str, Any] = {}
-        for field in row._meta.concrete_fields:
-            if field.name in HIDDEN:
-                continue
-            columns[field.attname] = value = getattr(row, field.attname)
-            if field.is_relation and (name := names.get((field.related_model, value))):
-                columns[field.name] = name
-        described.append(columns)
-    return described
+def to_json(value: object) -> str:
+    """Return the value as indented JSON."""
+    return json.dumps(value, cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+
+
+def write_list(file: IO[bytes], name: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Write the rows as a member of the object that the file is."""
+    file.write(f",\n  {json.dumps(name)}: [".encode())
+    separator = end = ""
+    for row in rows:
+        # In JSON no text has a line end, so all of them are between the members.
+        file.write(f"{separator}\n    {to_json(row).replace(chr(10), chr(10) + '    ')}".encode())
+        separator, end = ",", "\n  "
+    file.write(f"{end}]".encode())
+
+
+def order_of(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> list[tuple[Any, UUID, int]]:
+    """Return the time, id and size of the rows that have one of the values in the column, the oldest first."""
+    size = RawSQL(f'octet_length("{rows.model._meta.db_table}"::text)', (), IntegerField())  # noqa: S611  our own name
+    found: list[tuple[Any, UUID, int]] = []
+    for some in batches(values):
+        some_rows = rows.filter(**{f"{column}__in": some}).order_by()
+        found += some_rows.annotate(text_size=size).values_list("created_at", "pk", "text_size")
+    return sorted(found)
+
+
+def read_batches(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> Iterator[list[Any]]:
+    """Yield the rows that have one of the values in the column, the oldest first, in batches of limited size."""
+    batch: list[UUID] = []
+    size = 0
+    for _, id, row_size in order_of(rows, column, values):
+        if batch and (len(batch) == BATCH or size + row_size > BATCH_SIZE):
+            yield list(rows.filter(pk__in=batch).order_by("created_at", "pk"))
+            batch, size = [], 0
+        batch.append(id)
+        size += row_size
+    yield list(rows.filter(pk__in=batch).order_by("created_at", "pk"))
+
+
+def describe_events(events: QuerySet[Any], ids: Sequence[UUID]) -> Iterator[dict[str, Any]]:
+    """Yield the id and the body of each event."""
+    for batch in read_batches(events, "pk", ids):
+        for event in batch:
+            yield {"id": event.pk, **json.loads(event.body)}
+
+
+def describe_rows(rows: QuerySet[Any], column: str, values: Sequence[UUID]) -> Iterator[dict[str, Any]]:
+    """Yield the columns by name of each row that has one of the values in the column.
+
+    After the id of a row outside the lead's tables comes that row's name.
+    """
+    for batch in read_batches(rows, column, values):
+        names = names_of_references(batch)
+        for row in batch:
+            columns: dict[str, Any] = {}
+            for field in row._meta.concrete_fields:
+                if field.name in HIDDEN:
+                    continue
+                columns[field.attname] = value = getattr(row, field.attname)
+                if field.is_relation and (name := names.get((field.related_model, value))):
+                    columns[field.name] = name
+            yield columns
 
 
 def names_of_references(rows: list[Model]) -> dict[tuple[AnyModel, object], str]:
@@ -71,7 +123,9 @@ def names_of_references(rows: list[Model]) -> dict[tuple[AnyModel, object], str]
                 ids[target].add(getattr(row, field.attname))
     names = {}
     for model, wanted in ids.items():
-        found = model._base_manager.filter(pk__in=wanted - {None})
+        # An event has a long text, and its name needs none.
+        long = [field.name for field in model._meta.concrete_fields if isinstance(field, JSONField | TextField)]
+        found = model._base_manager.filter(pk__in=wanted - {None}).defer(*long)
         for row in found.select_related("user") if model is Membership else found:
             names[model, row.pk] = str(row)
     return names

@@ -15,13 +15,24 @@ from appointments.models import Appointment, AppointmentChange, Note, OutcomeCha
 from foundation.outbox import State
 from leads.models import Lead
 from notifications.models import Notification
+from optins.models import UTM_FIELDS
 from organizations.versions import VersionedModel
 from staff.configuration.statuses import status_label
 from staff.toolkit.actions import row_url
 from staff.toolkit.record import RecordAdmin
-from staff.toolkit.timeline import Cursor, Detail, TimelineEntry, change_entry, fields_without, newest, when
+from staff.toolkit.timeline import (
+    Cursor,
+    Detail,
+    TimelineEntry,
+    change_entry,
+    fields_without,
+    newest,
+    newest_changes,
+    when,
+)
 from webhooks.models import Delivery, Event
 
+LONG = ("custom_values", *UTM_FIELDS)  # columns that the timeline doesn't need
 MAX_APPOINTMENTS = 500  # of a lead, whose webhooks are looked for
 # Changes that other entries tell.
 MOVED, OUTCOME = "schedule_time", ("outcome", "no_show")
@@ -49,7 +60,7 @@ def bookings(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cu
     """Yield when appointments were booked, and for when."""
     first = OutcomeChange.objects.of(row.organization).filter(appointment=OuterRef("pk"), from_status=None)
     actors = first.order_by("created_at").values("actor_name")[:1]
-    rows = scope(row).select_related("event_type", "host__user").annotate(booked_by=Subquery(actors))
+    rows = scope(row).select_related("event_type", "host__user").defer(*LONG).annotate(booked_by=Subquery(actors))
     for appointment in newest(rows, cursor):
         at = appointment.booked_for or appointment.schedule_time
         text = f"Booked: {appointment.event_type or 'appointment'}, {when(at)}"
@@ -69,7 +80,7 @@ def bookings(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cu
 def moves(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the changes of appointments' times."""
     rows = appointment_rows(AppointmentChange, scope, row).filter(fields__has_key=MOVED)
-    for change in newest(rows, cursor):
+    for change in newest_changes(rows, cursor):
         entry = change_entry(
             "appointments",
             change,
@@ -106,7 +117,7 @@ def changes(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cur
     """Yield the changes of appointments' other fields."""
     rows = appointment_rows(AppointmentChange, scope, row).exclude(fields__has_key=MOVED)
     rows = rows.alias(others=fields_without(*OUTCOME)).exclude(others={})
-    for change in newest(rows, cursor):
+    for change in newest_changes(rows, cursor):
         entry = change_entry("changes", change, Appointment, without=OUTCOME)
         yield entry._replace(text=f"{name_of(change.appointment)}: {entry.text}", url=row_url(change.appointment))
 
@@ -128,7 +139,7 @@ def notes(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Curso
 def mails(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cursor | None) -> Iterator[TimelineEntry]:
     """Yield the notifications about appointments, and whether they were delivered."""
     rows = Notification.objects.of(row.organization).filter(subject_id__in=scope(row).values("pk"))
-    for notification in newest(rows.select_related("recipient__user"), cursor):
+    for notification in newest(rows.select_related("recipient__user").defer("context"), cursor):
         kind, recipient = notification.get_kind_display().capitalize(), notification.recipient
         text = f"{notification.get_medium_display()}: {kind}{f' to {recipient}' if recipient else ''}"
         text += f" ({notification.get_state_display().lower()})"
@@ -156,7 +167,10 @@ def webhooks(scope: Scope, request: HttpRequest, row: VersionedModel, cursor: Cu
 def appointment_rows(model: type[Any], scope: Scope, row: VersionedModel) -> QuerySet[Any]:
     """Return the rows of a model that belong to the appointments, with what an appointment's name is made of."""
     rows: QuerySet[Any] = model.objects.of(row.organization).filter(appointment__in=scope(row))
-    return rows.select_related("appointment__event_type", "appointment__lead")
+    long = [f"appointment__{name}" for name in LONG]
+    return rows.select_related("appointment__event_type", "appointment__lead").defer(
+        *long, "appointment__lead__custom_values"
+    )
 
 
 def may_view(model: type[Any], request: HttpRequest, row: VersionedModel) -> bool:

@@ -1,10 +1,12 @@
 """The buttons of a lead's page that export and erase everything stored about the lead."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -20,6 +22,7 @@ from organizations.permissions import current_user
 from organizations.security_log import record_security_event
 from staff.leads.leads import LeadAdmin
 from staff.toolkit.actions import ConfirmationForm, object_action
+from staff.toolkit.export import download
 from staff.toolkit.timeline import when
 
 ERASURE = (
@@ -80,11 +83,14 @@ def describe_rows(lead: Lead) -> str:
     "opt-ins, events and notifications. Treat the file as confidential.",
     permission="full_export",
 )
-def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> HttpResponse:
+def export_json(page: LeadAdmin, request: HttpRequest, lead: Lead, form: ConfirmationForm) -> FileResponse:
     """Return the file, and record in the security log who took it."""
     record_security_event(SecurityEventKind.EXPORTED, organization=lead.organization, details=f"Lead {lead.pk}")
-    headers = {"Content-Disposition": f'attachment; filename="lead-{lead.pk}.json"', "Cache-Control": "no-store"}
-    return HttpResponse(export_lead(lead), content_type="application/json", headers=headers)
+    with ExitStack() as stack:
+        file = stack.enter_context(TemporaryFile())
+        export_lead(lead, file)
+        stack.pop_all()  # from here on the response closes it
+    return download(file, f"lead-{lead.pk}", "json")
 
 
 @LeadAdmin.register_action

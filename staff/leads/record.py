@@ -20,7 +20,17 @@ from staff.configuration.custom_fields import CustomFieldsAdmin
 from staff.configuration.statuses import status_label
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.record import Card, Fact
-from staff.toolkit.timeline import Cursor, TimelineEntry, change_entry, fields_without, newest, plain, when
+from staff.toolkit.timeline import (
+    TOO_LONG,
+    Cursor,
+    TimelineEntry,
+    change_entry,
+    fields_without,
+    newest,
+    newest_changes,
+    plain,
+    when,
+)
 from statuses.models import Board, Status
 
 TOUCH_POINT = ("next_touch_point_at", "next_touch_point_type")
@@ -154,7 +164,7 @@ def changes(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator
     """Yield the changed fields, without those that other entries tell: the status, and touch points of appointments."""
     is_set_by_staff = Q(actor_kind=ActorKind.STAFF, fields__next_touch_point_type__1__in=SET_BY_STAFF)
     rows = lead.changes.alias(others=fields_without("status", *TOUCH_POINT)).filter(~Q(others={}) | is_set_by_staff)
-    found = list(newest(rows, cursor))
+    found = newest_changes(rows, cursor)
     merged = merged_emails(lead, found)
     for change in found:
         step = change.fields.get("next_step_at")
@@ -172,6 +182,8 @@ def merged_emails(lead: Lead, changes: list[LeadChange]) -> dict[UUID, str | Non
 def merge_text(change: LeadChange, merged: dict[UUID, str | None]) -> str:
     """Return what a merge, or undoing one, is called; an empty text for other changes. `merged` has e-mails by id."""
     before, after = change.fields.get("previous_ids", ([], []))
+    if after == TOO_LONG:
+        return "Merged leads changed"
     if len(before) > len(after):
         return "Merge undone"
     added = [merged.get(UUID(id)) for id in after if id not in before]

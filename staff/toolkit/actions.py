@@ -16,6 +16,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -28,7 +29,7 @@ from foundation.api.exceptions import DomainError, ValidationFailed
 AnyPage: TypeAlias = Any  # a TenantAdmin, whose module imports this one
 AnyRow: TypeAlias = Any  # an instance of the page's model; each page names its own
 # A method of a ModelAdmin: (self, request, row, form) -> a response, or what the page that follows says was done.
-Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponse | str | None]
+Handler: TypeAlias = Callable[[Any, HttpRequest, Any, Any], HttpResponseBase | str | None]
 MAX_SELECTED = 200
 
 
@@ -89,7 +90,7 @@ class ObjectAction:
             return "this was done already. Nothing was done again."
         return "somebody has changed this since you opened the page. Nothing was done: look at it again before you do."
 
-    def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponse:
+    def respond(self, page: ModelAdmin, request: HttpRequest, row: Model) -> HttpResponseBase:
         """Ask for confirmation, or run the action if the form was sent and is valid. Raises PermissionDenied."""
         if not self.is_allowed(page, request, row):
             raise PermissionDenied
@@ -104,7 +105,7 @@ class ObjectAction:
                 if is_valid:
                     done = self.handler(page, request, row, form)
                     page.log_change(request, row, f"{self.label}.")
-                    return done if isinstance(done, HttpResponse) else self.report(request, row, done)
+                    return done if isinstance(done, HttpResponseBase) else self.report(request, row, done)
         except DomainError as error:
             add_form_errors(form, error)
         context = {"form": form, "question": self.question_about(row), "danger": self.danger}
@@ -134,7 +135,7 @@ def object_action(label: str, **options: Any) -> Callable[[Handler], Any]:
         button = ObjectAction(handler=handler, label=label, **options)
 
         @wraps(handler)
-        def view(page: Any, request: HttpRequest, object_id: str) -> HttpResponse:
+        def view(page: Any, request: HttpRequest, object_id: str) -> HttpResponseBase:
             row = page.get_object(request, unquote(object_id))
             if row is None:
                 return page._get_obj_does_not_exist_redirect(request, page.opts, object_id)

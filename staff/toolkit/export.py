@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import date, datetime
+from functools import reduce
+from operator import add
 from tempfile import TemporaryFile
 from typing import IO, Any, ClassVar, NamedTuple, TypeAlias
 from uuid import UUID
@@ -18,7 +20,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.db.models import Case, CharField, F, QuerySet, Value, When
+from django.db.models import Case, CharField, F, Func, IntegerField, Max, QuerySet, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Concat, Trim
 from django.http import FileResponse, HttpRequest
@@ -37,7 +39,7 @@ from staff.toolkit.xlsx import write_xlsx
 
 EXPORTERS = BACK_OFFICE
 MAX_ROWS = 200_000
-BATCH = 2_000
+BATCH, BATCH_SIZE = 2_000, 1_000_000  # rows that are read at once, and bytes of their cells; one row may have more
 
 Cell: TypeAlias = str | int | float | date | datetime | UUID | None
 
@@ -177,13 +179,26 @@ def counted(rows: QuerySet[Any], columns: list[Column], counts: Counter[UUID]) -
         cursor.execute("SET LOCAL cursor_tuple_fraction = 1")
     # `iterator()` would read everything at once behind a pooler, where a cursor works within a transaction only.
     for row in query.get_compiler(connection=connection).results_iter(
-        tuple_expected=True, chunked_fetch=True, chunk_size=BATCH
+        tuple_expected=True, chunked_fetch=True, chunk_size=batch_length(rows, [*map(F, values), *expressions])
     ):
         counts[row[0]] += 1
         yield [
             row[place].astimezone(zone).replace(tzinfo=None) if is_time and row[place] else show(row[place])
             for place, show, is_time in picks
         ]
+
+
+class Size(Func):
+    """The bytes of a value as text."""
+
+    template = "COALESCE(octet_length((%(expressions)s)::text), 0)"
+    output_field = IntegerField()
+
+
+def batch_length(rows: QuerySet[Any], cells: Iterable[Combinable]) -> int:
+    """Return how many of the rows may be read at once, so that a batch has `BATCH_SIZE` bytes or is one row."""
+    largest = rows.order_by().aggregate(largest=Max(reduce(add, map(Size, cells))))["largest"]
+    return max(1, min(BATCH, BATCH_SIZE // (largest or 1)))
 
 
 def download(file: IO[bytes], name: str, kind: str) -> FileResponse:
@@ -235,5 +250,6 @@ def write_sheet(file: IO[bytes], title: str, header: list[str], rows: Iterable[l
 WRITERS = {"csv": write_csv, "xlsx": write_sheet}
 CONTENT_TYPES = {
     "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }

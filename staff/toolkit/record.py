@@ -22,7 +22,7 @@ from staff.toolkit.timeline import (
     TimelineQuery,
     TimelineSource,
     change_entry,
-    newest,
+    newest_changes,
     page_of,
     parse_cursor,
 )
@@ -202,7 +202,7 @@ class RecordAdmin(TenantAdmin):
         context = extra_context or {}
         if row is not None and self.has_view_permission(request, row):
             cursor = parse_cursor(request.GET.get("older", ""))
-            changes = self.change_entries(row, list(newest(row.changes.all(), cursor)))
+            changes = self.change_entries(row, newest_changes(row.changes.all(), cursor))
             context = {**context, "timeline": page_of(changes, {}, "", cursor)}
         return super().history_view(request, object_id, context)
 

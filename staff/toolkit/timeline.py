@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import BadRequest
 from django.db.models import DateTimeField, F, Func, JSONField, Model, Q, QuerySet, Value
+from django.db.models.functions import Left
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -17,6 +18,9 @@ from foundation.db.timestamps import isoformat_z
 from organizations.versions import Change
 
 PAGE = 50  # entries of the timeline
+MAX_PAGE_TEXT = 200_000  # characters of a page, after which it ends
+MAX_TEXT = 300  # characters of a text that a form has sent
+TOO_LONG = "too long to show here"
 # Fields of the API that have another name in the model, or none because they follow from another field.
 FIELD_NAMES = {"appointment_event_type": "event_type", "appointment_type": "", "no_show": ""}
 
@@ -100,6 +104,34 @@ def newest(rows: QuerySet[Any], cursor: Cursor | None) -> QuerySet[Any]:
     return rows.order_by("-created_at", "-id")[: PAGE + 1]
 
 
+def newest_changes(rows: QuerySet[Any], cursor: Cursor | None) -> list[Any]:
+    """Return the newest changes that are older than the cursor; in large ones `TOO_LONG` replaces the long values."""
+    found = list(newest(rows.defer("fields").annotate(short_fields=ShortFields("fields", mark=TOO_LONG)), cursor))
+    for change in found:
+        change.fields = change.short_fields
+    return found
+
+
+class ShortFields(Func):
+    """The fields of a change. PostgreSQL shortens them, so that a page never has many large changes in memory."""
+
+    template = """CASE WHEN octet_length(%(expressions)s::text) <= 20000 THEN %(expressions)s ELSE (
+        SELECT jsonb_object_agg(key, CASE WHEN octet_length(value::text) <= 2000 THEN value
+            ELSE jsonb_build_array('%(mark)s', '%(mark)s') END)
+        FROM jsonb_each(%(expressions)s)) END"""
+    output_field = JSONField()
+
+
+def beginning(name: str) -> Left:
+    """Return the expression for as much of a text as `shorten` needs."""
+    return Left(name, MAX_TEXT + 1)
+
+
+def shorten(text: str) -> str:
+    """Return at most `MAX_TEXT` characters of the text, and a mark if there are more."""
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
+
+
 def fields_without(*names: str) -> Func:
     """Return the expression for the changed fields of a change without these."""
     template = "(%(expressions)s::text[])"
@@ -107,13 +139,23 @@ def fields_without(*names: str) -> Func:
 
 
 def page_of(entries: list[TimelineEntry], kinds: dict[str, str], kind: str, cursor: Cursor | None) -> Timeline:
-    """Return the page with the newest of the entries, which are those after the cursor."""
+    """Return the page with the newest of the entries, which are those after the cursor.
+
+    It ends after `PAGE` entries, or with the one that has the last of `MAX_PAGE_TEXT` characters.
+    """
     entries.sort(key=lambda entry: (entry.at, entry.id), reverse=True)
     chosen, older = {"kind": kind} if kind else {}, ""
-    if len(entries) > PAGE:
-        last = entries[PAGE - 1]
+    page: list[TimelineEntry] = []
+    length = 0
+    for entry in entries[:PAGE]:
+        page.append(entry)
+        length += len(entry.body) + sum(len(text or "") for detail in entry.details for text in detail)
+        if length >= MAX_PAGE_TEXT:
+            break
+    if len(entries) > len(page):
+        last = page[-1]
         older = "?" + urlencode({**chosen, "older": f"{isoformat_z(last.at)}_{last.id}"})
-    return Timeline(entries[:PAGE], kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
+    return Timeline(page, kinds, kind, f"?{urlencode(chosen)}" if cursor else "", older)
 
 
 def when(at: datetime) -> str:
@@ -146,7 +188,7 @@ def describe_changes(model: type[Model], fields: dict[str, list[Any]]) -> list[D
     """Return the changed fields as people read them: pairs of old and new values as the API shows them."""
     details: list[Detail] = []
     for name, (before, after) in fields.items():
-        if name == "custom_fields":
+        if name == "custom_fields" and after != TOO_LONG:
             details += describe_custom_fields(before, after)
         elif field := FIELD_NAMES.get(name, name):
             column: Any = next((column for column in model._meta.concrete_fields if column.name == field), None)

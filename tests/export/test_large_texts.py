@@ -1,0 +1,171 @@
+"""Opt-ins of a megabyte each: pages, exports and the file about a lead take no more memory for many than for few."""
+
+import csv
+import json
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from leads.models import Lead
+from optins.models import OptIn, QuestionAnswer
+from organizations.models import MemberRole, Organization
+from tests.admin.pages import admin_url
+from tests.client import ApiClient
+from tests.export.files import download, exported, read_table
+from tests.export.test_memory import MB, memory, reset_peak
+from webhooks.models import Event
+
+OPT_INS, ANSWERS, LENGTH = 40, 50, 9_990
+# An emoji, so that Python needs four bytes for each character.
+OPT_INS_OF_A_LEAD = """
+INSERT INTO optins_optin (id, created_at, organization_id, lead_id, source, external_reference, landing_page)
+SELECT gen_random_uuid(), created_at - number * interval '1 minute', organization_id, lead_id, source,
+    'copy ' || number, repeat('l', 8000)
+FROM optins_optin, generate_series(1, %s) AS number
+"""
+ANSWERS_OF_COPIES = """
+INSERT INTO optins_questionanswer (id, created_at, organization_id, opt_in_id, question, answer, position)
+SELECT gen_random_uuid(), created_at, organization_id, id, '😀' || repeat('q', %s), '😀' || repeat('a', %s), number
+FROM optins_optin, generate_series(1, %s) AS number WHERE external_reference LIKE 'copy %%'
+"""
+EVENTS_OF_COPIES = """
+INSERT INTO webhooks_event (id, created_at, organization_id, type, subject_id, body, request_id, actor_kind, actor_id,
+    actor_name)
+SELECT gen_random_uuid(), created_at, organization_id, 'lead.opted_in', id,
+    json_build_object('data', '😀' || repeat('e', 1000000))::text, '', 'SYSTEM', '', ''
+FROM optins_optin WHERE external_reference LIKE 'copy %%'
+"""
+CHANGES_OF_THE_LEAD = """
+INSERT INTO leads_leadchange (id, created_at, organization_id, lead_id, fields, actor_kind, actor_id, actor_name)
+SELECT gen_random_uuid(), created_at, organization_id, lead_id, json_build_object(
+    'custom_fields', json_build_array(json_build_array(), json_build_array(json_build_object(
+        'id', id, 'key', 'x', 'label', 'Remarks', 'value', '😀' || repeat('v', 1000000)
+    ))),
+    'first_name', json_build_array('Ada', 'Augusta')
+), 'SYSTEM', '', ''
+FROM optins_optin WHERE external_reference LIKE 'copy %%'
+"""
+
+
+@pytest.fixture
+def manager(client_with: Callable[..., Client]) -> Client:
+    return client_with(MemberRole.MANAGER)
+
+
+@pytest.fixture
+def lead(organization: Organization, api: ApiClient) -> Lead:
+    """A lead with one small opt-in."""
+    api.submit(email="ada@example.com", external_reference="small")
+    return Lead.objects.of(organization).get()
+
+
+def fill(count: int) -> None:
+    """Copy the only opt-in, with an event and a change of the lead for each copy: large ones."""
+    with connection.cursor() as cursor:
+        cursor.execute(OPT_INS_OF_A_LEAD, [count])
+        cursor.execute(ANSWERS_OF_COPIES, [LENGTH, LENGTH, ANSWERS])
+        cursor.execute(EVENTS_OF_COPIES, [])
+        cursor.execute(CHANGES_OF_THE_LEAD, [])
+
+
+def page(client: Client, lead: Lead) -> None:
+    client.get(admin_url(Lead, "change", lead.pk)).content.decode()
+
+
+def history(client: Client, lead: Lead) -> None:
+    client.get(admin_url(Lead, "history", lead.pk)).content.decode()
+
+
+def everything(client: Client, lead: Lead) -> int:
+    response = client.post(admin_url(Lead, "export_json", lead.pk))
+    return sum(map(len, response.streaming_content if response.streaming else [response.content]))
+
+
+def table(kind: str) -> Callable[[Client, Lead], int]:
+    """Return a function that exports all opt-ins, and keeps nothing of the file."""
+    url = f"{admin_url(OptIn, 'changelist')}export.{kind}?view=all"
+    return lambda client, lead: sum(map(len, client.get(url).streaming_content))
+
+
+@pytest.mark.parametrize(
+    "read", [page, history, everything, table("csv"), table("xlsx")], ids=["page", "history", "json", "csv", "xlsx"]
+)
+def test_forty_large_opt_ins_take_no_more_memory_than_a_few(
+    manager: Client, lead: Lead, measurements: dict[str, str], read: Callable[[Client, Lead], object]
+) -> None:
+    read(manager, lead)  # loads what each request needs
+    fill(OPT_INS)
+    before = memory("VmRSS")
+    reset_peak()
+
+    read(manager, lead)
+
+    growth = memory("VmHWM") - before
+    measurements[f"large opt-ins, {read.__name__}"] = f"{growth // MB} MB of memory"
+    assert growth < OPT_INS * MB, growth // MB  # their texts take 160 MB in Python
+
+
+def test_the_timeline_shows_the_beginning_of_ten_answers_and_leads_to_all(manager: Client, lead: Lead) -> None:
+    fill(1)
+    small, large = OptIn.objects.of(lead.organization).order_by("-created_at")
+
+    entries = manager.get(admin_url(Lead, "change", lead.pk), {"kind": "opt_ins"}).context["record"]["timeline"].entries
+
+    assert [entry.id for entry in entries] == [small.pk, large.pk]
+    *answers, landing_page, link = entries[1].details
+    assert [(detail.label, detail.text) for detail in answers] == [(f"😀{'q' * 299}…", f"😀{'a' * 299}…")] * 10
+    assert (landing_page.label, landing_page.text) == ("Landing page", "l" * 300 + "…")
+    assert f'href="{admin_url(OptIn, "change", large.pk)}"' in link.text
+    assert not any("href" in detail.text for detail in entries[0].details)
+
+
+def test_a_change_that_is_too_long_for_the_timeline_is_still_named(manager: Client, lead: Lead) -> None:
+    fill(1)
+
+    page = manager.get(admin_url(Lead, "change", lead.pk), {"kind": "changes"})
+    [entry] = page.context["record"]["timeline"].entries
+
+    assert entry.text == "Custom fields, first name changed"
+    assert [tuple(detail) for detail in entry.details] == [
+        ("Custom fields", "too long to show here", "too long to show here"),
+        ("First name", "Augusta", "Ada"),
+    ]
+
+
+def test_the_file_about_a_lead_has_every_row_and_is_indented_as_before(manager: Client, lead: Lead) -> None:
+    fill(3)
+
+    response = manager.post(admin_url(Lead, "export_json", lead.pk))
+    text = response.getvalue().decode()
+
+    data = json.loads(text)
+    assert text == json.dumps(data, indent=2, ensure_ascii=False)
+    assert [row["id"] for row in data["opt-ins"]] == ids(OptIn, lead)
+    assert {row["id"] for row in data["question_answers"]} == {*ids(QuestionAnswer, lead)}
+    assert [row["created_at"] for row in data["question_answers"]] == sorted(
+        row["created_at"] for row in data["question_answers"]
+    )
+    assert {row["id"] for row in data["events"]} == {*ids(Event, lead)}
+
+
+def ids(model: type, lead: Lead) -> list[str]:
+    """Return the ids of the rows of the lead's organization, the oldest first."""
+    rows = model.objects.of(lead.organization).order_by("created_at", "pk")  # type: ignore[attr-defined]
+    return [str(pk) for pk in rows.values_list("pk", flat=True)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_large_and_small_rows_are_exported_in_their_order(manager: Client, lead: Lead, kind: str) -> None:
+    fill(5)
+    csv.field_size_limit(2_000_000)
+
+    _, *rows = read_table(kind, download(manager, OptIn, kind))
+
+    references = ["small", *(f"copy {number}" for number in range(1, 6))]
+    assert [next(cell for cell in row if cell in references) for row in rows] == references
+    if kind == "csv":
+        question = f"😀{'q' * LENGTH}: 😀{'a' * LENGTH}"
+        answers = [row["Answers"] for row in exported(manager, OptIn)][1:]
+        assert [text.split("\n") for text in answers] == [[question] * ANSWERS] * 5
