@@ -65,9 +65,6 @@ class KnownCredentials:
             return Turn(f"browser of {account}", f"browser of {account}", is_page, Sender.BROWSER)
         return Turn(f"address {address}", address, is_page)
 
-    def knows(self, digest: bytes | None) -> bool:
-        return digest in self.known
-
     def learn(self, digest: bytes | None, environ: WSGIEnvironment, status: int) -> None:
         """Note the owner that a thread has found for a key or session, or forget one that is no longer valid."""
         if digest is None:

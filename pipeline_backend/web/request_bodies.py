@@ -1,12 +1,14 @@
 """Which request bodies are read, and how many bytes of all of them together (docs/decisions/0005)."""
 
 from collections import Counter
+from dataclasses import dataclass
 from wsgiref.types import WSGIEnvironment
 
 from django.conf import settings
 from django.urls import Resolver404, resolve
 
 from organizations.keys import parse_key
+from pipeline_backend.web.turns import Sender, Turn
 
 BODY_METHODS = {"POST", "PATCH"}
 # Pages that only show something. Every other named route outside of the API may have a form.
@@ -16,38 +18,92 @@ ROUTES_WITHOUT_BODY = {"healthz", "readyz", "local-inbox", "home", "index", "app
 # The file of an import is larger than other bodies.
 UPLOAD_PATH = "/admin/leads/import/add/"
 FORM_FIELDS = 64 * 1024  # beside the file, or of a form for visitors
+SMALL_BODY = 64 * 1024  # almost every request of the API, and every form without a file
+
+
+class Share:
+    """Some of the memory for bodies. Strangers have half of it, and each owner of bodies a part."""
+
+    def __init__(self, limit: int, of_owner: int) -> None:
+        self.limit, self.of_owner = limit, of_owner
+        self.total = self.of_strangers = 0
+        self.by_owner: Counter[str] = Counter()
+
+    def add(self, body: "Body", size: int) -> bool:
+        """Count more bytes of the body; return False, and count nothing, if they are too many."""
+        # The parts of strangers and of one owner are smaller, so that these can't make us refuse all the others.
+        if self.total + size > self.limit:
+            return False
+        if body.is_stranger and self.of_strangers + size > self.limit // 2:
+            return False
+        if any(self.by_owner[name] + size > min(limit, self.of_owner) for name, limit in body.owners.items()):
+            return False
+        self.count(body, size)
+        return True
+
+    def count(self, body: "Body", size: int) -> None:
+        """Count these bytes of the body; a negative number no longer."""
+        self.total += size
+        self.of_strangers += size * body.is_stranger
+        for name in body.owners:
+            self.by_owner[name] += size
+            if not self.by_owner[name]:
+                del self.by_owner[name]
+
+
+@dataclass
+class Body:
+    """The body of a request: for whom its bytes count, with the most bytes that each may have, and where they do."""
+
+    owners: dict[str, int]
+    is_stranger: bool
+    size: int = 0
+    share: Share | None = None
 
 
 class BodyMemory:
-    """Counts the bytes of the request bodies in this process: in all, of strangers, and for each client.
+    """Counts the bytes of the request bodies in this process: in all, of strangers, and for each owner.
 
-    A stranger is a client whose key or session the process doesn't know. A body counts from its first byte until a
-    thread has responded to its request. Only the event loop may call this.
+    A body counts from its first byte until a thread has responded to its request: for its client's address, for the
+    organization (or the person with several) if the process knows its key or session, and for the person. A stranger is
+    a client whose key or session the process doesn't know. Small bodies have a reserve, so that large ones never take
+    their place; beyond it they count with the large ones. Only the event loop may call this.
     """
 
     def __init__(self) -> None:
-        self.total = self.of_strangers = 0
-        self.by_client: Counter[str] = Counter()
+        reserve = settings.BODIES_LIMIT // 8
+        self.small = Share(reserve, reserve // 8)
+        self.large = Share(settings.BODIES_LIMIT - reserve, settings.BODIES_LIMIT_PER_CLIENT - reserve // 8)
 
-    def reserve(self, client: str, size: int, *, is_stranger: bool) -> bool:
-        """Count more bytes; return False, and count nothing, if they are too many."""
-        # The shares of strangers and of one client are smaller, so that these can't make us refuse all the others.
-        own, of_strangers = self.by_client[client] + size, self.of_strangers + size * is_stranger
-        if self.total + size > settings.BODIES_LIMIT or own > settings.BODIES_LIMIT_PER_CLIENT:
-            return False
-        if is_stranger and of_strangers > settings.BODIES_LIMIT // 2:
-            return False
-        self.total += size
-        self.of_strangers = of_strangers
-        self.by_client[client] = own
+    def reserve(self, body: Body, size: int) -> bool:
+        """Count more bytes of the body; return False, and count nothing, if they are too many."""
+        if body.share is not self.large and body.size + size <= SMALL_BODY and self.small.add(body, size):
+            body.share = self.small
+        else:
+            moved = body.size if body.share is self.small else 0
+            if not self.large.add(body, moved + size):
+                return False
+            self.small.count(body, -moved)
+            body.share = self.large
+        body.size += size
         return True
 
-    def release(self, client: str, size: int, *, is_stranger: bool) -> None:
-        self.total -= size
-        self.of_strangers -= size * is_stranger
-        self.by_client[client] -= size
-        if not self.by_client[client]:
-            del self.by_client[client]
+    def release(self, body: Body) -> None:
+        """Count the body no longer."""
+        if body.share:
+            body.share.count(body, -body.size)
+            body.share = None
+
+
+def body_of(turn: Turn, address: str) -> Body:
+    """Return the body, of which nothing is read yet, of a request from this address with this turn."""
+    owners = {f"address {address}": settings.BODIES_LIMIT}
+    is_stranger = turn.sender is not Sender.IDENTIFIED
+    if not is_stranger:
+        owners[turn.group] = settings.BODIES_LIMIT
+        if turn.client != address:  # a person, who may upload one file at a time
+            owners[turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
+    return Body(owners, is_stranger)
 
 
 def announces_body(environ: WSGIEnvironment) -> bool:

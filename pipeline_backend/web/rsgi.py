@@ -31,7 +31,15 @@ from pipeline_backend.web import turns
 from pipeline_backend.web.credentials import KnownCredentials, PageCounter, digest_of_credential
 from pipeline_backend.web.metrics import count_refusal
 from pipeline_backend.web.middleware import API_PATH
-from pipeline_backend.web.request_bodies import BodyMemory, announces_body, body_limit, should_read_body, takes_body
+from pipeline_backend.web.request_bodies import (
+    Body,
+    BodyMemory,
+    announces_body,
+    body_limit,
+    body_of,
+    should_read_body,
+    takes_body,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -95,9 +103,8 @@ class Request:
         self.is_page = not (self.is_api or self.path in FAST_PATHS or self.path.startswith("/static/"))
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
         self.turn = turns.Turn("", "")
-        self.is_stranger = False  # while nothing of a body is counted
         self.status = 0
-        self.body_size = 0
+        self.body = Body({}, is_stranger=True)  # while nothing of it is counted
         # The server closes a connection with an unread body, and has to say so (`Connection: close`). Otherwise a proxy
         # sends the next request on it, perhaps of another client, and that request fails.
         self.has_unread_body = announces_body(self.environ)
@@ -131,7 +138,7 @@ class RsgiApplication:
             refusal = refuse_long_header(request) or await self.read_body(request) or self.queue(request)
         finally:
             if refusal:
-                self.release_body(request)
+                self.body_memory.release(request.body)
         if refusal:
             count_refusal(scope.method, refusal[0])
             protocol.response_bytes(*refusal)
@@ -146,28 +153,25 @@ class RsgiApplication:
         body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
         limit = body_limit(request.environ, request.path)
         if should_read_body(request.environ, request.path):
-            request.is_stranger = not self.credentials.knows(request.credential)
+            turn = self.credentials.find(request.credential, request.environ, request.client, is_page=False)
+            request.body = body_of(turn, request.client)
             try:
                 async with asyncio.timeout(settings.BODY_SECONDS):
                     async for chunk in request.protocol:
-                        if not self.body_memory.reserve(request.client, len(chunk), is_stranger=request.is_stranger):
+                        if not self.body_memory.reserve(request.body, len(chunk)):
                             return TOO_MANY_BODIES
-                        request.body_size += len(chunk)
                         body += chunk
-                        if request.body_size > limit:
+                        if request.body.size > limit:
                             break
             except (TimeoutError, ProtocolClosed, ProtocolError):
                 return REQUEST_TIMEOUT
             # Granian ends the loop without an error if the client disconnects.
-            if announced.isdecimal() and request.body_size < int(announced):
+            if announced.isdecimal() and request.body.size < int(announced):
                 return REQUEST_TIMEOUT
-            request.environ["CONTENT_LENGTH"] = str(request.body_size)
-            request.has_unread_body = request.body_size > limit
+            request.environ["CONTENT_LENGTH"] = str(request.body.size)
+            request.has_unread_body = request.body.size > limit
         request.environ["wsgi.input"] = io.BytesIO(body)
         return None
-
-    def release_body(self, request: Request) -> None:
-        self.body_memory.release(request.client, request.body_size, is_stranger=request.is_stranger)
 
     def queue(self, request: Request) -> Refusal | None:
         request.turn = self.credentials.find(
@@ -189,7 +193,7 @@ class RsgiApplication:
     def finish(self, request: Request) -> None:
         """End a request to which a thread has responded."""
         # Not before: a client may disconnect while its request, with its body, is still in the queue.
-        self.release_body(request)
+        self.body_memory.release(request.body)
         if not request.responded.done():  # a server that stops cancels it
             request.responded.set_result(None)
         self.credentials.learn(request.credential, request.environ, request.status)

@@ -20,11 +20,12 @@ import pytest
 from organizations.models import Organization
 from pipeline_backend.web.__main__ import MAX_CONNECTIONS
 from tests.client import ApiClient, booking_payload
-from tests.factories import snapshot_of, summary_of
+from tests.factories import make_api, make_organization, owner_of, snapshot_of, summary_of
 from tests.faults.stack import Stack, wait_for
 from tests.hostile.input_counter import count_inputs
 from tests.hostile.openapi import body_schemas
 from tests.hostile.raw_http import RawHttpClient, read_response
+from tests.hostile.test_slow_pages import session_of
 
 ATTACKER, OTHER_CLIENT = "127.0.0.1", "127.0.0.2"
 CONNECTIONS = 3_000
@@ -302,28 +303,36 @@ def test_the_bodies_of_one_client_take_16_mib_and_the_others_are_served(
     assert summary_of(organization)["appointments"] == 1
 
 
-@pytest.mark.parametrize(("is_known", "limit"), [(False, 32), (True, 64)])
-def test_all_bodies_together_take_64_mib_those_of_unknown_keys_32_and_everything_else_is_served(
+@pytest.mark.parametrize(("organizations", "limit"), [(0, 32), (1, 16), (6, 64)])
+def test_all_bodies_together_take_64_mib_those_of_an_organization_16_and_everything_else_is_served(
     small_stack: Stack,
     api: ApiClient,
     organization: Organization,
     measurements: dict[str, str],
-    is_known: bool,
+    organizations: int,
     limit: int,
 ) -> None:
     addresses = [f"127.0.0.{number}" for number in range(11, 17)]
     count_inputs(measurements, COUNTED_AS, 20 * len(addresses))
     key = api.key or ""
-    data = stalled_body(RawHttpClient(small_stack.port, key))
-    if is_known:
-        request_from(OTHER_CLIENT, small_stack.port, f"GET {LIST}", key)
+    keys = [key, *(make_api(make_organization(f"Number {number}")).key or "" for number in range(organizations - 1))]
+    if organizations:
+        for known in keys:
+            request_from(OTHER_CLIENT, small_stack.port, f"GET {LIST}", known)
     before, memory = snapshot_of(organization), worker_memory(small_stack)
 
     with contextlib.ExitStack() as exit_stack:
         sent = [
             connection
-            for address in addresses
-            for connection in exit_stack.enter_context(open_connections(small_stack.port, address, 20, data))
+            for number, address in enumerate(addresses)
+            for connection in exit_stack.enter_context(
+                open_connections(
+                    small_stack.port,
+                    address,
+                    20,
+                    stalled_body(RawHttpClient(small_stack.port, keys[number % len(keys)])),
+                )
+            )
         ]
         wait_for(lambda: sum(is_open(connection) for connection in sent) <= limit)
         growth = worker_memory(small_stack) - memory
@@ -339,3 +348,36 @@ def test_all_bodies_together_take_64_mib_those_of_unknown_keys_32_and_everything
     assert reads == [200, 200]
     assert growth < 160 * MIB
     assert snapshot_of(organization) == before
+
+
+UPLOAD = "POST /admin/leads/import/add/"
+UPLOADED = 10 * MIB + 60_000
+# What one member sends and never completes: large files, and ever smaller parts that would fill the rest.
+SENT = [UPLOADED - 65_536] * 12 + [MIB] * 40 + [MIB // 8] * 40 + [MIB // 64] * 40 + [2048] * 60 + [20] * 60
+
+
+def test_stalled_uploads_of_a_member_leave_room_for_the_small_bodies_of_all_others(
+    small_stack: Stack, api: ApiClient, organization: Organization, measurements: dict[str, str]
+) -> None:
+    count_inputs(measurements, COUNTED_AS, len(SENT))
+    member = session_of(owner_of(make_organization("Globex")))
+    key, unknown_key = api.key or "", make_api(make_organization("Initech")).key or ""
+    port, body = small_stack.port, json.dumps(booking_payload()).encode()
+    cookie = f"Cookie: sessionid={member}"
+    page = urllib.request.Request(small_stack.url("/admin/"), headers={"Cookie": f"sessionid={member}"})
+    with small_stack.open(page):
+        request_from(OTHER_CLIENT, port, f"GET {LIST}", key)  # from now on the process knows the session and the key
+    head = RawHttpClient(port, "").build_request(
+        UPLOAD, cookie, f"Content-Length: {UPLOADED}", "Content-Type: multipart/form-data; boundary=x"
+    )
+
+    with contextlib.ExitStack() as exit_stack:
+        for number, size in enumerate(SENT):
+            address = f"127.0.0.{number % 8 + 21}"
+            exit_stack.enter_context(open_connections(port, address, 1, head + b"a" * size))
+        codes = [request_from(OTHER_CLIENT, port, CREATE, key, body)[0] for _ in range(3)]
+        codes += [request_from("127.0.0.31", port, CREATE, unknown_key, body)[0] for _ in range(3)]
+        sign_in, _ = request_from("127.0.0.32", port, "POST /admin/login/", body=b"username=a&password=b")
+
+    assert codes == [201, 200, 200] * 2
+    assert sign_in == 200  # the page says that it is stale
