@@ -52,7 +52,9 @@ class KnownCredentials:
     def __init__(self) -> None:
         self.known: OrderedDict[bytes, tuple[float, str, str]] = OrderedDict()
 
-    def find(self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool) -> Turn:
+    def find(
+        self, digest: bytes | None, environ: WSGIEnvironment, address: str, *, is_page: bool, is_file: bool = False
+    ) -> Turn:
         """Return the turn of a request.
 
         A request without a known key or session belongs to the account of its known browser, so that strangers keep
@@ -60,7 +62,7 @@ class KnownCredentials:
         """
         noted_at, group, client = self.known.get(digest or b"", (0.0, "", ""))
         if noted_at and time.monotonic() - noted_at <= CREDENTIAL_SECONDS:
-            return Turn(group, client or address, is_page, Sender.IDENTIFIED)
+            return Turn(group, client or address, is_page, Sender.FILE if is_file else Sender.IDENTIFIED)
         if is_page and (account := account_of_browser(environ)):
             return Turn(f"browser of {account}", f"browser of {account}", is_page, Sender.BROWSER)
         return Turn(f"address {address}", address, is_page)

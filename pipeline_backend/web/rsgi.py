@@ -8,6 +8,7 @@ import asyncio
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from tempfile import SpooledTemporaryFile
@@ -83,6 +84,8 @@ TURN_REFUSALS: dict[turns.Refusal, Refusal] = {
 TOO_MANY_ANONYMOUS_PAGES = b"Too many pages were requested from your browser or network. Wait a minute, then try again."
 # Neither pages nor the API, and fast to answer. deploy/nginx.conf names those of a server, too.
 FAST_PATHS = {"/healthz", "/readyz", "/metrics", "/favicon.ico", "/local/inbox"}
+# Pages that take long: exports, the refused rows of an import, and what is stored about a lead.
+FILE = re.compile(r"[A-Z]+ /admin/.*/(?:export\.\w+|report\.csv|refused/)$|POST /admin/.*/export_json/$")
 RESPONSE_MEMORY = 1024 * 1024  # of a streamed response; a longer one is written to a file
 FILE_SECONDS = 60  # for which such a file is kept for Granian to open it, which takes milliseconds
 # Of one header, or of all with its name. Both of these are parsed in Python, piece by piece. Browsers send fewer than
@@ -101,6 +104,7 @@ class Request:
         self.is_api = API_PATH.match(self.path) is not None
         # A page can take seconds.
         self.is_page = not (self.is_api or self.path in FAST_PATHS or self.path.startswith("/static/"))
+        self.is_file = FILE.match(f"{scope.method} {self.path}") is not None
         self.credential = digest_of_credential(self.environ, self.path, is_api=self.is_api)
         self.turn = turns.Turn("", "")
         self.status = 0
@@ -175,7 +179,7 @@ class RsgiApplication:
 
     def queue(self, request: Request) -> Refusal | None:
         request.turn = self.credentials.find(
-            request.credential, request.environ, request.client, is_page=request.is_page
+            request.credential, request.environ, request.client, is_page=request.is_page, is_file=request.is_file
         )
         close: Headers = [("connection", "close")] if request.has_unread_body else []
         if request.is_page:

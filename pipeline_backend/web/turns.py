@@ -5,6 +5,7 @@ requests delay those of another by a few requests, however many there are (docs/
 """
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
 from queue import SimpleQueue
@@ -21,9 +22,13 @@ MAX_WAITING_REQUESTS_OF_CLIENT = 200
 
 
 class Sender(Enum):
-    """How a request's sender is known: by a key or session, by a browser that has signed in before, or not."""
+    """How a request's sender is known: by a key or session, by a browser that has signed in before, or not.
+
+    FILE is a page that takes long, such as an export, of a sender who is identified.
+    """
 
     IDENTIFIED = "identified"
+    FILE = "file"
     BROWSER = "browser"
     STRANGER = "stranger"
 
@@ -54,13 +59,14 @@ class ClientQueue(Generic[Item]):
         self.by_client.setdefault(client, deque()).append(item)
         self.size += 1
 
-    def get(self) -> Item:
-        client = next(iter(self.by_client))
+    def get(self, busy: Collection[str]) -> tuple[str, Item]:
+        """Remove and return the next item whose client isn't busy, with the client."""
+        client = next(client for client in self.by_client if client not in busy)
         items = self.by_client.pop(client)
         if len(items) > 1:
             self.by_client[client] = items  # at the end
         self.size -= 1
-        return items.popleft()
+        return client, items.popleft()
 
     def size_of(self, client: str) -> int:
         return len(self.by_client.get(client, ()))
@@ -68,32 +74,54 @@ class ClientQueue(Generic[Item]):
 
 @dataclass
 class Kind(Generic[Item]):
-    """A group's pages, or its other requests. In flight are those that have a thread or get the next free one."""
+    """A group's pages, files or other requests. In flight are those that have a thread or get the next free one.
 
+    `busy` has the clients with a page in flight: the next one of a person waits for it, as long as it takes.
+    """
+
+    most: int
     in_flight: int = 0
     waiting: ClientQueue[Item] = field(default_factory=ClientQueue)
+    busy: set[str] = field(default_factory=set)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request of a client that isn't busy waits."""
+        return len(self.waiting.by_client) > sum(client in self.waiting.by_client for client in self.busy)
 
 
 class Group(Generic[Item]):
-    def __init__(self) -> None:
-        self.pages, self.others = Kind[Item](), Kind[Item]()
+    """The requests of a group."""
+
+    def __init__(self, half: int) -> None:
+        # One page of `half` is left to other groups.
+        self.pages, self.files, self.others = Kind[Item](max(1, half - 1)), Kind[Item](1), Kind[Item](half)
+
+    def kind_of(self, turn: Turn) -> Kind[Item]:
+        """Return the kind of the request."""
+        if not turn.is_page:
+            return self.others
+        return self.files if turn.sender is Sender.FILE else self.pages
 
     @property
     def in_flight(self) -> int:
-        return self.pages.in_flight + self.others.in_flight
+        """The number of its requests in flight, of all kinds."""
+        return self.pages.in_flight + self.files.in_flight + self.others.in_flight
 
     @property
     def is_empty(self) -> bool:
-        return not (self.in_flight or self.pages.waiting.size or self.others.waiting.size)
+        """Whether it has no request."""
+        return not (self.in_flight or any(kind.waiting.size for kind in (self.pages, self.files, self.others)))
 
 
 class Turns(Generic[Item]):
     """A queue of requests for threads. All methods take constant time, and any thread may call them.
 
     A group has at most half as many requests in flight as there are threads, and so have all pages together. But a
-    group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. Pages of
-    known browsers without a session, and those of strangers, each have at most half of the pages' threads and waiting
-    places.
+    group's first page doesn't wait for its other requests, nor the reverse: slow pages never stop the API. A group's
+    pages leave a thread for pages to other groups, and a person has one in flight. Files have one thread beside those
+    of pages; with less than four threads they are pages. Pages of known browsers without a session, and those of
+    strangers, each have at most half of the pages' threads and waiting places.
     """
 
     def __init__(self, threads: int) -> None:
@@ -113,9 +141,9 @@ class Turns(Generic[Item]):
 
     def put(self, turn: Turn, item: Item) -> Refusal | None:
         with self.lock:
-            group = self.groups.get(turn.group) or Group()
-            kind = group.pages if turn.is_page else group.others
-            can_start = not kind.waiting.size and self.has_place(group, kind)
+            group = self.groups.get(turn.group) or Group(self.half)
+            kind = group.kind_of(turn)
+            can_start = not kind.is_ready and turn.client not in kind.busy and self.has_place(group, kind)
             if can_start and turn.is_page:
                 can_start = self.has_page_place(turn.sender)
             if not can_start and (refusal := self.refusal(turn, kind)):
@@ -126,31 +154,46 @@ class Turns(Generic[Item]):
                 self.waiting_pages[turn.sender] += 1
                 self.page_groups[turn.sender].setdefault(turn.group)
             if can_start:
-                self.start(turn.group, turn.is_page, turn.sender)
+                self.start(turn)
             return None
 
     def finish(self, turn: Turn) -> None:
         with self.lock:
             group = self.groups[turn.group]
-            (group.pages if turn.is_page else group.others).in_flight -= 1
+            kind = group.kind_of(turn)
+            kind.in_flight -= 1
+            kind.busy.discard(turn.client)
             self.pages_in_flight[turn.sender] -= turn.is_page
             if group.others.waiting.size and self.has_place(group, group.others):
-                self.start(turn.group, False, turn.sender)
+                self.start(turn._replace(is_page=False))
+            # It may have lost its turn for lack of a place.
             if group.pages.waiting.size:
-                self.page_groups[turn.sender].setdefault(turn.group)  # it may have lost its turn for lack of a place
+                sender = Sender.IDENTIFIED if turn.sender is Sender.FILE else turn.sender
+                self.page_groups[sender].setdefault(turn.group)
+            if group.files.waiting.size:
+                self.page_groups[Sender.FILE].setdefault(turn.group)
             self.start_pages()
             if group.is_empty:
                 del self.groups[turn.group]
 
     def has_place(self, group: Group[Item], kind: Kind[Item]) -> bool:
-        return not kind.in_flight or group.in_flight < self.half
+        """Return whether the group may have one more request of the kind in flight."""
+        return not kind.in_flight or (kind.in_flight < kind.most and group.in_flight < self.half)
 
     def has_page_place(self, sender: Sender) -> bool:
-        if sum(self.pages_in_flight.values()) >= self.half:
+        """Return whether one more page may be in flight."""
+        pages, files = sum(self.pages_in_flight.values()), self.pages_in_flight[Sender.FILE]
+        if self.half > 1:
+            if sender is Sender.FILE:
+                return not files
+            pages -= files
+        if pages >= self.half:
             return False
-        return sender is Sender.IDENTIFIED or self.pages_in_flight[sender] < self.max_pages_without_session
+        is_identified = sender in (Sender.IDENTIFIED, Sender.FILE)
+        return is_identified or self.pages_in_flight[sender] < self.max_pages_without_session
 
     def start_pages(self) -> None:
+        """Start waiting pages while there are places; the kinds of senders take turns."""
         while True:
             for sender in self.senders:
                 if self.page_groups[sender] and self.has_page_place(sender):
@@ -158,25 +201,28 @@ class Turns(Generic[Item]):
             else:
                 return
             name = next(iter(self.page_groups[sender]))
-            group = self.groups[name]
-            if self.has_place(group, group.pages):
-                self.start(name, True, sender)
+            group, turn = self.groups[name], Turn(name, "", True, sender)
+            kind = group.kind_of(turn)
+            if kind.is_ready and self.has_place(group, kind):
+                self.start(turn)
                 self.senders.remove(sender)
                 self.senders.append(sender)
             else:
                 del self.page_groups[sender][name]  # until the group finishes a request
 
-    def start(self, name: str, is_page: bool, sender: Sender) -> None:
-        group = self.groups[name]
-        kind = group.pages if is_page else group.others
-        self.ready.put(kind.waiting.get())
+    def start(self, turn: Turn) -> None:
+        """Give the next request of the turn's group and kind to the threads."""
+        kind = self.groups[turn.group].kind_of(turn)
+        client, item = kind.waiting.get(kind.busy)
+        self.ready.put(item)
         kind.in_flight += 1
-        if is_page:
-            self.waiting_pages[sender] -= 1
-            self.pages_in_flight[sender] += 1
-            del self.page_groups[sender][name]
+        if turn.is_page:
+            kind.busy.add(client)
+            self.waiting_pages[turn.sender] -= 1
+            self.pages_in_flight[turn.sender] += 1
+            del self.page_groups[turn.sender][turn.group]
             if kind.waiting.size:
-                self.page_groups[sender][name] = None  # at the end
+                self.page_groups[turn.sender][turn.group] = None  # at the end
 
     def refusal(self, turn: Turn, kind: Kind[Item]) -> Refusal | None:
         own, of_group = kind.waiting.size_of(turn.client), kind.waiting.size
@@ -192,6 +238,6 @@ class Turns(Generic[Item]):
 
     def free_places(self, sender: Sender) -> int:
         free = MAX_WAITING_PAGES - sum(self.waiting_pages.values())
-        if sender is Sender.IDENTIFIED:
+        if sender in (Sender.IDENTIFIED, Sender.FILE):
             return free
         return min(free, MAX_WAITING_PAGES // 2 - self.waiting_pages[sender])

@@ -222,7 +222,7 @@ def write_csv(file: IO[bytes], title: str, header: list[str], rows: Iterable[lis
         writer = csv.writer(text)
         writer.writerow(map(csv_cell, header))
         for row in rows:
-            writer.writerow(map(csv_cell, row))
+            writer.writerow([value and csv_cell(value) for value in row])  # many may be empty
 
 
 def csv_cell(value: Cell) -> Cell:

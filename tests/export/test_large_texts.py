@@ -2,7 +2,9 @@
 
 import csv
 import json
+import time
 from collections.abc import Callable
+from io import BytesIO
 
 import pytest
 from django.db import connection
@@ -11,6 +13,7 @@ from django.test import Client
 from leads.models import Lead
 from optins.models import OptIn, QuestionAnswer
 from organizations.models import MemberRole, Organization
+from staff.toolkit.export import Cell, write_csv
 from tests.admin.pages import admin_url
 from tests.client import ApiClient
 from tests.export.files import download, exported, read_table
@@ -169,3 +172,21 @@ def test_large_and_small_rows_are_exported_in_their_order(manager: Client, lead:
         question = f"😀{'q' * LENGTH}: 😀{'a' * LENGTH}"
         answers = [row["Answers"] for row in exported(manager, OptIn)][1:]
         assert [text.split("\n") for text in answers] == [[question] * ANSWERS] * 5
+
+
+def test_empty_cells_cost_little(measurements: dict[str, str]) -> None:
+    """A small workbook can have a hundred thousand refused rows of 200 columns, of which one is filled."""
+    empty, filled = (cpu_time([*[text] * 199, "TRUE"]) for text in ("", "TRUE"))
+
+    measurements["a CSV row with 199 empty cells"] = f"{empty / filled:.2f} times the time of a filled one"
+    assert empty * 3 < filled
+
+
+def cpu_time(row: list[Cell]) -> float:
+    """Return the shortest time of three for writing the row 5,000 times."""
+    times = []
+    for _ in range(3):
+        started = time.thread_time()
+        write_csv(BytesIO(), "", [], [row] * 5_000)
+        times.append(time.thread_time() - started)
+    return min(times)

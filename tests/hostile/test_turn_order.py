@@ -1,5 +1,6 @@
 """The order in which waiting requests get threads, without a server (docs/decisions/0008)."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -15,6 +16,7 @@ ACME = Turn("organization Acme", "10.0.0.1", sender=Sender.IDENTIFIED)
 GLOBEX = Turn("organization Globex", "10.0.0.9", sender=Sender.IDENTIFIED)
 ADA = Turn("organization Acme", "person Ada", is_page=True, sender=Sender.IDENTIFIED)
 BOB = Turn("organization Globex", "person Bob", is_page=True, sender=Sender.IDENTIFIED)
+CAROL = Turn("organization Initech", "person Carol", is_page=True, sender=Sender.IDENTIFIED)
 KATE = Turn("browser of kate", "browser of kate", is_page=True, sender=Sender.BROWSER)
 EVE = Turn("address 10.0.0.5", "10.0.0.5", is_page=True)
 
@@ -80,7 +82,7 @@ def test_pages_of_an_organization_never_stop_its_api_requests_nor_the_reverse():
     pages.receive(ADA, ADA, ADA, ACME, ACME)
     requests.receive(ACME, ACME, ACME, ADA, ADA)
 
-    assert pages.started() == [ADA, ADA, ACME]
+    assert pages.started() == [ADA, ACME]
     assert requests.started() == [ACME, ACME, ADA]
     assert requests.finish([ACME]) == []  # two are still in flight: half of the threads
     assert requests.finish([ADA]) == [ACME, ADA]
@@ -89,17 +91,52 @@ def test_pages_of_an_organization_never_stop_its_api_requests_nor_the_reverse():
 def test_pages_of_two_organizations_take_turns():
     server = Server()
 
-    server.receive(*[ADA] * 5, *[BOB] * 2)
+    server.receive(*[ADA] * 5, *[BOB] * 2, CAROL)
 
-    assert server.started() == [ADA, ADA]
-    assert server.finish([ADA, ADA]) == [ADA, BOB]
+    assert server.started() == [ADA, BOB]
     assert server.finish([ADA, BOB]) == [ADA, BOB]
-    assert server.finish([ADA, BOB]) == [ADA]
+    assert server.finish([ADA]) == [CAROL]
+    assert server.finish([BOB, CAROL]) == [ADA]
+
+
+@pytest.mark.parametrize("threads", [4, 8, 16])
+def test_pages_of_an_organization_leave_a_place_to_others_and_those_of_a_person_run_one_after_the_other(threads: int):
+    server = Server(threads)
+    colleagues = [ADA._replace(client=f"person {number}") for number in range(threads)]
+
+    server.receive(*[ADA] * 3, *colleagues[:1], *[ADA] * 3, *colleagues[1:])
+
+    in_flight = server.started()
+    assert in_flight == [ADA, *colleagues][: threads // 2 - 1]
+    server.receive(EVE)
+    assert server.started() == [EVE]
+    assert server.finish([ADA]) == [ADA]
+
+
+def test_files_have_one_place_of_their_own_and_organizations_take_turns():
+    server = Server()
+    of_ada, of_bob = (turn._replace(sender=Sender.FILE) for turn in (ADA, BOB))
+
+    server.receive(of_ada, of_ada, of_bob, ADA, BOB, EVE, ACME, ACME)
+
+    assert server.started() == [of_ada, ADA, BOB, ACME]
+    assert server.finish([of_ada]) == [of_ada]
+    assert server.finish([of_ada]) == [of_bob]
+    assert server.finish([of_bob]) == []
+
+
+def test_a_page_of_a_colleague_does_not_wait_for_the_pages_of_a_person():
+    server, colleague = Server(8), ADA._replace(client="person Grace")
+    server.receive(*[ADA] * 5)
+
+    server.receive(colleague)
+
+    assert server.started() == [ADA, colleague]
 
 
 def test_the_eleventh_waiting_page_of_a_client_is_refused_and_no_other():
     server = Server()
-    server.receive(ADA, ADA)
+    server.receive(ADA, CAROL)
 
     refusals = server.receive(*[EVE] * 11, *[BOB] * 11)
 
@@ -110,14 +147,14 @@ def test_the_eleventh_waiting_page_of_a_client_is_refused_and_no_other():
 def test_strangers_have_half_of_the_places_and_every_other_turn():
     server = Server()
     eve, *others = strangers(60)
-    server.receive(ADA, ADA)
+    server.receive(ADA, CAROL)
 
     refusals = server.receive(eve, *others, ADA, BOB)
 
     assert refusals == [None] * 50 + [Refusal.TOO_MANY_PAGES] * 10 + [None] * 2
-    assert server.started() == [ADA, ADA]
+    assert server.started() == [ADA, CAROL]
     assert server.finish([ADA]) == [ADA]
-    assert server.finish([ADA]) == [eve]
+    assert server.finish([CAROL]) == [eve]
     assert server.finish([eve]) == [BOB]
     assert server.finish([BOB]) == [others[0]]
 
@@ -190,7 +227,8 @@ def test_waiting_requests_are_limited_by_client_and_by_organization():
 @pytest.mark.parametrize("threads", [1, 2, 3, 4, 7, 16])
 def test_every_request_gets_a_thread_and_nothing_is_left(threads: int):
     server = Server(threads)
-    turns = [*[ACME, ADA, BOB, GLOBEX, EVE] * 9, *strangers(9)]
+    files = [turn._replace(sender=Sender.FILE) for turn in (ADA, BOB)]
+    turns = [*[ACME, ADA, BOB, GLOBEX, EVE, *files] * 9, *strangers(9)]
     assert server.receive(*turns) == [None] * len(turns)
 
     answered, in_flight = [], server.started()
@@ -198,5 +236,5 @@ def test_every_request_gets_a_thread_and_nothing_is_left(threads: int):
         answered += in_flight
         in_flight = server.finish(in_flight)
 
-    assert sorted(answered) == sorted(turns)
+    assert Counter(answered) == Counter(turns)
     assert server.turns.groups == {}
