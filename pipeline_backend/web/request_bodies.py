@@ -36,10 +36,14 @@ class Share:
             return False
         if body.is_stranger and self.of_strangers + size > self.limit // 2:
             return False
-        if any(self.by_owner[name] + size > min(limit, self.of_owner) for name, limit in body.owners.items()):
+        if not self.has_part(body, size):
             return False
         self.count(body, size)
         return True
+
+    def has_part(self, body: "Body", size: int) -> bool:
+        """Return whether the parts of the body's owners have room for more bytes."""
+        return all(self.by_owner[name] + size <= min(limit, self.of_owner) for name, limit in body.owners.items())
 
     def count(self, body: "Body", size: int) -> None:
         """Count these bytes of the body; a negative number no longer."""
@@ -66,8 +70,8 @@ class BodyMemory:
 
     A body counts from its first byte until a thread has responded to its request: for its client's address, for the
     organization (or the person with several) if the process knows its key or session, and for the person. A stranger is
-    a client whose key or session the process doesn't know. Small bodies have a reserve, so that large ones never take
-    their place; beyond it they count with the large ones. Only the event loop may call this.
+    a client whose key, session or browser the process doesn't know. Small bodies have a reserve, so that large ones
+    never take their place; beyond it they count with the large ones. Only the event loop may call this.
     """
 
     def __init__(self) -> None:
@@ -88,22 +92,27 @@ class BodyMemory:
         body.size += size
         return True
 
+    def is_crowded_out(self, body: Body, size: int) -> bool:
+        """Return whether more bytes of the body, which were refused, have no room because of others' bodies."""
+        return self.large.has_part(body, body.size + size) or (
+            body.size + size <= SMALL_BODY and self.small.has_part(body, size)
+        )
+
     def release(self, body: Body) -> None:
         """Count the body no longer."""
         if body.share:
             body.share.count(body, -body.size)
-            body.share = None
+            body.share, body.size = None, 0
 
 
 def body_of(turn: Turn, address: str) -> Body:
     """Return the body, of which nothing is read yet, of a request from this address with this turn."""
     owners = {f"address {address}": settings.BODIES_LIMIT}
-    is_stranger = turn.sender is not Sender.IDENTIFIED
-    if not is_stranger:
+    if turn.sender is not Sender.STRANGER:
         owners[turn.group] = settings.BODIES_LIMIT
-        if turn.client != address:  # a person, who may upload one file at a time
-            owners[turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
-    return Body(owners, is_stranger)
+    if turn.sender is Sender.IDENTIFIED and turn.client != address:  # a person, who may upload one file at a time
+        owners[turn.client] = settings.IMPORT_LIMIT + FORM_FIELDS
+    return Body(owners, turn.sender is Sender.STRANGER)
 
 
 def announces_body(environ: WSGIEnvironment) -> bool:

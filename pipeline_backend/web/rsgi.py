@@ -124,6 +124,7 @@ class RsgiApplication:
         self.turns = turns.Turns[Request](settings.WEB_THREADS)
         # Used in the event loop only, so they need no lock.
         self.body_memory = BodyMemory()
+        self.reading: dict[Request, asyncio.Timeout] = {}  # the requests whose body is being read, the oldest first
         self.credentials = KnownCredentials()
         self.anonymous_pages = PageCounter()
 
@@ -157,18 +158,20 @@ class RsgiApplication:
         body, announced = bytearray(), request.environ.get("CONTENT_LENGTH", "")
         limit = body_limit(request.environ, request.path)
         if should_read_body(request.environ, request.path):
-            turn = self.credentials.find(request.credential, request.environ, request.client, is_page=False)
+            turn = self.credentials.find(request.credential, request.environ, request.client, is_page=request.is_page)
             request.body = body_of(turn, request.client)
             try:
-                async with asyncio.timeout(settings.BODY_SECONDS):
+                async with asyncio.timeout(settings.BODY_SECONDS) as self.reading[request]:
                     async for chunk in request.protocol:
-                        if not self.body_memory.reserve(request.body, len(chunk)):
+                        if not self.make_room(request, len(chunk)):
                             return TOO_MANY_BODIES
                         body += chunk
                         if request.body.size > limit:
                             break
             except (TimeoutError, ProtocolClosed, ProtocolError):
                 return REQUEST_TIMEOUT
+            finally:
+                self.reading.pop(request, None)
             # Granian ends the loop without an error if the client disconnects.
             if announced.isdecimal() and request.body.size < int(announced):
                 return REQUEST_TIMEOUT
@@ -176,6 +179,19 @@ class RsgiApplication:
             request.has_unread_body = request.body.size > limit
         request.environ["wsgi.input"] = io.BytesIO(body)
         return None
+
+    def make_room(self, request: Request, size: int) -> bool:
+        """Count more bytes of the request's body. If there is no room, end strangers' bodies that are still being read.
+
+        The oldest first: those of a client that stalls, since ordinary ones are read in milliseconds.
+        """
+        while not self.body_memory.reserve(request.body, size):
+            oldest = next((other for other in self.reading if other.body.is_stranger and other is not request), None)
+            if oldest is None or not self.body_memory.is_crowded_out(request.body, size):
+                return False
+            self.reading.pop(oldest).reschedule(request.loop.time())
+            self.body_memory.release(oldest.body)
+        return True
 
     def queue(self, request: Request) -> Refusal | None:
         request.turn = self.credentials.find(
