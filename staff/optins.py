@@ -1,4 +1,4 @@
-"""Admin pages of opt-ins. They are read-only: opt-ins are created by the API alone."""
+"""The pages of opt-ins, which only the API creates, and their entries in a lead's timeline."""
 
 from collections.abc import Iterator
 
@@ -6,14 +6,12 @@ from django.contrib import admin
 from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import OuterRef, Subquery, TextField, Value
 from django.db.models.functions import Coalesce, Concat
-from django.http import HttpRequest
 
 from leads.models import Lead
 from optins.models import TRAFFIC_FIELDS, UTM_FIELDS, OptIn, OptInSource, QuestionAnswer
 from organizations.permissions import Area
 from staff.configuration.statuses import status_label
 from staff.leads.columns import contact
-from staff.leads.leads import LeadAdmin
 from staff.leads.search import LeadSearchAdmin
 from staff.toolkit.actions import row_url
 from staff.toolkit.base import ReadOnlyInline
@@ -24,8 +22,6 @@ from staff.toolkit.timeline import Cursor, Detail, TimelineEntry, newest
 
 
 class QuestionAnswerInline(ReadOnlyInline):
-    """The questions and answers of an opt-in."""
-
     model = QuestionAnswer
     verbose_name_plural = "Answers"
     fields = ("position", "question", "answer")
@@ -44,9 +40,7 @@ def answers() -> Subquery:
 
 @admin.register(OptIn)
 class OptInAdmin(LeadSearchAdmin, ExportAdmin):
-    """Opt-ins, with their answers."""
-
-    empty_text = "Your forms send them through the API; they need a key from API keys."
+    empty_text = "Forms submit opt-ins through the API. Create a key under API keys."
     area = Area.RECORDS
     can_add = can_change = False
     list_display = (
@@ -96,48 +90,37 @@ class OptInAdmin(LeadSearchAdmin, ExportAdmin):
 
     @admin.display(description="Lead", ordering="lead__first_name")
     def lead_contact(self, opt_in: OptIn) -> str:
-        """Return the lead's name, e-mail and phone."""
         return contact(opt_in.lead)
 
     @admin.display(description="Submitted", ordering="created_at")
     def submitted(self, opt_in: OptIn) -> str:
-        """Return the time with its day."""
         return when(opt_in.created_at)
 
     @admin.display(description="Source", ordering="source")
     def source_and_form(self, opt_in: OptIn) -> str:
-        """Return where it comes from, with the name of the form."""
         return two_lines(opt_in.get_source_display(), opt_in.provider_form_name or "")
 
     @admin.display(description="UTM source", ordering="utm_source")
     def traffic(self, opt_in: OptIn) -> str:
-        """Return the UTM source, with the campaign."""
         return two_lines(opt_in.utm_source or "–", opt_in.utm_campaign or "")
 
     @admin.display(description="Lead's status", ordering="lead__status")
     def lead_status(self, opt_in: OptIn) -> str:
-        """Return the lead's status as a colored label."""
         return status_label(opt_in.lead.status)
 
 
-def opt_ins(request: HttpRequest, lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
-    """Yield a lead's opt-ins for its timeline, with their answers and where they came from."""
-    for row in newest(
-        OptIn.objects.of(lead.organization).filter(lead=lead).prefetch_related("question_answers"), cursor
-    ):
-        text = f"Opt-in: {row.get_source_display()}"
+def opt_ins(lead: Lead, cursor: Cursor | None) -> Iterator[TimelineEntry]:
+    """Yield a lead's opt-ins for its timeline, with their answers and their traffic."""
+    rows = OptIn.objects.of(lead.organization).filter(lead=lead).prefetch_related("question_answers")
+    for row in newest(rows, cursor):
+        values = [("Form", row.provider_form_name)]
+        values += [(traffic_label(name), getattr(row, name)) for name in TRAFFIC_FIELDS]
         details = [Detail(answer.question, answer.answer or "–") for answer in row.question_answers.all()]
-        values = [
-            ("Form", row.provider_form_name),
-            *((traffic_label(name), getattr(row, name)) for name in TRAFFIC_FIELDS),
-        ]
         details += [Detail(label, value) for label, value in values if value]
+        text = f"Opt-in: {row.get_source_display()}"
         yield TimelineEntry(row.created_at, row.pk, "opt_ins", text, details=details, url=row_url(row))
 
 
 def traffic_label(name: str) -> str:
     """Return the label of a traffic field: "UTM source"."""
     return f"UTM {name[4:]}" if name.startswith("utm_") else name.replace("_", " ").capitalize()
-
-
-LeadAdmin.register_source("opt_ins", "Opt-ins", opt_ins)

@@ -3,34 +3,29 @@
 Nobody assigns a role above their own. Members join by accepting an invitation (`staff.accounts.invitations`).
 """
 
-from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.http import HttpRequest
+from django.shortcuts import redirect
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from organizations.actors import staff_actor
 from organizations.models import Membership
 from organizations.permissions import Area, assignable_roles, current_user, roles_by_organization
 from organizations.services import change_member, leave_organization
+from staff.appointments.upcoming import hosted_appointments
+from staff.connections.notifications import email_notifications
 from staff.toolkit.actions import ConfirmationForm, object_action
 from staff.toolkit.tenant import TenantAdmin, TenantForm
 
 
-def work_of(member: Membership) -> SafeString:
-    """Return what the member still has to do, as HTML, or nothing."""
-    return format_html_join(" ", "{}", ((text,) for work in MembershipAdmin.work if (text := work(member))))
-
-
 def leave_question(member: Membership) -> SafeString:
-    """Return what the form says by which a member leaves."""
     text = "You lose access to this organization at once. You can come back only by a new invitation."
-    work = work_of(member)
+    work = hosted_appointments(member)
     return format_html("{} Your open work: {}", text, work) if work else format_html("{}", text)
 
 
@@ -70,12 +65,11 @@ class MembershipAdmin(TenantAdmin):
     search_help_text = "Name or e-mail"
     ordering = ("user__first_name", "user__last_name", "id")
     lookups_of_links = ("user__id__exact",)  # "My e-mail notifications" in the menu
-    actions_detail: tuple[str, ...] = ("leave",)
+    actions_detail = ("leave", "email_notifications")
+    email_notifications = email_notifications
     can_add = False
     readonly_fields = ("name", "email", "open_work", "account_id", "created_at")
     fields = ("name", "email", "role", "is_active", "open_work", "wants_mail", "account_id", "created_at")
-    # What other apps know that a member still has to do: HTML, or nothing.
-    work: tuple[Callable[[Membership], SafeString | str], ...] = ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
         """Return the user's own data, and for users who don't manage this member also role and access."""
@@ -129,7 +123,7 @@ class MembershipAdmin(TenantAdmin):
     @admin.display(description="Open work")
     def open_work(self, member: Membership) -> SafeString | str:
         """Return what somebody else would have to take over, with links."""
-        return work_of(member) or "Nothing"
+        return hosted_appointments(member) or "Nothing"
 
     @admin.display(description="User ID")
     def account_id(self, member: Membership) -> str:
@@ -148,7 +142,7 @@ class MembershipAdmin(TenantAdmin):
             wants_mail=data.get("wants_mail", obj.wants_mail),
             assignable=assignable_roles(request, obj.organization_id),
         )
-        if "is_active" in form.changed_data and (work := work_of(obj)):
+        if "is_active" in form.changed_data and (work := hosted_appointments(obj)):
             messages.warning(request, format_html("{} has no access any more. Open work: {}", obj, work))
 
     @object_action(
@@ -158,8 +152,8 @@ class MembershipAdmin(TenantAdmin):
         when=attrgetter("is_active"),
         permission="own",
         danger=True,
+        answer=lambda request, member, result: redirect("admin:index"),
     )
-    def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> HttpResponse:
+    def leave(self, request: HttpRequest, member: Membership, form: ConfirmationForm) -> None:
         """End the signed-in user's own membership."""
         leave_organization(member=member)
-        return HttpResponseRedirect(reverse("admin:index"))

@@ -1,10 +1,12 @@
 """Admin pages of appointments, using the same services as the API, with the same effects (docs/interface.md, A27)."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils.safestring import SafeString
 
 from appointments import conditions
 from appointments.models import Appointment, AppointmentSource, CallCategory
@@ -17,25 +19,26 @@ from organizations.actors import staff_actor
 from organizations.isolation.tenancy import TenantModel
 from organizations.models import CAN_BE_NAMED, MemberRole, Membership
 from organizations.permissions import Area, current_user
+from staff.appointments import record, record_page
 from staff.appointments.filters import AppointmentWorkFilter, MyAppointmentsFilter, ResultFilter
 from staff.appointments.forms import AppointmentForm, BookingForm
-from staff.appointments.record_page import AppointmentRecordAdmin
 from staff.appointments.schedule import render_other_appointments
+from staff.appointments.timeline import appointment_sources, itself
 from staff.appointments.views import APPOINTMENT_VIEWS
 from staff.boards.appointments import AppointmentBoard
 from staff.boards.boards import to_uuid
 from staff.calendar.calendar import CALENDAR
-from staff.configuration.statuses import status_column
+from staff.configuration.statuses import status_column, status_label
 from staff.imports import ImportableAdmin
 from staff.leads.columns import contact
 from staff.leads.search import LeadSearchAdmin
-from staff.toolkit.actions import change_selected
-from staff.toolkit.base import computed_once
-from staff.toolkit.bulk import members, set_for_selected
+from staff.toolkit.bulk import change_selected, members, set_for_selected
 from staff.toolkit.columns import when
+from staff.toolkit.custom_fields import CustomFieldsExport
 from staff.toolkit.export import Column, labels, member_columns, yes_or_no
 from staff.toolkit.filters import DayRangeFilter
 from staff.toolkit.forms import YEARS
+from staff.toolkit.record import Fact, RecordAdmin, RecordLink
 from statuses.models import Board, Status
 
 NEW_MEMBER_EFFECTS = (
@@ -55,7 +58,7 @@ def read_time(text: str) -> datetime | None:
 
 
 @admin.register(Appointment)
-class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, AppointmentRecordAdmin):
+class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, CustomFieldsExport, RecordAdmin):
     """Appointments: booking, editing, rescheduling, canceling and notes."""
 
     empty_text = "Add one, or let your website or scheduler book them: create an API key under API keys."
@@ -175,6 +178,31 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         ),
     )
 
+    # The page, from top to bottom.
+    status_button = staticmethod(record.set_outcome)
+    links = (RecordLink("Join", record_page.join_url, "j"),)
+    main_buttons = {
+        record.accept_suggestion: "",
+        record.reschedule: "r",
+        record.set_won: "",
+        record.set_lost: "",
+        record.set_no_show: "",
+        record.set_follow_up: "",
+        record.add_note: "n",
+    }
+    more_buttons = (record.cancel,)
+    sources = appointment_sources(itself)
+    cards = (record_page.lead_card, record_page.day_card, record_page.analysis_card)
+
+    def record_title(self, row: Appointment) -> str:
+        return str(row.lead)
+
+    def record_badge(self, row: Appointment) -> SafeString | str:
+        return status_label(row.outcome) if row.outcome else "No outcome"
+
+    def record_facts(self, row: Appointment) -> Sequence[Fact]:
+        return record_page.facts(row)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Appointment | None = None) -> list[str]:
         """Return the read-only fields; the list of other appointments is one of a new appointment, too."""
         return [*super().get_readonly_fields(request, obj), "other_appointments"]
@@ -208,7 +236,6 @@ class AppointmentAdmin(AppointmentBoard, ImportableAdmin, LeadSearchAdmin, Appoi
         return when(appointment.schedule_time)
 
     @admin.display(description="Other appointments")
-    @computed_once
     def other_appointments(self, appointment: Appointment) -> str:
         """Render the other appointments of the host and the lead on that day."""
         return render_other_appointments(appointment)

@@ -1,4 +1,4 @@
-"""The forms behind the buttons of an appointment's page, and the sentences that say who will be told."""
+"""The forms behind the buttons of an appointment's page, and the sentence that says who will be notified."""
 
 from collections.abc import Iterable
 from copy import copy
@@ -22,7 +22,7 @@ from staff.toolkit.actions import ConfirmationForm
 from staff.toolkit.forms import TimestampField, validate_year
 from statuses.models import Board, Status, StatusRole
 
-WHAT_MEMBERS_GET = {
+MESSAGES_BY_KIND = {
     Kind.CALL_BOOKED: "an invitation",
     Kind.CALL_RESCHEDULED: "an updated invitation",
     Kind.CALL_UPDATED: "an updated invitation",
@@ -32,12 +32,12 @@ WHAT_MEMBERS_GET = {
 
 
 def describe(audience: Audience, appointment: Appointment) -> str:
-    """Return the sentence that says who will be told about a change, and that the lead will not."""
+    """Return the sentence that says who will be notified of a change, and that the lead won't be."""
     parts = []
     for kind, members in audience.members.items():
-        what = WHAT_MEMBERS_GET[kind] if audience.has_invitation else "a message"
+        message = MESSAGES_BY_KIND[kind] if audience.has_invitation else "a message"
         names = sorted(str(member) for member in members)
-        parts.append(f"{get_text_list(names, 'and')} {'get' if len(names) > 1 else 'gets'} {what} by e-mail")
+        parts.append(f"{get_text_list(names, 'and')} {'get' if len(names) > 1 else 'gets'} {message} by e-mail")
     if audience.slack:
         parts.append("Slack gets a message")
     if audience.webhooks:
@@ -62,7 +62,7 @@ def default_of_role(statuses: Iterable[Status], role: str, flag: str) -> Status 
 
 def suggested_outcome(appointment: Appointment) -> tuple[CallAnalysis | None, Status | None]:
     """Return the call's analysis, and the status that it suggests by its name or role, if it isn't the outcome yet."""
-    analysis = CallAnalysis.objects.of(appointment.organization).filter(appointment=appointment).first()
+    analysis = getattr(appointment, "call_analysis", None)
     if analysis is None:
         return None, None
     text = simplified(analysis.ai_suggested_outcome)
@@ -80,8 +80,6 @@ def simplified(text: str) -> str:
 
 
 class OutcomeForm(ConfirmationForm):
-    """The form for setting an appointment's outcome, and with it the status of its lead."""
-
     role: ClassVar[str] = ""  # of the outcome, or empty if the user chooses it
 
     outcome = forms.ModelChoiceField(Status.unscoped.none(), widget=widgets.UnfoldAdminSelectWidget)
@@ -102,7 +100,6 @@ class OutcomeForm(ConfirmationForm):
         self.offer_lead_statuses(appointment.lead, chosen)
 
     def chosen_outcome(self) -> Status | None:
-        """Return the outcome if the button says it."""
         return default_outcome(self.subject, self.role) if self.role else None
 
     def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
@@ -121,8 +118,6 @@ class OutcomeForm(ConfirmationForm):
 
 
 class FollowUpForm(OutcomeForm):
-    """The form for the outcome "Follow-up", which can also set the lead's next step."""
-
     role = StatusRole.FOLLOW_UP
 
     next_step_at = forms.DateTimeField(
@@ -134,22 +129,17 @@ class FollowUpForm(OutcomeForm):
     )
 
     def offer_lead_statuses(self, lead: Lead, outcome: Status | None) -> None:
-        """Offer the next step to those who may change the lead, too."""
         super().offer_lead_statuses(lead, outcome)
         if "lead_status" not in self.fields:
             del self.fields["next_step_at"]
 
 
 class SuggestedOutcomeForm(OutcomeForm):
-    """The form for accepting the outcome that the call's analysis suggests."""
-
     def chosen_outcome(self) -> Status | None:
         return suggested_outcome(self.subject)[1]
 
 
 class RescheduleForm(ConfirmationForm):
-    """The form for moving an appointment, which asks once more if another appointment overlaps with the new time."""
-
     schedule_time = TimestampField(
         label="New time", widget=widgets.UnfoldAdminSplitDateTimeVerticalWidget, validators=[validate_year]
     )
@@ -174,7 +164,7 @@ class RescheduleForm(ConfirmationForm):
         return self.new_time
 
     def clean(self) -> dict[str, Any]:
-        """Refuse an overlap, unless the box is ticked that then appears."""
+        """Refuse an overlap with another appointment, unless the box is ticked that then appears."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if "schedule_time" not in cleaned:
             return cleaned
@@ -188,8 +178,6 @@ class RescheduleForm(ConfirmationForm):
 
 
 class CancellationForm(ConfirmationForm):
-    """The confirmation form for canceling an appointment."""
-
     notes = forms.CharField(
         required=False,
         max_length=10_000,
@@ -200,8 +188,6 @@ class CancellationForm(ConfirmationForm):
 
 
 class NoteForm(ConfirmationForm):
-    """The form for adding a note to an appointment."""
-
     note = forms.CharField(max_length=10_000, widget=widgets.UnfoldAdminTextareaWidget(attrs={"rows": 4}))
     mentions = forms.ModelMultipleChoiceField(
         Membership.unscoped.none(), required=False, widget=widgets.UnfoldAdminCheckboxSelectMultipleWidget
@@ -218,6 +204,5 @@ class NoteForm(ConfirmationForm):
 
 
 def may_change(request: HttpRequest, lead: Lead) -> bool:
-    """Return whether the user may change the lead on its own page."""
     lead_admin: Any = admin.site.get_model_admin(Lead)
     return bool(lead_admin.has_change_permission(request, lead))

@@ -178,7 +178,7 @@ def test_a_suggestion_that_was_replaced_is_not_accepted(mia: Client, appointment
 
     response = mia.post(url, form)
 
-    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
     assert reloaded(appointment).outcome.role == "APPOINTMENT_BOOKED"
 
 
@@ -196,7 +196,7 @@ def test_a_click_after_somebody_elses_change_is_refused(mia: Client, appointment
     response = mia.post(url, form)
 
     assert response.url == admin_url(Appointment, "change", appointment.pk)
-    assert "somebody has changed this since you opened the page" in shown_messages(response)[-1]
+    assert "someone has changed this since you opened the page" in shown_messages(response)[-1]
     assert snapshot_of(organization) == before
 
 
